@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _XIW_ATOMIC_H
+#define _XIW_ATOMIC_H
+
+#include "rdmap.h"
+
+/**
+ * xiw_atomic_fetch_add() - new value of a FetchAdd
+ * @orig: value in memory
+ * @add: Add Data
+ * @mask: Add Mask; each set bit is the top bit of a field whose carry is lost
+ *
+ * RFC 7306 section 5.1.1.
+ *
+ * Context: Any.
+ * Return: Value to store.
+ */
+u64 xiw_atomic_fetch_add(u64 orig, u64 add, u64 mask);
+
+/**
+ * xiw_atomic_apply() - result of an Atomic Request
+ * @r: decoded request
+ * @orig: value in memory
+ * @new: value to store, set only if the result is true
+ *
+ * The caller loops with compare-and-exchange until the store succeeds.
+ * RFC 7306 section 5.1.
+ *
+ * Context: Any.
+ * Return: true if @new is to be stored, false if the comparison failed.
+ */
+bool xiw_atomic_apply(const struct xiw_atomic_req *r, u64 orig, u64 *new);
+
+#endif /* _XIW_ATOMIC_H */

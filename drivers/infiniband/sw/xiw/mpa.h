@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _XIW_MPA_H
+#define _XIW_MPA_H
+
+#include "wire.h"
+
+/* RTR types as a mask; bit order is the order of preference when sending. */
+#define XIW_RTR_WRITE		0x1	/* zero-length RDMA Write, flag C */
+#define XIW_RTR_READ		0x2	/* zero-length RDMA Read, flag D */
+#define XIW_RTR_SEND		0x4	/* zero-length Send, flag B */
+#define XIW_RTR_ALL		(XIW_RTR_WRITE | XIW_RTR_READ | XIW_RTR_SEND)
+
+/**
+ * struct xiw_mpa_enh - enhanced data of a startup frame, RFC 6581 section 9
+ * @p2p: flag A, peer-to-peer connection model
+ * @rtr: flags B, C, D as a mask of XIW_RTR_*
+ * @ird: IRD field, 0..0x3ffe or XIW_MPA_DEPTH_NONE
+ * @ord: ORD field, likewise
+ */
+struct xiw_mpa_enh {
+	bool p2p;
+	u8 rtr;
+	u16 ird;
+	u16 ord;
+};
+
+/**
+ * struct xiw_mpa_frame - decoded MPA Request or Reply Frame
+ * @reply: Reply Frame, else Request Frame
+ * @markers: flag M, the sender wants Markers in what it receives
+ * @crc: flag C, the sender requires CRCs
+ * @reject: flag R, only ever true in a Reply
+ * @enhanced: @enh was present (flag S with revision 2)
+ * @rev: revision exactly as received
+ * @enh: enhanced data; zero from a frame without, ignored on encode without
+ * @pd_len: octets of ULP Private Data, without the enhanced data
+ * @pd_off: where ULP Private Data starts in the frame; ignored on encode
+ */
+struct xiw_mpa_frame {
+	bool reply;
+	bool markers;
+	bool crc;
+	bool reject;
+	bool enhanced;
+	u8 rev;
+	struct xiw_mpa_enh enh;
+	u16 pd_len;
+	u16 pd_off;
+};
+
+/**
+ * struct xiw_mpa_tx - where the transmit half stands in the Marker raster
+ * @pos: octets sent since SeqStart, modulo 2^32
+ * @start: position of the ULPDU_Length field of the current FPDU
+ * @markers: Markers are sent on this half; a constant after init
+ */
+struct xiw_mpa_tx {
+	u32 pos;
+	u32 start;
+	bool markers;
+};
+
+/**
+ * struct xiw_mpa_rx - where the receive half stands in the Marker raster
+ * @pos: octets consumed since SeqStart, modulo 2^32
+ * @start: position of the ULPDU_Length field of the current FPDU
+ * @markers: Markers are expected on this half; a constant after init
+ * @mismatch: a Marker pointed elsewhere; counts once the CRC of its FPDU
+ *	proved right, and then ends the stream (RFC 5044 section 8)
+ */
+struct xiw_mpa_rx {
+	u32 pos;
+	u32 start;
+	bool markers;
+	bool mismatch;
+};
+
+/**
+ * xiw_mpa_pad() - padding octets of an FPDU
+ * @ulpdu_len: octets of ULPDU, 0..65535
+ *
+ * RFC 5044 section 4.1.
+ *
+ * Context: Any.
+ * Return: 0..3.
+ */
+unsigned int xiw_mpa_pad(u32 ulpdu_len);
+
+/**
+ * xiw_mpa_fpdu_len() - octets of an FPDU without Markers
+ * @ulpdu_len: octets of ULPDU, 0..65535
+ *
+ * Length field, ULPDU, padding and CRC field; RFC 5044 section 4.1.
+ *
+ * Context: Any.
+ * Return: Octets, a multiple of four.
+ */
+u32 xiw_mpa_fpdu_len(u32 ulpdu_len);
+
+/**
+ * xiw_mpa_marker_count() - Markers in an FPDU, a leading one included
+ * @pos: octets since SeqStart before the FPDU, a multiple of four
+ * @ulpdu_len: octets of ULPDU, 0..65535
+ *
+ * A Marker due right after the CRC field belongs to the next FPDU and is not
+ * counted.  RFC 5044 section 4.3.
+ *
+ * Context: Any.
+ * Return: Number of Markers on a half connection that uses them.
+ */
+u32 xiw_mpa_marker_count(u32 pos, u32 ulpdu_len);
+
+/**
+ * xiw_mpa_mulpdu() - largest ULPDU that fits one TCP segment
+ * @emss: effective maximum segment size in octets
+ * @markers: Markers are sent on this half connection
+ *
+ * RFC 5044 section 4.5, with the limits of section 3.
+ *
+ * Context: Any.
+ * Return: Octets, 128..64768.
+ */
+u32 xiw_mpa_mulpdu(u32 emss, bool markers);
+
+/**
+ * xiw_mpa_tx_init() - set the transmit half to SeqStart
+ * @tx: state to initialise
+ * @markers: the peer's startup frame had M set
+ *
+ * Context: Once, after the own startup frame was sent.
+ */
+void xiw_mpa_tx_init(struct xiw_mpa_tx *tx, bool markers);
+
+/**
+ * xiw_mpa_tx_begin() - start an FPDU at the current position
+ * @tx: transmit half
+ * @ulpdu_len: octets of ULPDU, 0..65535
+ *
+ * Context: Caller serializes use of @tx.
+ * Return: Octets of the whole FPDU including its Markers.
+ */
+u32 xiw_mpa_tx_begin(struct xiw_mpa_tx *tx, u32 ulpdu_len);
+
+/**
+ * xiw_mpa_tx_room() - octets that may be sent before the next Marker
+ * @tx: transmit half, inside an FPDU
+ *
+ * Context: Caller serializes use of @tx.
+ * Return: 0 if a Marker is due now, U32_MAX on a half without Markers.
+ */
+u32 xiw_mpa_tx_room(const struct xiw_mpa_tx *tx);
+
+/**
+ * xiw_mpa_tx_advance() - account octets that are not Markers
+ * @tx: transmit half
+ * @len: octets laid out, at most xiw_mpa_tx_room()
+ *
+ * Context: Caller serializes use of @tx.
+ */
+void xiw_mpa_tx_advance(struct xiw_mpa_tx *tx, u32 len);
+
+/**
+ * xiw_mpa_tx_marker() - encode the Marker due now and step over it
+ * @tx: transmit half with xiw_mpa_tx_room() == 0
+ * @buf: XIW_MPA_MARKER_LEN octets, written
+ *
+ * Call only while octets of the current FPDU, its CRC field included, remain
+ * to be sent.  RFC 5044 section 4.3.
+ *
+ * Context: Caller serializes use of @tx.
+ */
+void xiw_mpa_tx_marker(struct xiw_mpa_tx *tx, u8 *buf);
+
+/**
+ * xiw_mpa_rx_init() - set the receive half to SeqStart
+ * @rx: state to initialise
+ * @markers: the own startup frame had M set
+ *
+ * Context: Once, after the peer's startup frame was consumed.
+ */
+void xiw_mpa_rx_init(struct xiw_mpa_rx *rx, bool markers);
+
+/**
+ * xiw_mpa_rx_begin() - start an FPDU at the current position
+ * @rx: receive half
+ *
+ * The ULPDU_Length field is in the last two of the octets returned; nothing
+ * about the FPDU is known before they arrived.  They are not yet consumed.
+ *
+ * Context: Caller serializes use of @rx.
+ * Return: 2, or 6 behind a leading Marker.
+ */
+u32 xiw_mpa_rx_begin(struct xiw_mpa_rx *rx);
+
+/**
+ * xiw_mpa_rx_fpdu_len() - octets of the FPDU that began at the position
+ * @rx: receive half, right after xiw_mpa_rx_begin()
+ * @ulpdu_len: content of the ULPDU_Length field
+ *
+ * With Markers a length that FPDUPTR cannot span sets @rx->mismatch.
+ *
+ * Context: Caller serializes use of @rx.
+ * Return: Octets including Markers and the CRC field.
+ */
+u32 xiw_mpa_rx_fpdu_len(struct xiw_mpa_rx *rx, u32 ulpdu_len);
+
+/**
+ * xiw_mpa_rx_room() - octets before the next Marker
+ * @rx: receive half, inside an FPDU
+ *
+ * Context: Caller serializes use of @rx.
+ * Return: 0 if a Marker is next, U32_MAX on a half without Markers.
+ */
+u32 xiw_mpa_rx_room(const struct xiw_mpa_rx *rx);
+
+/**
+ * xiw_mpa_rx_advance() - account octets that are not Markers
+ * @rx: receive half
+ * @len: octets consumed, at most xiw_mpa_rx_room()
+ *
+ * Context: Caller serializes use of @rx.
+ */
+void xiw_mpa_rx_advance(struct xiw_mpa_rx *rx, u32 len);
+
+/**
+ * xiw_mpa_rx_marker() - examine the Marker that is next and step over it
+ * @rx: receive half with xiw_mpa_rx_room() == 0
+ * @buf: XIW_MPA_MARKER_LEN octets of the stream
+ *
+ * The reserved half and the low two bits of FPDUPTR are ignored (RFC 5044
+ * section 4.2).  A wrong pointer sets @rx->mismatch.
+ *
+ * Context: Caller serializes use of @rx.
+ */
+void xiw_mpa_rx_marker(struct xiw_mpa_rx *rx, const u8 *buf);
+
+/**
+ * xiw_mpa_rx_strip() - remove the Markers of one FPDU in place
+ * @rx: receive half, right after xiw_mpa_rx_begin()
+ * @buf: the complete FPDU, from its leading Marker if it has one
+ * @len: octets in @buf, from xiw_mpa_rx_fpdu_len()
+ *
+ * The CRC covers the Markers, so it is computed before this call.  Leaves @rx
+ * behind the FPDU.
+ *
+ * Context: Caller serializes use of @rx.
+ * Return: Octets left in @buf.
+ */
+u32 xiw_mpa_rx_strip(struct xiw_mpa_rx *rx, u8 *buf, u32 len);
+
+/**
+ * xiw_mpa_frame_len() - judge the octets of a startup frame as they arrive
+ * @buf: octets received so far
+ * @have: how many
+ * @reply: a Reply Frame is expected, else a Request Frame
+ *
+ * The key is compared octet by octet, so a wrong peer is found at the first
+ * octet that differs (RFC 5044 section 7.1.1).
+ *
+ * Context: Any.
+ * Return: Length of the frame once its header is complete, 0 while it is not,
+ * -EPROTO if the frame is improperly formatted.
+ */
+int xiw_mpa_frame_len(const u8 *buf, size_t have, bool reply);
+
+/**
+ * xiw_mpa_frame_missing() - how many octets to ask for next
+ * @frame_len: non-negative result of xiw_mpa_frame_len() for @have
+ * @have: octets received so far
+ *
+ * Reading no more than this never takes octets of the FPDU stream.
+ *
+ * Context: Any.
+ * Return: Octets, 0 when the frame is complete.
+ */
+size_t xiw_mpa_frame_missing(int frame_len, size_t have);
+
+/**
+ * xiw_mpa_frame_decode() - decode a complete startup frame
+ * @buf: the frame
+ * @len: its length, as xiw_mpa_frame_len() returned it
+ * @reply: a Reply Frame is expected, else a Request Frame
+ * @f: result, written only on success
+ *
+ * Any revision is decoded; enhanced data exists only in revision 2.  Flag R
+ * of a Request is not checked.  RFC 5044 section 7.1.1, RFC 6581 section 6.
+ *
+ * Context: Any.
+ * Return: 0, or -EPROTO if the frame is improperly formatted.
+ */
+int xiw_mpa_frame_decode(const u8 *buf, size_t len, bool reply,
+			 struct xiw_mpa_frame *f);
+
+/**
+ * xiw_mpa_frame_encode() - build a startup frame
+ * @buf: written on success
+ * @size: octets available at @buf; XIW_MPA_FRAME_MAX always suffices
+ * @f: what to encode; @f->pd_len octets of ULP Private Data follow
+ * @pd: ULP Private Data, may be NULL if there is none
+ *
+ * IRD and ORD above the 14-bit field saturate at XIW_MPA_DEPTH_MAX.
+ *
+ * Context: Any.
+ * Return: Length of the frame, or -EINVAL if the Private Data does not fit
+ * (508 octets with enhanced data, 512 without), @size is too small, or the
+ * revision cannot carry what @f asks for.
+ */
+int xiw_mpa_frame_encode(u8 *buf, size_t size, const struct xiw_mpa_frame *f,
+			 const void *pd);
+
+#endif /* _XIW_MPA_H */

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What both sides of a connection agree on: local policy and the ULP's wishes
+ * against the peer's startup frame (RFC 5044 section 7.1, RFC 6581).  The
+ * connection manager calls this between decoding a frame and acting on it.
+ */
+#include "nego.h"
+#include "rdmap.h"
+
+int xiw_nego_policy_check(const struct xiw_mpa_policy *p)
+{
+	if (p->rev < 1 || p->rev > 2)
+		return -EINVAL;
+	if (!p->rtr || (p->rtr & ~XIW_RTR_ALL))
+		return -EINVAL;
+	if (p->max_ird > XIW_MPA_DEPTH_MAX || p->max_ord > XIW_MPA_DEPTH_MAX)
+		return -EINVAL;
+	/* An RTR Read takes one inbound slot at the Responder. */
+	if (p->rtr == XIW_RTR_READ && !p->max_ird)
+		return -EINVAL;
+	return 0;
+}
+
+static u16 depth_within(u32 wanted, u16 limit)
+{
+	return min_t(u32, wanted, min_t(u32, limit, XIW_MPA_DEPTH_MAX));
+}
+
+void xiw_nego_request(const struct xiw_mpa_policy *p, u32 ird, u32 ord,
+		      struct xiw_mpa_frame *req)
+{
+	memset(req, 0, sizeof(*req));
+	req->rev = p->rev;
+	req->markers = p->markers;
+	req->crc = p->crc;
+	/* Kept for the Reply's sake even if this revision cannot send them. */
+	req->enh.ird = depth_within(ird, p->max_ird);
+	req->enh.ord = depth_within(ord, p->max_ord);
+	if (p->rev < 2)
+		return;
+	req->enhanced = true;
+	/* RFC 6581 9.2: without A none of B, C, D may be set. */
+	if (p->p2p) {
+		req->enh.p2p = true;
+		req->enh.rtr = p->rtr;
+	}
+}
+
+enum xiw_nego_verdict xiw_nego_check_request(const struct xiw_mpa_frame *req)
+{
+	/*
+	 * RFC 6581 section 6 knows "two or higher", but nothing says what a
+	 * higher revision would mean.  Revision 0 is the RDMA Consortium's.
+	 */
+	if (req->rev < 1 || req->rev > 2)
+		return XIW_NEGO_CLOSE;
+	/* RFC 5044 7.1.2 rule 9: never hand up less than the peer sent. */
+	if (req->pd_len > XIW_NEGO_PD_MAX)
+		return XIW_NEGO_CLOSE;
+	return XIW_NEGO_OK;
+}
+
+/*
+ * RFC 6581 9.2: accept what both sides know, or if there is nothing, name
+ * what this side knows and let the Initiator decide.  Accepting a Read as RTR
+ * needs an inbound slot: without one, leave it out unless it is all there is.
+ */
+static u8 rtr_types(const struct xiw_mpa_policy *p, u8 requested, u16 *ird)
+{
+	u8 rtr = requested & p->rtr;
+
+	if (!rtr)
+		rtr = p->rtr;
+	if (*ird)
+		return rtr;
+	if (rtr != XIW_RTR_READ)
+		return rtr & ~XIW_RTR_READ;
+	*ird = 1;
+	return rtr;
+}
+
+static void reply_init(const struct xiw_mpa_policy *p,
+		       const struct xiw_mpa_frame *req,
+		       struct xiw_mpa_frame *reply)
+{
+	memset(reply, 0, sizeof(*reply));
+	reply->reply = true;
+	/* RFC 6581 section 10: answer in the form of the question. */
+	reply->rev = req->rev;
+	reply->enhanced = req->enhanced;
+	reply->markers = p->markers;
+	reply->crc = p->crc;
+}
+
+/* RFC 6581 9.1: a field that opted out is answered by opting out. */
+static void reply_depths(const struct xiw_mpa_frame *req, u16 ird, u16 ord,
+			 struct xiw_mpa_frame *reply)
+{
+	reply->enh.ird = req->enh.ord == XIW_MPA_DEPTH_NONE ?
+			 XIW_MPA_DEPTH_NONE : ird;
+	reply->enh.ord = req->enh.ird == XIW_MPA_DEPTH_NONE ?
+			 XIW_MPA_DEPTH_NONE : ord;
+}
+
+/* What follows from the two frames alone, the same on both sides. */
+static void agree_frames(const struct xiw_mpa_frame *own,
+			 const struct xiw_mpa_frame *peer,
+			 struct xiw_mpa_agreed *agreed)
+{
+	memset(agreed, 0, sizeof(*agreed));
+	agreed->rev = peer->rev;
+	agreed->enhanced = own->enhanced && peer->enhanced;
+	/* RFC 5044 7.1.1: C is decided together, M by each receiver alone. */
+	agreed->crc = own->crc || peer->crc;
+	agreed->tx_markers = peer->markers;
+	agreed->rx_markers = own->markers;
+	if (agreed->enhanced) {
+		agreed->peer_values_valid = true;
+		agreed->peer_ird = peer->enh.ird;
+		agreed->peer_ord = peer->enh.ord;
+	}
+}
+
+void xiw_nego_accept(const struct xiw_mpa_policy *p,
+		     const struct xiw_mpa_frame *req, u32 ird, u32 ord,
+		     struct xiw_mpa_frame *reply,
+		     struct xiw_mpa_agreed *agreed)
+{
+	reply_init(p, req, reply);
+	agree_frames(reply, req, agreed);
+	agreed->ird = depth_within(ird, p->max_ird);
+	agreed->ord = depth_within(ord, p->max_ord);
+	if (!req->enhanced)
+		return;
+
+	if (req->enh.p2p) {
+		agreed->p2p = true;
+		agreed->rtr_offered = rtr_types(p, req->enh.rtr, &agreed->ird);
+	}
+	/* RFC 6581 9.1: the Initiator's IRD bounds this side's ORD. */
+	if (req->enh.ird != XIW_MPA_DEPTH_NONE)
+		agreed->ord = min(agreed->ord, req->enh.ird);
+	reply->enh.p2p = agreed->p2p;
+	reply->enh.rtr = agreed->rtr_offered;
+	reply_depths(req, agreed->ird, agreed->ord, reply);
+}
+
+void xiw_nego_reject(const struct xiw_mpa_policy *p,
+		     const struct xiw_mpa_frame *req, u32 ird, u32 ord,
+		     struct xiw_mpa_frame *reply)
+{
+	u16 wire_ird = depth_within(ird, XIW_MPA_DEPTH_MAX);
+	u16 wire_ord = depth_within(ord, XIW_MPA_DEPTH_MAX);
+
+	reply_init(p, req, reply);
+	reply->reject = true;
+	if (!req->enhanced)
+		return;
+	if (req->enh.p2p) {
+		reply->enh.p2p = true;
+		reply->enh.rtr = rtr_types(p, req->enh.rtr, &wire_ird);
+	}
+	reply_depths(req, wire_ird, wire_ord, reply);
+}
+
+/* RFC 6581 9.1, Initiator: fit the local limits to the Responder's. */
+static enum xiw_nego_verdict adopt_depths(const struct xiw_mpa_policy *p,
+					  const struct xiw_mpa_enh *own,
+					  const struct xiw_mpa_enh *peer,
+					  struct xiw_mpa_agreed *agreed)
+{
+	if (peer->ird != XIW_MPA_DEPTH_NONE)
+		agreed->ord = min(own->ord, peer->ird);
+	if (peer->ord == XIW_MPA_DEPTH_NONE || peer->ord <= own->ird)
+		return XIW_NEGO_OK;
+	if (peer->ord > p->max_ird)
+		return XIW_NEGO_TERM_IRD;
+	agreed->ird = peer->ord;
+	return XIW_NEGO_OK;
+}
+
+/* RFC 6581 9.2, Initiator: find an RTR that the Responder will recognise. */
+static enum xiw_nego_verdict adopt_rtr(const struct xiw_mpa_policy *p,
+				       const struct xiw_mpa_enh *own,
+				       const struct xiw_mpa_enh *peer,
+				       struct xiw_mpa_agreed *agreed)
+{
+	u8 usable;
+
+	agreed->p2p = peer->p2p;
+	if (!peer->p2p)
+		return own->p2p ? XIW_NEGO_TERM_RTR : XIW_NEGO_OK;
+
+	agreed->rtr_offered = peer->rtr;
+	usable = peer->rtr & p->rtr;
+	/* Without an inbound slot the peer could not take a Read. */
+	if (!peer->ird)
+		usable &= ~XIW_RTR_READ;
+	if (!usable)
+		return XIW_NEGO_TERM_RTR;
+	agreed->rtr_send = usable & -usable;
+	return XIW_NEGO_OK;
+}
+
+enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
+					   const struct xiw_mpa_frame *req,
+					   const struct xiw_mpa_frame *reply,
+					   struct xiw_mpa_agreed *agreed)
+{
+	enum xiw_nego_verdict verdict;
+
+	agree_frames(req, reply, agreed);
+	if (reply->pd_len > XIW_NEGO_PD_MAX)
+		return XIW_NEGO_CLOSE;
+	/* A refusal counts even if its form does not match the Request. */
+	if (reply->reject)
+		return XIW_NEGO_REJECTED;
+	if (reply->rev != req->rev || reply->enhanced != req->enhanced)
+		return XIW_NEGO_CLOSE;
+
+	agreed->ird = req->enh.ird;
+	agreed->ord = req->enh.ord;
+	if (!reply->enhanced)
+		return XIW_NEGO_OK;
+	verdict = adopt_depths(p, &req->enh, &reply->enh, agreed);
+	if (verdict != XIW_NEGO_OK)
+		return verdict;
+	return adopt_rtr(p, &req->enh, &reply->enh, agreed);
+}
+
+static bool is_rtr_read(const struct xiw_ddp_hdr *h, const u8 *body)
+{
+	struct xiw_read_req r;
+
+	if (h->msn != XIW_MSN_FIRST || h->mo)
+		return false;
+	return xiw_rdmap_read_req_decode(body, h->payload_len, &r) == XIW_OK &&
+	       !r.size;
+}
+
+enum xiw_nego_first xiw_nego_first_fpdu(const struct xiw_mpa_agreed *agreed,
+					u32 ulpdu_len,
+					const struct xiw_ddp_hdr *h,
+					const u8 *body)
+{
+	u8 offered = agreed->p2p ? agreed->rtr_offered : 0;
+
+	/* "Zero-length FULPDU (Send)" may also be read as an empty FPDU. */
+	if (!h)
+		return !ulpdu_len && (offered & XIW_RTR_SEND) ?
+		       XIW_FIRST_RTR : XIW_FIRST_MESSAGE;
+	if (h->opcode == XIW_OP_TERMINATE)
+		return XIW_FIRST_TERMINATE;
+	if (!h->last)
+		return XIW_FIRST_MESSAGE;
+
+	switch (h->opcode) {
+	case XIW_OP_WRITE:
+		if (!h->payload_len && (offered & XIW_RTR_WRITE))
+			return XIW_FIRST_RTR;
+		break;
+	case XIW_OP_SEND:
+		if (!h->payload_len && h->msn == XIW_MSN_FIRST && !h->mo &&
+		    (offered & XIW_RTR_SEND))
+			return XIW_FIRST_RTR;
+		break;
+	case XIW_OP_READ_REQ:
+		if ((offered & XIW_RTR_READ) && is_rtr_read(h, body))
+			return XIW_FIRST_RTR_READ;
+		break;
+	}
+	return XIW_FIRST_MESSAGE;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _XIW_NEGO_H
+#define _XIW_NEGO_H
+
+#include "ddp.h"
+#include "mpa.h"
+
+/* ULP Private Data a connection manager event can carry */
+#define XIW_NEGO_PD_MAX		255
+
+/**
+ * struct xiw_mpa_policy - what the administrator allows on a device
+ * @rev: revision for own Requests, 1 or 2; Requests of both are accepted
+ * @crc: require CRCs; they are off only if the peer does not want them either
+ * @markers: ask the peer to send Markers
+ * @p2p: ask for the peer-to-peer model (revision 2)
+ * @rtr: RTR types generated and accepted, mask of XIW_RTR_*
+ * @fallback: after a revision 2 Request that was answered by a close, connect
+ *	again with revision 1
+ * @request_ms: a Responder waits so long for the Request, milliseconds
+ * @reply_ms: an Initiator waits so long for the Reply, milliseconds
+ * @rtr_ms: a Responder waits so long for the RTR, milliseconds
+ * @max_ird: most inbound Reads and Atomics a connection may have
+ * @max_ord: most outbound Reads and Atomics a connection may have
+ */
+struct xiw_mpa_policy {
+	u8 rev;
+	bool crc;
+	bool markers;
+	bool p2p;
+	u8 rtr;
+	bool fallback;
+	u32 request_ms;
+	u32 reply_ms;
+	u32 rtr_ms;
+	u16 max_ird;
+	u16 max_ord;
+};
+
+/**
+ * struct xiw_mpa_agreed - outcome of the startup phase on one side
+ * @rev: revision in use
+ * @enhanced: both frames carried enhanced data
+ * @crc: CRCs are generated and checked
+ * @tx_markers: send Markers
+ * @rx_markers: expect Markers
+ * @p2p: peer-to-peer model, an RTR indication opens the connection
+ * @rtr_offered: RTR types the Reply accepts, mask of XIW_RTR_*
+ * @rtr_send: Initiator: the one XIW_RTR_* to send first, 0 for none
+ * @ird: inbound limit to set locally
+ * @ord: outbound limit to set locally
+ * @peer_ird: IRD field of the peer's frame
+ * @peer_ord: ORD field of the peer's frame
+ * @peer_values_valid: the peer's frame had @peer_ird and @peer_ord
+ */
+struct xiw_mpa_agreed {
+	u8 rev;
+	bool enhanced;
+	bool crc;
+	bool tx_markers;
+	bool rx_markers;
+	bool p2p;
+	u8 rtr_offered;
+	u8 rtr_send;
+	u16 ird;
+	u16 ord;
+	u16 peer_ird;
+	u16 peer_ord;
+	bool peer_values_valid;
+};
+
+/**
+ * enum xiw_nego_verdict - what to do after a startup frame
+ * @XIW_NEGO_OK: Responder: hand the request to the ULP; Initiator: enter Full
+ *	Operation, sending @rtr_send first if it is set
+ * @XIW_NEGO_REJECTED: the Reply says no; no FPDU may be sent
+ * @XIW_NEGO_CLOSE: improperly formatted; close at once, send nothing
+ * @XIW_NEGO_TERM_IRD: send Terminate XIW_MPA_NO_IRD, then close
+ * @XIW_NEGO_TERM_RTR: send Terminate XIW_MPA_NO_RTR, then close
+ */
+enum xiw_nego_verdict {
+	XIW_NEGO_OK,
+	XIW_NEGO_REJECTED,
+	XIW_NEGO_CLOSE,
+	XIW_NEGO_TERM_IRD,
+	XIW_NEGO_TERM_RTR,
+};
+
+/**
+ * enum xiw_nego_first - what the first FPDU means to a Responder
+ * @XIW_FIRST_RTR: RTR indication that is consumed here.  A Send took the
+ *	first MSN of its queue (advance it unless @ulpdu_len was 0)
+ * @XIW_FIRST_RTR_READ: RTR indication that is answered like any Read
+ * @XIW_FIRST_MESSAGE: process like any other FPDU
+ * @XIW_FIRST_TERMINATE: the Initiator gave up, the connection failed
+ */
+enum xiw_nego_first {
+	XIW_FIRST_RTR,
+	XIW_FIRST_RTR_READ,
+	XIW_FIRST_MESSAGE,
+	XIW_FIRST_TERMINATE,
+};
+
+/**
+ * xiw_nego_policy_check() - is a policy usable
+ * @p: policy
+ *
+ * At least one RTR type is mandatory (RFC 6581 section 9.2).
+ *
+ * Context: Any.
+ * Return: 0, or -EINVAL.
+ */
+int xiw_nego_policy_check(const struct xiw_mpa_policy *p);
+
+/**
+ * xiw_nego_request() - Initiator: build the Request
+ * @p: policy
+ * @ird: inbound limit the ULP wants
+ * @ord: outbound limit the ULP wants
+ * @req: result; the caller adds @req->pd_len
+ *
+ * Values above the policy's limits are lowered.
+ *
+ * Context: Any.
+ */
+void xiw_nego_request(const struct xiw_mpa_policy *p, u32 ird, u32 ord,
+		      struct xiw_mpa_frame *req);
+
+/**
+ * xiw_nego_check_request() - Responder: judge a decoded Request
+ * @req: from xiw_mpa_frame_decode()
+ *
+ * RFC 5044 section 7.1.2, RFC 6581 section 6.
+ *
+ * Context: Any.
+ * Return: XIW_NEGO_OK or XIW_NEGO_CLOSE.
+ */
+enum xiw_nego_verdict xiw_nego_check_request(const struct xiw_mpa_frame *req);
+
+/**
+ * xiw_nego_accept() - Responder: build the accepting Reply
+ * @p: policy
+ * @req: Request that passed xiw_nego_check_request()
+ * @ird: inbound limit the ULP accepts with
+ * @ord: outbound limit the ULP accepts with
+ * @reply: result; the caller adds @reply->pd_len
+ * @agreed: result; apply it before the Reply is sent
+ *
+ * RFC 6581 section 9.
+ *
+ * Context: Any.
+ */
+void xiw_nego_accept(const struct xiw_mpa_policy *p,
+		     const struct xiw_mpa_frame *req, u32 ird, u32 ord,
+		     struct xiw_mpa_frame *reply,
+		     struct xiw_mpa_agreed *agreed);
+
+/**
+ * xiw_nego_reject() - Responder: build the rejecting Reply
+ * @p: policy
+ * @req: Request that passed xiw_nego_check_request()
+ * @ird: inbound limit to report
+ * @ord: outbound limit to report, not bounded by the Request, so that it can
+ *	tell the Initiator how much would have been needed
+ * @reply: result; the caller adds @reply->pd_len
+ *
+ * RFC 6581 sections 9.1 and 10.
+ *
+ * Context: Any.
+ */
+void xiw_nego_reject(const struct xiw_mpa_policy *p,
+		     const struct xiw_mpa_frame *req, u32 ird, u32 ord,
+		     struct xiw_mpa_frame *reply);
+
+/**
+ * xiw_nego_check_reply() - Initiator: judge a decoded Reply
+ * @p: policy
+ * @req: the Request as sent, from xiw_nego_request()
+ * @reply: from xiw_mpa_frame_decode()
+ * @agreed: result, valid unless XIW_NEGO_CLOSE; after XIW_NEGO_REJECTED only
+ *	the peer's values count
+ *
+ * Context: Any.
+ * Return: Any verdict.
+ */
+enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
+					   const struct xiw_mpa_frame *req,
+					   const struct xiw_mpa_frame *reply,
+					   struct xiw_mpa_agreed *agreed);
+
+/**
+ * xiw_nego_first_fpdu() - Responder: classify the first verified FPDU
+ * @agreed: outcome of the startup phase
+ * @ulpdu_len: ULPDU_Length of the FPDU
+ * @h: its header if it decoded without fault, else NULL
+ * @body: payload of the segment, read only for a Read Request
+ *
+ * The transmit fence is lifted by any FPDU that was verified, whatever this
+ * returns.  RFC 5044 section 7.1.2 rule 4, RFC 6581 section 9.2.
+ *
+ * Context: Any.
+ * Return: How to treat it.
+ */
+enum xiw_nego_first xiw_nego_first_fpdu(const struct xiw_mpa_agreed *agreed,
+					u32 ulpdu_len,
+					const struct xiw_ddp_hdr *h,
+					const u8 *body);
+
+#endif /* _XIW_NEGO_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What the pure protocol files may use, and nothing else: fixed-width types,
+ * byte order, overflow arithmetic, bits and memcpy().  The same sources are
+ * compiled into the driver, into the KUnit module and into user-space tools,
+ * where pure_user.h supplies the same names from libc.
+ */
+#ifndef _XIW_PURE_H
+#define _XIW_PURE_H
+
+#ifdef __KERNEL__
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/overflow.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <linux/unaligned.h>
+#else
+#include "pure_user.h"
+#endif
+
+#endif /* _XIW_PURE_H */

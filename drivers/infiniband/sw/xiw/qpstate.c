@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The life of an RDMA stream as one table.  RFC 5040 section 6.2 names three
+ * ways to end it: graceful, with a Terminate, and by loss of the connection.
+ * Pairs that are not listed cannot happen unless something else is broken.
+ */
+#include "qpstate.h"
+
+#define GO(state, todo) \
+	{ .legal = true, .next = XIW_QPS_##state, .actions = (todo) }
+#define STAY(state)	GO(state, 0)
+
+#define GONE		(XIW_QPA_ABORT | XIW_QPA_FLUSH | XIW_QPA_CLOSE)
+#define END		(XIW_QPA_ABORT | XIW_QPA_CLOSE)
+
+#define GONE_FATAL	(GONE | XIW_QPA_EVENT_FATAL)
+
+/* A Terminate came: flush at once, let TCP wind down gracefully. */
+#define TERMINATED	(XIW_QPA_SHUTDOWN | XIW_QPA_ARM_TIMER | \
+			 XIW_QPA_FLUSH | XIW_QPA_EVENT_FATAL | \
+			 XIW_QPA_DISCONNECT)
+
+static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
+	[XIW_QPS_IDLE] = {
+		[XIW_QPE_CONNECT]	 = STAY(RTS),
+		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, XIW_QPA_FLUSH),
+		[XIW_QPE_RESET]		 = STAY(IDLE),
+	},
+	[XIW_QPS_RTS] = {
+		[XIW_QPE_LOCAL_CLOSE]	 = GO(CLOSING, XIW_QPA_SHUTDOWN |
+						       XIW_QPA_ARM_TIMER),
+		/* The consumer gave up: no protocol fault, no Terminate. */
+		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, GONE),
+		/* RFC 5041 6.2.1: report it, let outgoing data leave. */
+		[XIW_QPE_PEER_FIN]	 = GO(CLOSING, XIW_QPA_SHUTDOWN |
+						       XIW_QPA_ARM_TIMER |
+						       XIW_QPA_DISCONNECT),
+		[XIW_QPE_PEER_FIN_DIRTY] = GO(ERROR, GONE),
+		[XIW_QPE_LLP_LOST]	 = GO(ERROR, GONE),
+		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, GONE),
+		[XIW_QPE_FAULT]		 = GO(TERMINATE, XIW_QPA_SEND_TERM |
+							 XIW_QPA_ARM_TIMER |
+							 XIW_QPA_FLUSH |
+							 XIW_QPA_EVENT_FATAL |
+							 XIW_QPA_DISCONNECT),
+		[XIW_QPE_FAULT_SILENT]	 = GO(ERROR, GONE_FATAL),
+		[XIW_QPE_TERM_RECEIVED]	 = GO(ERROR, TERMINATED),
+		[XIW_QPE_RESET]		 = GO(IDLE, END),
+	},
+	[XIW_QPS_CLOSING] = {
+		[XIW_QPE_LOCAL_CLOSE]	 = STAY(CLOSING),
+		/* TCP goes on closing: what was sent must still arrive. */
+		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, XIW_QPA_FLUSH),
+		[XIW_QPE_PEER_FIN]	 = GO(CLOSING, XIW_QPA_DISCONNECT),
+		[XIW_QPE_PEER_FIN_DIRTY] = GO(ERROR, GONE),
+		[XIW_QPE_LLP_LOST]	 = GO(ERROR, GONE),
+		/* Not IDLE: what is posted from now on must complete too. */
+		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, XIW_QPA_FLUSH |
+						     XIW_QPA_CLOSE),
+		/* RFC 5040 5.4: no message can follow the FIN. */
+		[XIW_QPE_FAULT]		 = GO(ERROR, GONE),
+		[XIW_QPE_FAULT_SILENT]	 = GO(ERROR, GONE),
+		[XIW_QPE_TERM_RECEIVED]	 = GO(ERROR, TERMINATED),
+		[XIW_QPE_CLOSE_TIMEOUT]	 = GO(ERROR, GONE),
+		[XIW_QPE_RESET]		 = GO(IDLE, END),
+	},
+	[XIW_QPS_TERMINATE] = {
+		[XIW_QPE_LOCAL_CLOSE]	 = STAY(TERMINATE),
+		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, XIW_QPA_FLUSH),
+		/* The other half may still carry the Terminate. */
+		[XIW_QPE_PEER_FIN]	 = STAY(TERMINATE),
+		[XIW_QPE_PEER_FIN_DIRTY] = STAY(TERMINATE),
+		[XIW_QPE_LLP_LOST]	 = GO(ERROR, END),
+		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, XIW_QPA_CLOSE),
+		/* RFC 5040 7.1: the first fault found is the one reported. */
+		[XIW_QPE_FAULT]		 = STAY(TERMINATE),
+		[XIW_QPE_FAULT_SILENT]	 = STAY(TERMINATE),
+		/* RFC 5040 6.2.1: a graceful TCP close carries it over. */
+		[XIW_QPE_TERM_SENT]	 = GO(TERMINATE, XIW_QPA_SHUTDOWN),
+		[XIW_QPE_TERM_RECEIVED]	 = STAY(TERMINATE),
+		[XIW_QPE_CLOSE_TIMEOUT]	 = GO(ERROR, END),
+		[XIW_QPE_RESET]		 = GO(IDLE, END),
+	},
+	[XIW_QPS_ERROR] = {
+		[XIW_QPE_LOCAL_CLOSE]	 = STAY(ERROR),
+		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, XIW_QPA_FLUSH),
+		[XIW_QPE_PEER_FIN]	 = STAY(ERROR),
+		[XIW_QPE_PEER_FIN_DIRTY] = STAY(ERROR),
+		[XIW_QPE_LLP_LOST]	 = GO(ERROR, END),
+		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, XIW_QPA_CLOSE),
+		[XIW_QPE_FAULT]		 = STAY(ERROR),
+		[XIW_QPE_FAULT_SILENT]	 = STAY(ERROR),
+		/* The consumer left TERMINATE while it was on its way. */
+		[XIW_QPE_TERM_SENT]	 = GO(ERROR, XIW_QPA_SHUTDOWN),
+		[XIW_QPE_TERM_RECEIVED]	 = STAY(ERROR),
+		[XIW_QPE_CLOSE_TIMEOUT]	 = GO(ERROR, END),
+		[XIW_QPE_RESET]		 = GO(IDLE, END),
+	},
+};
+
+struct xiw_qp_step xiw_qpstate_step(enum xiw_qp_state state,
+				    enum xiw_qp_event event)
+{
+	struct xiw_qp_step step = { .next = state };
+
+	if ((unsigned int)state >= XIW_QPS_COUNT ||
+	    (unsigned int)event >= XIW_QPE_COUNT)
+		return step;
+	if (steps[state][event].legal)
+		step = steps[state][event];
+	return step;
+}
+
+const char *xiw_qpstate_name(enum xiw_qp_state state)
+{
+	static const char * const names[XIW_QPS_COUNT] = {
+		[XIW_QPS_IDLE]		= "IDLE",
+		[XIW_QPS_RTS]		= "RTS",
+		[XIW_QPS_CLOSING]	= "CLOSING",
+		[XIW_QPS_TERMINATE]	= "TERMINATE",
+		[XIW_QPS_ERROR]		= "ERROR",
+	};
+
+	return (unsigned int)state < XIW_QPS_COUNT ? names[state] : "?";
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _XIW_RDMAP_H
+#define _XIW_RDMAP_H
+
+#include "ddp.h"
+
+/**
+ * struct xiw_rdmap_op - fixed properties of an RDMAP opcode
+ * @assigned: the opcode exists
+ * @tagged: travels in DDP tagged segments
+ * @solicited: raises a solicited completion event at the receiver
+ * @invalidates: carries an Invalidate STag
+ * @qn: untagged queue
+ * @hdr_len: octets of the RDMAP header behind the DDP header, which is then
+ *	the whole message; 0 if the message is ULP payload.  Terminate has a
+ *	variable header and the minimum here
+ * @feature: XIW_FEAT_* that must be enabled, 0 if none
+ */
+struct xiw_rdmap_op {
+	bool assigned;
+	bool tagged;
+	bool solicited;
+	bool invalidates;
+	u8 qn;
+	u8 hdr_len;
+	u8 feature;
+};
+
+/**
+ * struct xiw_read_req - RDMA Read Request, RFC 5040 section 4.4
+ * @sink_stag: Data Sink STag, the requester's buffer
+ * @sink_to: Data Sink tagged offset
+ * @size: RDMA Read Message Size in octets
+ * @src_stag: Data Source STag, the responder's buffer
+ * @src_to: Data Source tagged offset
+ */
+struct xiw_read_req {
+	u32 sink_stag;
+	u64 sink_to;
+	u32 size;
+	u32 src_stag;
+	u64 src_to;
+};
+
+/**
+ * struct xiw_atomic_req - Atomic Request, RFC 7306 section 5.2.1
+ * @aop: XIW_AOP_*
+ * @id: Request Identifier, opaque to the responder
+ * @stag: Remote STag
+ * @to: Remote tagged offset
+ * @data: Add Data or Swap Data
+ * @data_mask: Add Mask (field boundaries) or Swap Mask
+ * @compare: Compare Data
+ * @compare_mask: Compare Mask
+ */
+struct xiw_atomic_req {
+	u8 aop;
+	u32 id;
+	u32 stag;
+	u64 to;
+	u64 data;
+	u64 data_mask;
+	u64 compare;
+	u64 compare_mask;
+};
+
+/**
+ * struct xiw_atomic_resp - Atomic Response, RFC 7306 section 5.2.2
+ * @id: Original Request Identifier
+ * @orig: Original Remote Data Value
+ */
+struct xiw_atomic_resp {
+	u32 id;
+	u64 orig;
+};
+
+/**
+ * struct xiw_read_sink - the RDMA Read whose response is awaited next
+ * @stag: Data Sink STag it was sent with
+ * @to: tagged offset where the next octet must land
+ * @left: octets still to come
+ */
+struct xiw_read_sink {
+	u32 stag;
+	u64 to;
+	u32 left;
+};
+
+/**
+ * enum xiw_access - who touches a registered buffer, selects the fault codes
+ * @XIW_ACCESS_WRITE: placement of a remote RDMA Write
+ * @XIW_ACCESS_SOURCE: a remote Read or Atomic Request
+ */
+enum xiw_access {
+	XIW_ACCESS_WRITE,
+	XIW_ACCESS_SOURCE,
+};
+
+/**
+ * xiw_rdmap_op() - look up an opcode
+ * @opcode: value of the opcode field, or anything else
+ * @features: mask of XIW_FEAT_* enabled
+ *
+ * RFC 5040 section 4.2, RFC 7306 section 4.1.
+ *
+ * Context: Any.
+ * Return: Properties, or NULL if unassigned or not enabled.
+ */
+const struct xiw_rdmap_op *xiw_rdmap_op(u8 opcode, u32 features);
+
+/**
+ * xiw_rdmap_read_req_encode() - write the header of a Read Request
+ * @buf: XIW_READ_REQ_LEN octets, written
+ * @r: what to write
+ *
+ * Context: Any.
+ */
+void xiw_rdmap_read_req_encode(u8 *buf, const struct xiw_read_req *r);
+
+/**
+ * xiw_rdmap_read_req_decode() - decode the message body of a Read Request
+ * @buf: message body
+ * @len: octets in it
+ * @r: result, written on XIW_OK
+ *
+ * Context: Any.
+ * Return: XIW_OK, or XIW_BAD_MSG_LEN.
+ */
+enum xiw_reason xiw_rdmap_read_req_decode(const u8 *buf, u32 len,
+					  struct xiw_read_req *r);
+
+/**
+ * xiw_rdmap_read_req_advance() - what remains of a Read after some data
+ * @r: request, modified
+ * @done: octets of the response already sent, at most @r->size
+ *
+ * For the Terminated RDMA Header, RFC 5040 section 4.8.
+ *
+ * Context: Any.
+ */
+void xiw_rdmap_read_req_advance(struct xiw_read_req *r, u32 done);
+
+/**
+ * xiw_rdmap_atomic_req_encode() - write the header of an Atomic Request
+ * @buf: XIW_ATOMIC_REQ_LEN octets, written
+ * @r: what to write
+ *
+ * Context: Any.
+ */
+void xiw_rdmap_atomic_req_encode(u8 *buf, const struct xiw_atomic_req *r);
+
+/**
+ * xiw_rdmap_atomic_req_decode() - decode the body of an Atomic Request
+ * @buf: message body
+ * @len: octets in it
+ * @r: result, written on XIW_OK
+ *
+ * Context: Any.
+ * Return: XIW_OK, XIW_BAD_MSG_LEN or XIW_ATOMIC_BAD_OP.
+ */
+enum xiw_reason xiw_rdmap_atomic_req_decode(const u8 *buf, u32 len,
+					    struct xiw_atomic_req *r);
+
+/**
+ * xiw_rdmap_atomic_resp_encode() - write the header of an Atomic Response
+ * @buf: XIW_ATOMIC_RESP_LEN octets, written
+ * @r: what to write
+ *
+ * Context: Any.
+ */
+void xiw_rdmap_atomic_resp_encode(u8 *buf, const struct xiw_atomic_resp *r);
+
+/**
+ * xiw_rdmap_atomic_resp_decode() - decode the body of an Atomic Response
+ * @buf: message body
+ * @len: octets in it
+ * @r: result, written on XIW_OK; the caller compares @r->id
+ *
+ * Context: Any.
+ * Return: XIW_OK, or XIW_BAD_MSG_LEN.
+ */
+enum xiw_reason xiw_rdmap_atomic_resp_decode(const u8 *buf, u32 len,
+					     struct xiw_atomic_resp *r);
+
+/**
+ * xiw_rdmap_imm_encode() - write the body of an Immediate Data message
+ * @buf: XIW_IMM_LEN octets, written
+ * @imm: immediate value, sent unswapped in the first four octets
+ *
+ * RFC 7306 section 6.2 carries eight opaque octets; the last four are zero.
+ *
+ * Context: Any.
+ */
+void xiw_rdmap_imm_encode(u8 *buf, __be32 imm);
+
+/**
+ * xiw_rdmap_imm_decode() - decode the body of an Immediate Data message
+ * @buf: message body
+ * @len: octets in it
+ * @imm: result, written on XIW_OK
+ *
+ * Context: Any.
+ * Return: XIW_OK, or XIW_BAD_MSG_LEN.
+ */
+enum xiw_reason xiw_rdmap_imm_decode(const u8 *buf, u32 len, __be32 *imm);
+
+/**
+ * xiw_rdmap_read_resp_check() - may this Read Response segment be placed
+ * @s: the Read at the head of the outstanding requests; NULL if there is
+ *	none, if the head is an Atomic, or if it was not sent yet
+ * @h: decoded header, opcode Read Response
+ *
+ * STag and TO do not matter without payload.  RFC 5040 section 5.2.2.
+ *
+ * Context: Caller serializes use of @s.
+ * Return: XIW_OK or the first fault.
+ */
+enum xiw_reason xiw_rdmap_read_resp_check(const struct xiw_read_sink *s,
+					  const struct xiw_ddp_hdr *h);
+
+/**
+ * xiw_rdmap_read_resp_advance() - account a segment that was placed
+ * @s: the Read for which xiw_rdmap_read_resp_check() returned XIW_OK
+ * @h: the same header
+ *
+ * With @h->last the Read is complete if this returns XIW_OK.
+ *
+ * Context: Caller serializes use of @s.
+ * Return: XIW_OK, or XIW_RESP_SHORT if the response ended early.
+ */
+enum xiw_reason xiw_rdmap_read_resp_advance(struct xiw_read_sink *s,
+					    const struct xiw_ddp_hdr *h);
+
+/**
+ * xiw_rdmap_range_check() - is an access inside a registered buffer
+ * @access: whose access it is
+ * @to: first tagged offset touched
+ * @len: octets, callers skip the check for zero
+ * @base: first tagged offset of the buffer
+ * @size: octets of the buffer
+ *
+ * Wrap is tested before bounds, as a wrapping range is out of bounds too.
+ *
+ * Context: Any.
+ * Return: XIW_OK, or the fault that belongs to @access.
+ */
+enum xiw_reason xiw_rdmap_range_check(enum xiw_access access, u64 to, u64 len,
+				      u64 base, u64 size);
+
+#endif /* _XIW_RDMAP_H */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _XIW_SEGMENT_H
+#define _XIW_SEGMENT_H
+
+#include "wire.h"
+
+/**
+ * struct xiw_seg_msg - an RDMAP message to be sent
+ * @opcode: XIW_OP_*
+ * @tagged: tagged buffer model
+ * @stag: tagged: STag of the sink
+ * @to: tagged: TO of the first octet
+ * @qn: untagged: queue
+ * @msn: untagged: message sequence number
+ * @inv_stag: untagged: Invalidate STag, 0 if none
+ * @len: octets behind the DDP headers: ULP payload or RDMAP header
+ */
+struct xiw_seg_msg {
+	u8 opcode;
+	bool tagged;
+	u32 stag;
+	u64 to;
+	u32 qn;
+	u32 msn;
+	u32 inv_stag;
+	u32 len;
+};
+
+/**
+ * struct xiw_seg - one DDP segment of a message
+ * @offset: its first octet in the message
+ * @len: octets of the message it carries
+ * @hdr_len: octets of the DDP header, 14 or 18
+ * @last: it ends the message
+ */
+struct xiw_seg {
+	u32 offset;
+	u32 len;
+	u8 hdr_len;
+	bool last;
+};
+
+/**
+ * xiw_segment_next() - plan the next segment of a message
+ * @m: message
+ * @offset: octets of it already planned; @m->len only for an empty message
+ * @mulpdu: largest ULPDU now, may change from call to call; values below
+ *	XIW_MULPDU_MIN count as that
+ * @seg: result
+ *
+ * RFC 5041 section 5.2.
+ *
+ * Context: Any.
+ */
+void xiw_segment_next(const struct xiw_seg_msg *m, u32 offset, u32 mulpdu,
+		      struct xiw_seg *seg);
+
+/**
+ * xiw_segment_encode() - write the DDP header of a planned segment
+ * @m: message
+ * @seg: from xiw_segment_next()
+ * @buf: XIW_DDP_HDR_MAX octets available, @seg->hdr_len are written
+ *
+ * Context: Any.
+ * Return: Octets written.
+ */
+u32 xiw_segment_encode(const struct xiw_seg_msg *m, const struct xiw_seg *seg,
+		       u8 *buf);
+
+/**
+ * xiw_segment_limit() - ULPDU limit that keeps FPDUs aligned with TCP segments
+ * @emss: effective maximum segment size in octets
+ * @used: octets already laid out in the TCP segment being filled
+ * @markers: Markers are sent on this half connection
+ *
+ * The limit lets the next FPDU fill the rest of the segment.  If the rest is
+ * too short for any FPDU worth sending, one is cut so that it crosses the
+ * boundary once and the one after it ends on a boundary again.  Alignment is
+ * not pursued when XIW_MULPDU_MAX, not @emss, bounds an FPDU.  RFC 5044
+ * sections 4.5 and 5.1.
+ *
+ * Context: Any.
+ * Return: Octets, between XIW_MULPDU_MIN and xiw_mpa_mulpdu().
+ */
+u32 xiw_segment_limit(u32 emss, u32 used, bool markers);
+
+#endif /* _XIW_SEGMENT_H */

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The pure protocol files once more, inside the test module, so that it loads
+ * without the driver, the RDMA core or a network.
+ */
+#include "../atomic.c"
+#include "../ddp.c"
+#include "../mpa.c"
+#include "../nego.c"
+#include "../qpstate.c"
+#include "../rdmap.c"
+#include "../segment.c"
+#include "../term.c"
