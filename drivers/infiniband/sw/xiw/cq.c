@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Completion queues. The data path adds entries from any context; user
+ * processes take them from the mapped ring without entering the kernel,
+ * kernel consumers through xiw_poll_cq().
+ *
+ * Notification: the consumer sets bits in the ring's arm word, then looks at
+ * the ring once more; we store the producer index, then look at the arm word.
+ * With a full barrier on each side, one of the two sees the other's store.
+ *
+ * The core's rule is that a kernel consumer is not called back from its own
+ * call chain, and never twice at a time: its handlers run from a work item.
+ */
+#include "cq.h"
+
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
+#include <linux/ktime.h>
+#include <linux/string.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "device.h"
+#include "qp.h"
+#include "ring.h"
+
+/* Bits of xiw_cq.pending: what notify_work has to report */
+#define XIW_CQ_REPORT_COMP	BIT(0)
+#define XIW_CQ_REPORT_BROKEN	BIT(1)
+
+static void cq_report_broken(struct xiw_cq *cq)
+{
+	struct ib_event event = {
+		.device = cq->ibcq.device,
+		.element.cq = &cq->ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+static void cq_report(struct xiw_cq *cq, u32 what)
+{
+	if (what & XIW_CQ_REPORT_BROKEN)
+		cq_report_broken(cq);
+	if (what & XIW_CQ_REPORT_COMP && cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
+static void cq_notify_work(struct work_struct *work)
+{
+	struct xiw_cq *cq = container_of(work, struct xiw_cq, notify_work);
+	unsigned long flags;
+	u32 what;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	what = cq->pending;
+	cq->pending = 0;
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	cq_report(cq, what);
+}
+
+static bool cqe_is_solicited(const struct xiw_cqe *cqe)
+{
+	return cqe->flags & XIW_CQE_SOLICITED || cqe->status != IB_WC_SUCCESS;
+}
+
+/* Does the entry just published fire the notification? If so, disarm. */
+static bool cq_fires_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
+{
+	u32 *arm = &cq->queue.ctrl->arm;
+	u32 fires = XIW_ARM_NEXT;
+
+	lockdep_assert_held(&cq->lock);
+
+	if (cqe_is_solicited(cqe))
+		fires |= XIW_ARM_SOLICITED;
+	if (!(READ_ONCE(*arm) & fires))
+		return false;
+
+	/* The user may be setting bits at this moment; it knows that it may
+	 * get one notification for both.
+	 */
+	xchg(arm, 0);
+	return true;
+}
+
+static u32 cq_add_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
+{
+	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+	struct xiw_cqe *slot;
+	u32 cons;
+
+	lockdep_assert_held(&cq->lock);
+
+	if (cq->broken)
+		return 0;
+
+	/* The consumer has copied out what it gave back with release. */
+	cons = smp_load_acquire(&ctrl->cons);
+	if (!xiw_ring_space(cq->prod, cons, cq->queue.size)) {
+		cq->broken = true;
+		return XIW_CQ_REPORT_BROKEN;
+	}
+
+	slot = xiw_queue_slot(&cq->queue, cq->prod);
+	*slot = *cqe;
+	if (cq->timestamps)
+		slot->timestamp = ktime_get_ns();
+	cq->prod++;
+	/* Pairs with the consumer's acquire of the producer index. */
+	smp_store_release(&ctrl->prod, cq->prod);
+	/* Pairs with the consumer's barrier between arming and looking. */
+	smp_mb();
+	return cq_fires_locked(cq, cqe) ? XIW_CQ_REPORT_COMP : 0;
+}
+
+/**
+ * xiw_cq_add() - add an entry, and notify the consumer if it asked for that
+ * @cq: completion queue
+ * @cqe: the entry; its timestamp is filled in here
+ *
+ * An entry for which there is no room breaks the queue: the consumer hears of
+ * it once, and nothing is added any more.
+ *
+ * Context: Any. The caller holds no lock that a completion handler of a
+ * process's event file may need, that is, none but its own.
+ * Return: false if the entry is lost.
+ */
+bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
+{
+	unsigned long flags;
+	bool broken;
+	u32 what;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	what = cq_add_locked(cq, cqe);
+	broken = cq->broken;
+	if (what && cq->kernel) {
+		cq->pending |= what;
+		queue_work(system_bh_wq, &cq->notify_work);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	if (what & XIW_CQ_REPORT_BROKEN)
+		xiw_stat_inc(to_xdev(cq->ibcq.device), XIW_STAT_CQ_OVERFLOW);
+	if (what && !cq->kernel)
+		cq_report(cq, what);
+	return !broken;
+}
+
+/**
+ * xiw_cq_purge() - forget the entries of a QP that is being destroyed
+ * @cq: completion queue
+ * @qpn: number of the QP, already unknown to look-ups
+ *
+ * Only for kernel consumers; a process removes them from its ring itself.
+ *
+ * Context: Any.
+ */
+void xiw_cq_purge(struct xiw_cq *cq, u32 qpn)
+{
+	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+	unsigned long flags;
+	u32 keep;
+	u32 i;
+
+	if (!cq->kernel)
+		return;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	keep = cq->prod;
+	for (i = cq->prod; i != ctrl->cons; ) {
+		struct xiw_cqe *cqe = xiw_queue_slot(&cq->queue, --i);
+
+		if (cqe->qp_id == qpn)
+			continue;
+		if (--keep != i)
+			*(struct xiw_cqe *)xiw_queue_slot(&cq->queue, keep) =
+				*cqe;
+	}
+	ctrl->cons = keep;
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+static void cqe_to_wc(const struct xiw_cqe *cqe, struct xiw_qp *qp,
+		      struct ib_wc *wc)
+{
+	/* The data path uses the kernel's numbers; these are also the ABI's. */
+	BUILD_BUG_ON(XIW_WC_RECV != IB_WC_RECV);
+	BUILD_BUG_ON(XIW_WC_RECV_WITH_IMM != IB_WC_RECV_RDMA_WITH_IMM);
+
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = cqe->wr_id;
+	wc->status = cqe->status;
+	wc->opcode = cqe->opcode;
+	wc->vendor_err = cqe->vendor_err;
+	wc->byte_len = cqe->byte_len;
+	wc->qp = &qp->ibqp;
+	if (cqe->flags & XIW_CQE_WITH_IMM) {
+		wc->wc_flags = IB_WC_WITH_IMM;
+		wc->ex.imm_data = cqe->imm_data;
+	} else if (cqe->flags & XIW_CQE_WITH_INV) {
+		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = cqe->inv_rkey;
+	}
+}
+
+/**
+ * xiw_poll_cq() - take completions
+ * @ibcq: completion queue of a kernel consumer
+ * @num_entries: capacity of @wc
+ * @wc: result
+ *
+ * Context: Any.
+ * Return: Number of completions taken.
+ */
+int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
+{
+	struct xiw_dev *dev = to_xdev(ibcq->device);
+	struct xiw_cq *cq = to_xcq(ibcq);
+	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+	struct xiw_qp *qp = NULL;
+	unsigned long flags;
+	int n = 0;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	while (n < num_entries && ctrl->cons != cq->prod) {
+		struct xiw_cqe *cqe = xiw_queue_slot(&cq->queue, ctrl->cons);
+
+		if (!qp || qp->qpn != cqe->qp_id)
+			qp = xa_load(&dev->qps, cqe->qp_id);
+		/* Without QP: it is being destroyed, just before the purge. */
+		if (qp)
+			cqe_to_wc(cqe, qp, &wc[n++]);
+		ctrl->cons++;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return n;
+}
+
+/**
+ * xiw_req_notify_cq() - arm the notification of a kernel consumer
+ * @ibcq: completion queue
+ * @flags: which completions, and whether to report missed ones
+ *
+ * A process arms its queue in the mapped ring instead.
+ *
+ * Context: Any.
+ * Return: 1 if asked to report it and there are completions to be polled,
+ * else 0.
+ */
+int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct xiw_cq *cq = to_xcq(ibcq);
+	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+	unsigned long irq_flags;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, irq_flags);
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
+		ctrl->arm |= XIW_ARM_SOLICITED;
+	else
+		ctrl->arm |= XIW_ARM_NEXT;
+	missed = flags & IB_CQ_REPORT_MISSED_EVENTS && ctrl->cons != cq->prod;
+	spin_unlock_irqrestore(&cq->lock, irq_flags);
+	return missed;
+}
+
+static int cq_respond(struct xiw_cq *cq, u64 key, struct ib_udata *udata)
+{
+	struct xiw_uresp_create_cq resp = {
+		.cq_key = key,
+		.map_len = cq->queue.map_len,
+		.num_cqe = cq->queue.size,
+		.cq_id = cq->id,
+	};
+
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+static int cq_check_attr(const struct ib_cq_init_attr *attr,
+			 const struct ib_udata *udata)
+{
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > XIW_MAX_CQE)
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct xiw_uresp_create_cq))
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * xiw_create_cq() - create a completion queue
+ * @ibcq: the core's part, zeroed beyond
+ * @attr: size and flags
+ * @attrs: of the call from user space, NULL for a kernel consumer
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -EINVAL, -EOPNOTSUPP for a flag, -ENOMEM or -EFAULT.
+ */
+int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
+	struct xiw_dev *dev = to_xdev(ibcq->device);
+	struct xiw_cq *cq = to_xcq(ibcq);
+	struct xiw_ucontext *uctx;
+	u64 key = 0;
+	int ret;
+
+	ret = cq_check_attr(attr, udata);
+	if (ret)
+		return ret;
+	if (!atomic_add_unless(&dev->num_cq, 1, XIW_MAX_CQ))
+		return -ENOMEM;
+
+	uctx = rdma_udata_to_drv_context(udata, struct xiw_ucontext, ibuctx);
+	ret = xiw_queue_alloc(&cq->queue, attr->cqe, sizeof(struct xiw_cqe),
+			      uctx ? &uctx->ibuctx : NULL, &key);
+	if (ret)
+		goto err_count;
+
+	spin_lock_init(&cq->lock);
+	INIT_WORK(&cq->notify_work, cq_notify_work);
+	cq->kernel = !udata;
+	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	ibcq->cqe = cq->queue.size;
+
+	ret = xa_alloc(&dev->cqs, &cq->id, cq, xa_limit_31b, GFP_KERNEL);
+	if (ret)
+		goto err_queue;
+	if (udata) {
+		ret = cq_respond(cq, key, udata);
+		if (ret)
+			goto err_id;
+	}
+	return 0;
+
+err_id:
+	xa_erase(&dev->cqs, cq->id);
+err_queue:
+	xiw_queue_free(&cq->queue);
+err_count:
+	atomic_dec(&dev->num_cq);
+	return ret;
+}
+
+/**
+ * xiw_destroy_cq() - destroy a completion queue
+ * @ibcq: completion queue that no QP uses any more
+ * @udata: unused
+ *
+ * Context: Process context, may sleep.
+ * Return: 0.
+ */
+int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct xiw_dev *dev = to_xdev(ibcq->device);
+	struct xiw_cq *cq = to_xcq(ibcq);
+
+	/* The QPs are gone, so nothing queues the work any more. */
+	cancel_work_sync(&cq->notify_work);
+	xa_erase(&dev->cqs, cq->id);
+	xiw_queue_free(&cq->queue);
+	atomic_dec(&dev->num_cq);
+	return 0;
+}

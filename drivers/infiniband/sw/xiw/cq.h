@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Completion queues: a mapped ring that the kernel fills and its owner
+ * empties, and the notification that goes with it.
+ */
+#ifndef _XIW_CQ_H
+#define _XIW_CQ_H
+
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/xiw-abi.h>
+
+#include "queue.h"
+
+struct xiw_qp;
+
+/**
+ * struct xiw_cq - completion queue
+ * @ibcq: as the core sees it; its allocation is this struct
+ * @id: number
+ * @kernel: used by kernel consumers, so the ring is not mapped
+ * @lock: protects @prod, @broken, @pending and the ring's producer side;
+ *	innermost of all locks, taken with interrupts off because kernel
+ *	consumers may poll with them off. For kernel CQs also the consumer side
+ * @queue: the ring
+ * @prod: entries produced; the copy in the ring is for the user to read
+ * @broken: an entry was lost for want of room; nothing more is added
+ * @timestamps: entries carry the time
+ * @pending: what @notify_work has to report, see cq.c
+ * @notify_work: calls the completion handler of a kernel consumer outside
+ *	of the call chain that caused the completion
+ */
+struct xiw_cq {
+	struct ib_cq ibcq;
+	u32 id;
+	bool kernel;
+	spinlock_t lock; /* see above */
+	struct xiw_queue queue;
+	u32 prod;
+	bool broken;
+	bool timestamps;
+	u32 pending;
+	struct work_struct notify_work;
+};
+
+static inline struct xiw_cq *to_xcq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct xiw_cq, ibcq);
+}
+
+/* cq.c: verbs */
+int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs);
+int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
+int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+/* cq.c: data path; any context. False if the entry is lost. */
+bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe);
+void xiw_cq_purge(struct xiw_cq *cq, u32 qpn);
+
+#endif /* _XIW_CQ_H */

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory regions: registration and deregistration, and the work requests
+ * that make and revoke a registration while the STag stays allocated.
+ *
+ * The device is one with virtual DMA: what the core and its consumers call a
+ * DMA address is a kernel virtual address, for user pages as well.
+ */
+#include "mem.h"
+
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "device.h"
+
+#define XIW_ACCESS_RIGHTS	(IB_ACCESS_LOCAL_WRITE | XIW_MEM_REMOTE | \
+				 IB_ACCESS_MW_BIND)
+
+/* Hints that change nothing here: stores are never reordered. */
+#define XIW_ACCESS_HINTS	IB_ACCESS_OPTIONAL
+
+static int check_access(struct ib_device *ibdev, int access)
+{
+	if (access & ~(XIW_ACCESS_RIGHTS | XIW_ACCESS_HINTS))
+		return -EOPNOTSUPP;
+	return ib_check_mr_access(ibdev, access);
+}
+
+static struct xiw_mr *mr_alloc(struct ib_pd *pd, enum xiw_mem_kind kind)
+{
+	struct xiw_dev *dev = to_xdev(pd->device);
+	struct xiw_mem *mem;
+	struct xiw_mr *mr;
+
+	if (!atomic_add_unless(&dev->num_mr, 1, XIW_MAX_MR))
+		return ERR_PTR(-ENOMEM);
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mem = kzalloc(sizeof(*mem), GFP_KERNEL);
+	if (!mr || !mem) {
+		kfree(mem);
+		kfree(mr);
+		atomic_dec(&dev->num_mr);
+		return ERR_PTR(-ENOMEM);
+	}
+
+	rwlock_init(&mem->lock);
+	mem->dev = dev;
+	mem->pd = pd;
+	mem->kind = kind;
+	mr->mem = mem;
+	return mr;
+}
+
+/* @mr has no STag, or not any more. */
+static void mr_free(struct xiw_mr *mr)
+{
+	struct xiw_mem *mem = mr->mem;
+
+	ib_umem_release(mem->umem);
+	kvfree(mem->pages);
+	kvfree(mr->map);
+	atomic_dec(&mem->dev->num_mr);
+	/* A look-up may still wait for the lock in it, to find it dead. */
+	kfree_rcu(mem, rcu);
+	kfree(mr);
+}
+
+static struct ib_mr *mr_publish(struct xiw_mr *mr)
+{
+	int ret;
+
+	ret = xiw_stag_alloc(mr->mem);
+	if (ret) {
+		mr_free(mr);
+		return ERR_PTR(ret);
+	}
+
+	mr->ibmr.lkey = mr->mem->stag;
+	mr->ibmr.rkey = mr->mem->stag;
+	return &mr->ibmr;
+}
+
+/**
+ * xiw_get_dma_mr() - region that is all of kernel memory
+ * @pd: protection domain
+ * @access: IB_ACCESS_*
+ *
+ * Context: Process context, may sleep.
+ * Return: The region or an ERR_PTR().
+ */
+struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct xiw_mr *mr;
+	int ret;
+
+	ret = check_access(pd->device, access);
+	if (ret)
+		return ERR_PTR(ret);
+
+	mr = mr_alloc(pd, XIW_MEM_DMA);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+
+	mr->mem->access = access & XIW_ACCESS_RIGHTS;
+	mr->mem->length = U64_MAX;
+	mr->mem->state = XIW_MEM_VALID;
+	return mr_publish(mr);
+}
+
+/* Fill in the kernel address of each block of 1 << page_shift bytes. */
+static void list_blocks(struct xiw_mem *mem)
+{
+	struct ib_umem *umem = mem->umem;
+	unsigned long start = umem->address - mem->first_off;
+	unsigned long addr = umem->address & PAGE_MASK;
+	struct scatterlist *sg;
+	u64 kaddr;
+	u64 off;
+	u32 b;
+	int i;
+
+	for_each_sgtable_dma_sg(&umem->sgt_append.sgt, sg, i) {
+		/* User address @addr is at kernel address @kaddr. */
+		kaddr = sg_dma_address(sg);
+		b = (addr - start) >> mem->page_shift;
+		for (; b < mem->num_pages; b++) {
+			off = start + ((u64)b << mem->page_shift) - addr;
+			if ((s64)off >= (s64)sg_dma_len(sg))
+				break;
+			mem->pages[b] = ib_virt_dma_to_ptr(kaddr + off);
+		}
+		addr += sg_dma_len(sg);
+	}
+}
+
+/*
+ * Physically contiguous user memory is one piece of kernel addresses, too:
+ * take the largest blocks that describe it, for short lists and long copies.
+ */
+static int map_umem(struct xiw_mem *mem)
+{
+	struct ib_umem *umem = mem->umem;
+	unsigned long pgsz;
+	size_t blocks;
+
+	pgsz = ib_umem_find_best_pgsz(umem, GENMASK(30, PAGE_SHIFT),
+				      umem->address);
+	if (!pgsz)
+		return -EINVAL;
+	blocks = ib_umem_num_dma_blocks(umem, pgsz);
+	if (blocks > U32_MAX)
+		return -EINVAL;
+
+	mem->pages = kvmalloc_array(blocks, sizeof(*mem->pages),
+				    GFP_KERNEL_ACCOUNT);
+	if (!mem->pages)
+		return -ENOMEM;
+
+	mem->max_pages = blocks;
+	mem->num_pages = blocks;
+	mem->page_shift = ilog2(pgsz);
+	mem->first_off = umem->address & (pgsz - 1);
+	list_blocks(mem);
+	return 0;
+}
+
+/**
+ * xiw_reg_user_mr() - register user memory
+ * @pd: protection domain
+ * @start: user address of the first byte
+ * @length: bytes
+ * @iova: address by which the region's users call the first byte; it need
+ *	not have anything in common with @start
+ * @access: IB_ACCESS_*
+ * @udata: unused
+ *
+ * Context: Process context, may sleep.
+ * Return: The region or an ERR_PTR().
+ */
+struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+			      u64 iova, int access, struct ib_udata *udata)
+{
+	struct xiw_mem *mem;
+	struct xiw_mr *mr;
+	u64 last;
+	int ret;
+
+	ret = check_access(pd->device, access);
+	if (ret)
+		return ERR_PTR(ret);
+	if (!length || check_add_overflow(iova, length - 1, &last))
+		return ERR_PTR(-EINVAL);
+
+	mr = mr_alloc(pd, XIW_MEM_USER);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mem = mr->mem;
+
+	mem->umem = ib_umem_get(pd->device, start, length, access);
+	if (IS_ERR(mem->umem)) {
+		ret = PTR_ERR(mem->umem);
+		mem->umem = NULL;
+		goto err_free;
+	}
+	ret = map_umem(mem);
+	if (ret)
+		goto err_free;
+
+	mem->iova = iova;
+	mem->length = length;
+	mem->access = access & XIW_ACCESS_RIGHTS;
+	mem->state = XIW_MEM_VALID;
+	return mr_publish(mr);
+
+err_free:
+	mr_free(mr);
+	return ERR_PTR(ret);
+}
+
+/**
+ * xiw_alloc_mr() - region for fast registration
+ * @pd: protection domain
+ * @type: only IB_MR_TYPE_MEM_REG
+ * @max_num_sg: most pages a registration will have
+ *
+ * Context: Process context, may sleep.
+ * Return: The region, without a valid registration, or an ERR_PTR().
+ */
+struct ib_mr *xiw_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+			   u32 max_num_sg)
+{
+	struct xiw_mem *mem;
+	struct xiw_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > XIW_MAX_FRWR_PAGES)
+		return ERR_PTR(-EINVAL);
+
+	mr = mr_alloc(pd, XIW_MEM_FRWR);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mem = mr->mem;
+
+	mem->max_pages = max_num_sg;
+	mem->pages = kvcalloc(max_num_sg, sizeof(*mem->pages), GFP_KERNEL);
+	mr->map = kvcalloc(max_num_sg, sizeof(*mr->map), GFP_KERNEL);
+	if (!mem->pages || !mr->map) {
+		mr_free(mr);
+		return ERR_PTR(-ENOMEM);
+	}
+
+	mem->state = XIW_MEM_FREE;
+	return mr_publish(mr);
+}
+
+static int set_page_addr(struct ib_mr *ibmr, u64 addr)
+{
+	struct xiw_mr *mr = to_xmr(ibmr);
+
+	if (mr->map_pages == mr->mem->max_pages)
+		return -ENOMEM;
+	mr->map[mr->map_pages++] = ib_virt_dma_to_ptr(addr);
+	return 0;
+}
+
+/**
+ * xiw_map_mr_sg() - say which pages the next fast registration covers
+ * @ibmr: region from xiw_alloc_mr()
+ * @sg: memory, mapped for DMA
+ * @sg_nents: elements in @sg
+ * @sg_offset: bytes to skip in the first element; result: bytes of the first
+ *	unused element that were used; may be NULL
+ *
+ * A registration that is still valid does not change.
+ *
+ * Context: Any; the consumer serializes per region.
+ * Return: Number of elements used, or -EINVAL.
+ */
+int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		  unsigned int *sg_offset)
+{
+	struct xiw_mr *mr = to_xmr(ibmr);
+	int ret;
+
+	if (mr->mem->kind != XIW_MEM_FRWR || !is_power_of_2(ibmr->page_size) ||
+	    ibmr->page_size < PAGE_SIZE)
+		return -EINVAL;
+
+	mr->map_pages = 0;
+	ret = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page_addr);
+	mr->map_off = ibmr->iova & (ibmr->page_size - 1);
+	return ret;
+}
+
+/**
+ * xiw_dereg_mr() - end a region
+ * @ibmr: region
+ * @udata: unused
+ *
+ * Once the write lock was held, nobody reads or writes through the STag any
+ * more, so the pages can be unpinned at once.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0.
+ */
+int xiw_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct xiw_mr *mr = to_xmr(ibmr);
+	struct xiw_mem *mem = mr->mem;
+
+	write_lock_bh(&mem->lock);
+	mem->state = XIW_MEM_DEAD;
+	write_unlock_bh(&mem->lock);
+
+	xiw_stag_free(mem);
+	mr_free(mr);
+	return 0;
+}
+
+static int fast_register_locked(struct xiw_mr *mr, struct ib_pd *pd, u32 key,
+				int access)
+{
+	struct ib_mr *ibmr = &mr->ibmr;
+	struct xiw_mem *mem = mr->mem;
+
+	lockdep_assert_held_write(&mem->lock);
+
+	if (mem->state != XIW_MEM_FREE || mem->pd != pd ||
+	    mem->stag >> 8 != key >> 8)
+		return -EINVAL;
+	if (!mr->map_pages || !ibmr->length ||
+	    mr->map_off + ibmr->length >
+	    (u64)mr->map_pages * ibmr->page_size ||
+	    ibmr->iova + ibmr->length < ibmr->iova)
+		return -EINVAL;
+
+	memcpy(mem->pages, mr->map, mr->map_pages * sizeof(*mem->pages));
+	mem->num_pages = mr->map_pages;
+	mem->page_shift = ilog2(ibmr->page_size);
+	mem->first_off = mr->map_off;
+	mem->iova = ibmr->iova;
+	mem->length = ibmr->length;
+	mem->access = access & XIW_ACCESS_RIGHTS;
+	mem->stag = key;
+	mem->state = XIW_MEM_VALID;
+	return 0;
+}
+
+/**
+ * xiw_mem_fast_register() - carry out a REG_MR work request
+ * @dev: device
+ * @pd: protection domain of the QP
+ * @ibmr: region from xiw_alloc_mr(), mapped, and without valid registration
+ * @key: its STag, with the key part to use from now on
+ * @access: IB_ACCESS_*
+ *
+ * Context: Any, with interrupts on.
+ * Return: 0 or -EINVAL; then nothing has changed.
+ */
+int xiw_mem_fast_register(struct xiw_dev *dev, struct ib_pd *pd,
+			  struct ib_mr *ibmr, u32 key, int access)
+{
+	struct xiw_mr *mr = to_xmr(ibmr);
+	int ret;
+
+	if (ibmr->device != &dev->ibdev || mr->mem->kind != XIW_MEM_FRWR ||
+	    check_access(&dev->ibdev, access))
+		return -EINVAL;
+
+	write_lock_bh(&mr->mem->lock);
+	ret = fast_register_locked(mr, pd, key, access);
+	write_unlock_bh(&mr->mem->lock);
+	return ret;
+}
+
+static enum xiw_mem_status invalidate_locked(struct xiw_mem *mem,
+					     struct ib_pd *pd, u32 stag,
+					     bool remote)
+{
+	lockdep_assert_held_write(&mem->lock);
+
+	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
+		return XIW_MEM_BAD_STAG;
+	if (mem->pd != pd)
+		return XIW_MEM_BAD_PD;
+	/*
+	 * A peer was never told the STag of a region that gives it no rights,
+	 * so it has no business to invalidate it.
+	 */
+	if (mem->kind != XIW_MEM_FRWR ||
+	    (remote && !(mem->access & XIW_MEM_REMOTE)))
+		return XIW_MEM_BAD_STAG;
+
+	mem->state = XIW_MEM_FREE;
+	return XIW_MEM_OK;
+}
+
+/**
+ * xiw_mem_invalidate() - revoke a registration, keep the STag allocated
+ * @dev: device
+ * @pd: protection domain of the QP
+ * @qpn: number of the QP
+ * @stag: STag
+ * @remote: the peer asks (RFC 5040 section 5.3), not the consumer
+ *
+ * Only fast registrations can be revoked this way. When the call returns no
+ * byte is read or written through the STag any more.
+ *
+ * Context: Any, with interrupts on.
+ * Return: XIW_MEM_OK; XIW_MEM_BAD_STAG if the STag is unknown, has no valid
+ * registration or is of another kind; XIW_MEM_BAD_PD.
+ */
+enum xiw_mem_status xiw_mem_invalidate(struct xiw_dev *dev, struct ib_pd *pd,
+				       u32 qpn, u32 stag, bool remote)
+{
+	enum xiw_mem_status status = XIW_MEM_BAD_STAG;
+	struct xiw_mem *mem;
+
+	rcu_read_lock();
+	mem = xiw_stag_find(dev, stag);
+	if (mem) {
+		write_lock_bh(&mem->lock);
+		status = invalidate_locked(mem, pd, stag, remote);
+		write_unlock_bh(&mem->lock);
+	}
+	rcu_read_unlock();
+	return status;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory of the rings. A user ring is vmalloc memory that the process maps
+ * page by page, each mapping with its own page references: whoever goes first,
+ * the kernel object or the mapping, the other keeps valid memory. That is why
+ * a device can be removed under a running process without touching its
+ * mappings.
+ */
+#include "queue.h"
+
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+static int queue_add_mapping(struct xiw_queue *q, struct ib_ucontext *uctx,
+			     u64 *key)
+{
+	struct xiw_mmap_entry *entry;
+	int ret;
+
+	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+	if (!entry)
+		return -ENOMEM;
+
+	entry->address = q->ctrl;
+	/* Offset 0 stays unused, so that it can stand for "no ring". */
+	ret = rdma_user_mmap_entry_insert_range(uctx, &entry->rdma_entry,
+						q->map_len, 1, U32_MAX);
+	if (ret) {
+		kfree(entry);
+		return ret;
+	}
+
+	q->entry = entry;
+	*key = rdma_user_mmap_get_offset(&entry->rdma_entry);
+	return 0;
+}
+
+/**
+ * xiw_queue_alloc() - allocate a zeroed ring
+ * @q: queue to fill in
+ * @entries: least number of entries; rounded up to a power of two
+ * @stride: bytes per entry
+ * @uctx: context of the process that may map the ring, or NULL
+ * @key: result: offset for mmap(), only with @uctx
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -EINVAL if the ring would be too large, or -ENOMEM.
+ */
+int xiw_queue_alloc(struct xiw_queue *q, u32 entries, u32 stride,
+		    struct ib_ucontext *uctx, u64 *key)
+{
+	u32 len;
+	int ret;
+
+	if (entries > BIT(30))
+		return -EINVAL;
+	q->size = roundup_pow_of_two(max(entries, 1U));
+	q->stride = stride;
+	if (check_mul_overflow(q->size, stride, &len) ||
+	    check_add_overflow(len, (u32)sizeof(*q->ctrl), &len) ||
+	    len > INT_MAX - PAGE_SIZE)
+		return -EINVAL;
+
+	q->entry = NULL;
+	q->map_len = PAGE_ALIGN(len);
+	if (uctx)
+		q->ctrl = vmalloc_user(q->map_len);
+	else
+		q->ctrl = kvzalloc(len, GFP_KERNEL);
+	if (!q->ctrl)
+		return -ENOMEM;
+	q->base = (u8 *)(q->ctrl + 1);
+
+	if (uctx) {
+		ret = queue_add_mapping(q, uctx, key);
+		if (ret) {
+			vfree(q->ctrl);
+			q->ctrl = NULL;
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/**
+ * xiw_queue_free() - release a ring
+ * @q: ring; may be one that was never allocated, if zeroed
+ *
+ * Nothing in the kernel may use the ring any more. A process that has mapped
+ * it keeps its pages, but cannot map it again.
+ *
+ * Context: Process context, may sleep.
+ */
+void xiw_queue_free(struct xiw_queue *q)
+{
+	if (q->entry)
+		rdma_user_mmap_entry_remove(&q->entry->rdma_entry);
+	else
+		kvfree(q->ctrl);
+	q->entry = NULL;
+	q->ctrl = NULL;
+}
+
+/**
+ * xiw_mmap() - map a ring into the process
+ * @uctx: context that owns the ring
+ * @vma: where to; its offset selects the ring, its length must match
+ *
+ * Context: Process context, mmap lock held.
+ * Return: 0, -EINVAL for an unknown ring or a wrong length, or -ENOMEM.
+ */
+int xiw_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *rdma_entry;
+	struct xiw_mmap_entry *entry;
+	int ret;
+
+	rdma_entry = rdma_user_mmap_entry_get(uctx, vma);
+	if (!rdma_entry)
+		return -EINVAL;
+
+	entry = container_of(rdma_entry, struct xiw_mmap_entry, rdma_entry);
+	ret = remap_vmalloc_range(vma, entry->address, 0);
+	/* The mapping holds the pages; it does not need the entry. */
+	rdma_user_mmap_entry_put(rdma_entry);
+	return ret;
+}
+
+/**
+ * xiw_mmap_free() - the last reference to a mapping entry is gone
+ * @rdma_entry: the entry
+ *
+ * Context: Process context, may sleep.
+ */
+void xiw_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
+{
+	struct xiw_mmap_entry *entry;
+
+	entry = container_of(rdma_entry, struct xiw_mmap_entry, rdma_entry);
+	vfree(entry->address);
+	kfree(entry);
+}

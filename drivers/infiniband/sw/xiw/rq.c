@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Receive queues, own and shared: posting by kernel consumers, and taking the
+ * next entry for an arriving message.
+ *
+ * A user ring is written by a process that may be hostile. Its producer index
+ * and each entry are read once, into private memory, and judged there.
+ */
+#include "rq.h"
+
+#include <linux/align.h>
+#include <linux/compiler.h>
+#include <linux/string.h>
+
+#include "ring.h"
+
+/* Entries with one element do not straddle cache lines. */
+#define XIW_RQE_ALIGN		32
+
+/**
+ * xiw_rq_init() - allocate a receive queue
+ * @rq: queue
+ * @max_wr: entries wanted
+ * @max_sge: elements per entry, at most XIW_ABI_MAX_SGE
+ * @uctx: context of the process that may map the ring, or NULL for a kernel
+ *	consumer
+ * @key: result: offset for mmap(), only with @uctx
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int xiw_rq_init(struct xiw_rq *rq, u32 max_wr, u32 max_sge,
+		struct ib_ucontext *uctx, u64 *key)
+{
+	u32 stride;
+	int ret;
+
+	if (max_sge > XIW_ABI_MAX_SGE)
+		return -EINVAL;
+
+	spin_lock_init(&rq->lock);
+	rq->cons = 0;
+	rq->limit = 0;
+	rq->max_sge = max_sge;
+	stride = ALIGN(sizeof(struct xiw_rqe) +
+		       max_sge * sizeof(struct xiw_sge), XIW_RQE_ALIGN);
+	ret = xiw_queue_alloc(&rq->queue, max_wr, stride, uctx, key);
+	if (ret)
+		return ret;
+	rq->max_wr = rq->queue.size;
+	return 0;
+}
+
+/**
+ * xiw_rq_destroy() - release a receive queue
+ * @rq: queue that nobody uses any more; may be one that was never initialised,
+ *	if zeroed
+ *
+ * Context: Process context, may sleep.
+ */
+void xiw_rq_destroy(struct xiw_rq *rq)
+{
+	xiw_queue_free(&rq->queue);
+}
+
+static int rq_write(struct xiw_rq *rq, u32 prod, const struct ib_recv_wr *wr)
+{
+	struct xiw_rqe *rqe = xiw_queue_slot(&rq->queue, prod);
+	struct xiw_sge *sge = (struct xiw_sge *)(rqe + 1);
+	u64 len = 0;
+	int i;
+
+	if (wr->num_sge < 0 || wr->num_sge > rq->max_sge)
+		return -EINVAL;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		sge[i].addr = wr->sg_list[i].addr;
+		sge[i].length = wr->sg_list[i].length;
+		sge[i].lkey = wr->sg_list[i].lkey;
+		len += sge[i].length;
+	}
+	if (len > U32_MAX)
+		return -EINVAL;
+
+	rqe->wr_id = wr->wr_id;
+	rqe->num_sge = wr->num_sge;
+	rqe->reserved = 0;
+	return 0;
+}
+
+/**
+ * xiw_rq_post() - add a kernel consumer's work requests
+ * @rq: queue
+ * @wr: list of work requests
+ * @bad_wr: result: first work request that was not added, on error
+ *
+ * Context: Any.
+ * Return: 0, -EINVAL for a malformed request, -ENOMEM if the queue is full.
+ */
+int xiw_rq_post(struct xiw_rq *rq, const struct ib_recv_wr *wr,
+		const struct ib_recv_wr **bad_wr)
+{
+	struct xiw_ring_ctrl *ctrl = rq->queue.ctrl;
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	for (; wr; wr = wr->next) {
+		if (ctrl->prod - rq->cons >= rq->max_wr)
+			ret = -ENOMEM;
+		else
+			ret = rq_write(rq, ctrl->prod, wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+		/* Pairs with the acquire in xiw_rq_empty(). */
+		smp_store_release(&ctrl->prod, ctrl->prod + 1);
+	}
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return ret;
+}
+
+/* One reading of an entry that may change at any time. */
+static bool rq_read(struct xiw_rq *rq, struct xiw_recv *recv)
+{
+	const struct xiw_rqe *rqe = xiw_queue_slot(&rq->queue, rq->cons);
+	u32 i;
+
+	recv->wr_id = READ_ONCE(rqe->wr_id);
+	recv->num_sge = READ_ONCE(rqe->num_sge);
+	if (recv->num_sge > rq->max_sge)
+		return false;
+
+	memcpy(recv->sge, rqe + 1, recv->num_sge * sizeof(recv->sge[0]));
+	/* What is judged below must be the copy that is used later. */
+	barrier_data(recv->sge);
+
+	recv->len = 0;
+	for (i = 0; i < recv->num_sge; i++)
+		recv->len += recv->sge[i].length;
+	return recv->len <= U32_MAX;
+}
+
+static enum xiw_rq_take rq_take_locked(struct xiw_rq *rq,
+				       struct xiw_recv *recv)
+{
+	struct xiw_ring_ctrl *ctrl = rq->queue.ctrl;
+	u32 prod;
+
+	lockdep_assert_held(&rq->lock);
+
+	/* Pairs with the release with which the producer ends an entry. */
+	prod = smp_load_acquire(&ctrl->prod);
+	if (!xiw_ring_valid(prod, rq->cons, rq->queue.size))
+		return XIW_RQ_CORRUPT;
+	if (prod == rq->cons)
+		return XIW_RQ_EMPTY;
+	if (!rq_read(rq, recv))
+		return XIW_RQ_CORRUPT;
+
+	rq->cons++;
+	/*
+	 * The entry has been copied out. Pairs with the acquire with which the
+	 * producer looks for room.
+	 */
+	smp_store_release(&ctrl->cons, rq->cons);
+
+	if (rq->limit && prod - rq->cons < rq->limit) {
+		rq->limit = 0;
+		return XIW_RQ_LIMIT;
+	}
+	return XIW_RQ_TAKEN;
+}
+
+/**
+ * xiw_rq_take() - take the next receive work request
+ * @rq: queue
+ * @recv: result, unless the queue is empty or corrupt
+ *
+ * Context: Any.
+ * Return: What happened; after XIW_RQ_CORRUPT the same entry is judged again
+ * by the next call, so the queue never recovers by itself.
+ */
+enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv)
+{
+	enum xiw_rq_take ret;
+	unsigned long flags;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	ret = rq_take_locked(rq, recv);
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return ret;
+}
+
+/**
+ * xiw_rq_want_doorbell() - should posts be announced
+ * @rq: queue
+ * @want: the user shall enter the kernel after a post
+ *
+ * After asking for it, look with xiw_rq_empty() whether something was posted
+ * just before.
+ *
+ * Context: Any.
+ */
+void xiw_rq_want_doorbell(struct xiw_rq *rq, bool want)
+{
+	WRITE_ONCE(rq->queue.ctrl->flags, want ? XIW_RING_NEED_DB : 0);
+	if (!want)
+		return;
+	/*
+	 * Pairs with the full barrier of the user between its store of the
+	 * producer index and its load of the flags: either the user sees the
+	 * flag, or the caller sees the entry.
+	 */
+	smp_mb();
+}
+
+/**
+ * xiw_rq_empty() - is there nothing to take
+ * @rq: queue
+ *
+ * Context: Any.
+ * Return: A snapshot.
+ */
+bool xiw_rq_empty(struct xiw_rq *rq)
+{
+	/* Pairs with the release with which the producer ends an entry. */
+	return smp_load_acquire(&rq->queue.ctrl->prod) ==
+	       READ_ONCE(rq->cons);
+}

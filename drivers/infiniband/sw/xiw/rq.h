@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Receive queues and shared receive queues: one kind of object, because
+ * beyond who owns it and the limit event there is no difference.
+ */
+#ifndef _XIW_RQ_H
+#define _XIW_RQ_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "queue.h"
+
+struct xiw_qp;
+
+/**
+ * struct xiw_rq - a receive queue
+ * @lock: protects @cons, @limit and, for kernel consumers, the producer side;
+ *	taken with interrupts off because kernel consumers may post so
+ * @queue: the ring
+ * @cons: entries consumed; the copy in the ring is for the user to read
+ * @max_sge: elements an entry may have
+ * @max_wr: entries that may be outstanding, at most the ring's size
+ * @limit: SRQ limit to report, 0 = not armed
+ */
+struct xiw_rq {
+	spinlock_t lock; /* see above */
+	struct xiw_queue queue;
+	u32 cons;
+	u32 max_sge;
+	u32 max_wr;
+	u32 limit;
+};
+
+/**
+ * struct xiw_recv - a receive work request taken from the queue, checked
+ * @wr_id: of the work request
+ * @len: sum of the elements' lengths in bytes
+ * @num_sge: elements in use
+ * @sge: private copy of the elements
+ */
+struct xiw_recv {
+	u64 wr_id;
+	u64 len;
+	u32 num_sge;
+	struct xiw_sge sge[XIW_ABI_MAX_SGE];
+};
+
+enum xiw_rq_take {
+	XIW_RQ_TAKEN,
+	XIW_RQ_EMPTY,
+	XIW_RQ_CORRUPT,		/* the user broke its ring */
+	XIW_RQ_LIMIT,		/* taken, and the SRQ limit event is due */
+};
+
+/**
+ * struct xiw_srq - shared receive queue
+ * @ibsrq: as the core sees it; its allocation is this struct
+ * @rq: the queue
+ * @id: number, not 0
+ * @kernel: used by a kernel consumer
+ * @waiters: QPs whose receive side waits for an entry; protected by @rq.lock
+ */
+struct xiw_srq {
+	struct ib_srq ibsrq;
+	struct xiw_rq rq;
+	u32 id;
+	bool kernel;
+	struct list_head waiters;
+};
+
+static inline struct xiw_srq *to_xsrq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct xiw_srq, ibsrq);
+}
+
+/* rq.c */
+int xiw_rq_init(struct xiw_rq *rq, u32 max_wr, u32 max_sge,
+		struct ib_ucontext *uctx, u64 *key);
+void xiw_rq_destroy(struct xiw_rq *rq);
+/* Kernel consumers' post; any context. */
+int xiw_rq_post(struct xiw_rq *rq, const struct ib_recv_wr *wr,
+		const struct ib_recv_wr **bad_wr);
+/* Take the next entry; any context. */
+enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv);
+/* Ask (or stop asking) the user to ring the doorbell after a post. */
+void xiw_rq_want_doorbell(struct xiw_rq *rq, bool want);
+bool xiw_rq_empty(struct xiw_rq *rq);
+
+/* srq.c: verbs */
+int xiw_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+		   struct ib_udata *udata);
+int xiw_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		   enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int xiw_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad_wr);
+/*
+ * Call xiw_rx_posted(@qp) after the next post; false if there is an entry
+ * already. And stop waiting. Any context.
+ */
+bool xiw_srq_wait(struct xiw_srq *srq, struct xiw_qp *qp);
+void xiw_srq_unwait(struct xiw_srq *srq, struct xiw_qp *qp);
+/* Report SRQ_LIMIT_REACHED; not from within the consumer's own post. */
+void xiw_srq_limit_event(struct xiw_srq *srq);
+
+#endif /* _XIW_RQ_H */
