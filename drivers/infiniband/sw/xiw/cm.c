@@ -1,0 +1,776 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Endpoints: the object, its one work, and the table of what happens when.
+ * iw_cm, the QP, the socket and the timer only leave a bit; the endpoint's
+ * work does everything else, so that nothing a peer does, or fails to do, can
+ * hold up anybody but its own connection.
+ *
+ * DOC: end of an endpoint
+ *
+ * The transition to XIW_EPS_DEAD gives everything back: timer, socket, QP,
+ * cm_id, the places in its listener's books and in those of the device. From
+ * then on the endpoint is memory that whoever holds a reference may leave bits
+ * in without effect, and xiw_dev may go.
+ */
+
+#include <linux/in.h>
+#include <linux/jiffies.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <net/ipv6.h>
+
+#include "cm.h"
+#include "device.h"
+#include "ep.h"
+#include "qp.h"
+#include "sock.h"
+
+static void ep_free(struct kref *ref)
+{
+	struct xiw_ep *ep = container_of(ref, struct xiw_ep, ref);
+
+	kfree(ep->listen);
+	kfree(ep);
+}
+
+/**
+ * xiw_ep_get() - take a reference
+ * @ep: endpoint
+ *
+ * Context: Any.
+ */
+void xiw_ep_get(struct xiw_ep *ep)
+{
+	kref_get(&ep->ref);
+}
+
+/**
+ * xiw_ep_put() - drop a reference
+ * @ep: endpoint
+ *
+ * Context: Any.
+ */
+void xiw_ep_put(struct xiw_ep *ep)
+{
+	kref_put(&ep->ref, ep_free);
+}
+
+/* ep->lock held. */
+static void queue_ep(struct xiw_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+
+	if (!ep->armed || ep->gone || !ep->events)
+		return;
+	xiw_ep_get(ep);
+	if (!queue_work(ep->dev->cm_wq, &ep->work))
+		xiw_ep_put(ep);
+}
+
+/**
+ * xiw_ep_request() - the QP wants something of its endpoint
+ * @ep: endpoint
+ * @requests: bits of enum xiw_ep_request
+ *
+ * Context: Any.
+ */
+void xiw_ep_request(struct xiw_ep *ep, u32 requests)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	ep->events |= requests;
+	queue_ep(ep);
+	spin_unlock_irqrestore(&ep->lock, flags);
+}
+
+/**
+ * xiw_ep_raise() - something happened to an endpoint
+ * @ep: endpoint
+ * @event: what
+ *
+ * Context: Any.
+ */
+void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event)
+{
+	xiw_ep_request(ep, BIT(event));
+}
+
+/**
+ * xiw_ep_command() - have the endpoint's work execute a call of iw_cm
+ * @ep: endpoint
+ * @event: XIW_EPE_ACCEPT or XIW_EPE_REJECT
+ * @cmd: its arguments
+ *
+ * Only one command may be given to an endpoint in its life.
+ *
+ * Context: Sleeps until the command is executed.
+ * Return: Result of the command, -ECONNRESET if the endpoint is dead.
+ */
+int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
+		   struct xiw_ep_command *cmd)
+{
+	bool gone;
+
+	init_completion(&cmd->done);
+	spin_lock_irq(&ep->lock);
+	gone = ep->gone;
+	if (!gone) {
+		ep->cmd = cmd;
+		ep->events |= BIT(event);
+		queue_ep(ep);
+	}
+	spin_unlock_irq(&ep->lock);
+	if (gone)
+		return -ECONNRESET;
+	wait_for_completion(&cmd->done);
+	return cmd->ret;
+}
+
+/**
+ * xiw_ep_answer() - end a command
+ * @ep: endpoint, with or without a command
+ * @ret: its result
+ *
+ * Context: The endpoint's work.
+ */
+void xiw_ep_answer(struct xiw_ep *ep, int ret)
+{
+	struct xiw_ep_command *cmd;
+
+	spin_lock_irq(&ep->lock);
+	cmd = ep->cmd;
+	ep->cmd = NULL;
+	spin_unlock_irq(&ep->lock);
+	if (!cmd)
+		return;
+	cmd->ret = ret;
+	complete(&cmd->done);
+}
+
+/**
+ * xiw_ep_set_timer() - start the endpoint's timer over
+ * @ep: endpoint
+ * @ms: milliseconds from now
+ *
+ * Context: The endpoint's work.
+ */
+void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms)
+{
+	ep->timed = true;
+	ep->deadline = jiffies + msecs_to_jiffies(ms);
+	mod_timer(&ep->timer, ep->deadline);
+}
+
+/**
+ * xiw_ep_clear_timer() - stop the endpoint's timer
+ * @ep: endpoint
+ *
+ * Context: The endpoint's work.
+ */
+void xiw_ep_clear_timer(struct xiw_ep *ep)
+{
+	ep->timed = false;
+	timer_delete(&ep->timer);
+}
+
+static void on_timer(struct timer_list *t)
+{
+	struct xiw_ep *ep = from_timer(ep, t, timer);
+
+	xiw_ep_raise(ep, XIW_EPE_TIMER);
+}
+
+/* False if this is the echo of a timer that was started over or stopped. */
+static bool timer_is_due(struct xiw_ep *ep)
+{
+	if (!ep->timed || time_before(jiffies, ep->deadline))
+		return false;
+	ep->timed = false;
+	return true;
+}
+
+static void on_socket(struct xiw_sock *xs, void *ctx)
+{
+	xiw_ep_raise(ctx, XIW_EPE_SOCK);
+}
+
+/* Startup frames fit into an empty send buffer: nobody waits for room. */
+static void on_write_space(struct xiw_sock *xs, void *ctx)
+{
+}
+
+static const struct xiw_sock_ops ep_sock_ops = {
+	.data_ready = on_socket,
+	.write_space = on_write_space,
+	.state_change = on_socket,
+};
+
+/**
+ * xiw_ep_own_sock() - hear of a socket's events
+ * @ep: endpoint
+ * @xs: socket, which becomes the endpoint's
+ *
+ * Context: The endpoint's work.
+ */
+void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
+{
+	ep->xs = xs;
+	xiw_sock_set_ops(xs, &ep_sock_ops, ep);
+}
+
+/**
+ * xiw_ep_get_net() - namespace for a new socket
+ * @ep: endpoint
+ *
+ * Context: Any.
+ * Return: The netdev's namespace with a reference, or NULL if it is going.
+ */
+struct net *xiw_ep_get_net(const struct xiw_ep *ep)
+{
+	struct net *net;
+
+	rcu_read_lock();
+	net = maybe_get_net(dev_net_rcu(ep->dev->netdev));
+	rcu_read_unlock();
+	return net;
+}
+
+/**
+ * xiw_ep_bound_if() - must a socket be confined to the netdev
+ * @ep: endpoint
+ * @addr: local address of the socket
+ *
+ * A wildcard listener takes only what arrives for its own netdev: rdma_cm
+ * makes one per device, all with the same port. A link-local address means
+ * nothing without an interface, and a netdev within a VRF is not reachable
+ * from a socket outside of it.
+ *
+ * Context: Any.
+ * Return: Index of the netdev, or 0.
+ */
+int xiw_ep_bound_if(const struct xiw_ep *ep,
+		    const struct sockaddr_storage *addr)
+{
+	const struct net_device *netdev = ep->dev->netdev;
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	bool bound = netif_is_l3_slave(netdev);
+	int type;
+
+	if (addr->ss_family == AF_INET) {
+		bound |= in->sin_addr.s_addr == htonl(INADDR_ANY);
+	} else {
+		type = __ipv6_addr_type(&in6->sin6_addr);
+		bound |= type == IPV6_ADDR_ANY ||
+			 __ipv6_addr_needs_scope_id(type);
+	}
+	return bound ? netdev->ifindex : 0;
+}
+
+/**
+ * xiw_ep_collect() - read on in the peer's startup frame
+ * @ep: endpoint in startup
+ * @reply: a Reply is expected, else a Request
+ *
+ * Takes exactly the octets of the frame, however they arrive.
+ *
+ * Context: The endpoint's work.
+ * Return: Octets of the frame when it is complete; -EAGAIN if more must
+ * arrive; -EPROTO if it is improperly formatted (RFC 5044 section 7.1.1);
+ * -ECONNRESET if the peer closed; another negative errno of the socket.
+ */
+int xiw_ep_collect(struct xiw_ep *ep, bool reply)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	size_t missing;
+	int len;
+	int ret;
+
+	for (;;) {
+		len = xiw_mpa_frame_len(st->frame, st->have, reply);
+		if (len < 0)
+			return len;
+		missing = xiw_mpa_frame_missing(len, st->have);
+		if (!missing)
+			return len;
+		ret = xiw_sock_recv_buf(ep->xs, st->frame + st->have, missing);
+		if (ret <= 0)
+			return ret ? ret : -ECONNRESET;
+		st->have += ret;
+	}
+}
+
+/**
+ * xiw_ep_set_depths() - put the peer's IRD and ORD into an event
+ * @ep: endpoint
+ * @event: event
+ * @valid: the peer sent values
+ * @ird: its IRD
+ * @ord: its ORD
+ *
+ * An event has eight bits for each. Without values from the peer what this
+ * side can do stands in for them.
+ *
+ * Context: Any.
+ */
+void xiw_ep_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
+		       bool valid, u16 ird, u16 ord)
+{
+	event->ird = min_t(u16, valid ? ird : ep->policy.max_ord, U8_MAX);
+	event->ord = min_t(u16, valid ? ord : ep->policy.max_ird, U8_MAX);
+}
+
+/**
+ * xiw_ep_report() - tell iw_cm
+ * @ep: endpoint; without a cm_id nothing happens
+ * @type: event
+ * @status: 0, or negative errno in a reply
+ * @pdata: Private Data, copied
+ * @pdata_len: its length in bytes
+ *
+ * Context: The endpoint's work.
+ * Return: 0, or -ENOMEM if there was Private Data and the event is lost.
+ */
+int xiw_ep_report(struct xiw_ep *ep, enum iw_cm_event_type type, int status,
+		  const void *pdata, u8 pdata_len)
+{
+	const struct xiw_mpa_agreed *agreed = &ep->conn.agreed;
+	struct iw_cm_event event = {
+		.event = type,
+		.status = status,
+		.private_data = (void *)pdata,
+		.private_data_len = pdata_len,
+	};
+
+	if (!ep->cm_id)
+		return 0;
+	if (!ep->xs || xiw_sock_names(ep->xs, &event.local_addr,
+				      &event.remote_addr)) {
+		event.local_addr = ep->cm_id->local_addr;
+		event.remote_addr = ep->cm_id->remote_addr;
+	}
+	xiw_ep_set_depths(ep, &event, agreed->peer_values_valid,
+			  agreed->peer_ird, agreed->peer_ord);
+	return ep->cm_id->event_handler(ep->cm_id, &event);
+}
+
+/**
+ * xiw_ep_attach_qp() - tie a QP to the endpoint
+ * @ep: published endpoint without a QP
+ * @qpn: number of the QP
+ *
+ * From here on the QP may ask to abort.
+ *
+ * Context: The endpoint's work.
+ * Return: 0, -EINVAL if there is no such QP or it cannot be connected,
+ * -EISCONN if it has an endpoint.
+ */
+int xiw_ep_attach_qp(struct xiw_ep *ep, u32 qpn)
+{
+	struct xiw_qp *qp = xiw_qp_get_by_num(ep->dev, qpn);
+	int ret;
+
+	if (!qp)
+		return -EINVAL;
+	ret = xiw_qp_attach(qp, ep);
+	if (ret)
+		xiw_qp_put(qp);
+	else
+		ep->qp = qp;
+	return ret;
+}
+
+/**
+ * xiw_ep_detach_qp() - end the QP's time with the endpoint
+ * @ep: endpoint, with or without a QP
+ *
+ * Context: The endpoint's work.
+ */
+void xiw_ep_detach_qp(struct xiw_ep *ep)
+{
+	if (!ep->qp)
+		return;
+	xiw_qp_stop(ep->qp);
+	xiw_qp_put(ep->qp);
+	ep->qp = NULL;
+}
+
+/**
+ * xiw_ep_drop_cm_id() - nothing more to report
+ * @ep: endpoint, with or without a cm_id
+ *
+ * Context: The endpoint's work.
+ */
+void xiw_ep_drop_cm_id(struct xiw_ep *ep)
+{
+	if (!ep->cm_id)
+		return;
+	ep->cm_id->rem_ref(ep->cm_id);
+	ep->cm_id = NULL;
+}
+
+/*
+ * Handlers that do not depend on the side. Each returns the next state.
+ */
+
+static enum xiw_ep_state ep_kill(struct xiw_ep *ep)
+{
+	return XIW_EPS_DEAD;
+}
+
+/*
+ * The stream is over: flush first, so that whoever hears of it finds
+ * everything completed. iw_cm insists on hearing that a connection was
+ * established before it hears of its end.
+ */
+static void end_stream(struct xiw_ep *ep)
+{
+	xiw_ep_clear_timer(ep);
+	xiw_ep_detach_qp(ep);
+	if (ep->state == XIW_EPS_RTR)
+		xiw_ep_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
+	xiw_ep_report(ep, IW_CM_EVENT_CLOSE, 0, NULL, 0);
+	xiw_ep_drop_cm_id(ep);
+}
+
+static enum xiw_ep_state ep_close(struct xiw_ep *ep)
+{
+	end_stream(ep);
+	return xiw_ep_linger(ep);
+}
+
+static enum xiw_ep_state ep_abort(struct xiw_ep *ep)
+{
+	end_stream(ep);
+	return XIW_EPS_DEAD;
+}
+
+static enum xiw_ep_state ep_stalled(struct xiw_ep *ep)
+{
+	xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
+	return ep_abort(ep);
+}
+
+static enum xiw_ep_state ep_shutdown(struct xiw_ep *ep)
+{
+	xiw_sock_shutdown(ep->xs);
+	return ep->state;
+}
+
+static enum xiw_ep_state ep_peer_closed(struct xiw_ep *ep)
+{
+	xiw_ep_report(ep, IW_CM_EVENT_DISCONNECT, 0, NULL, 0);
+	return ep->state;
+}
+
+static enum xiw_ep_state ep_close_timer(struct xiw_ep *ep)
+{
+	xiw_ep_set_timer(ep, XIW_EP_CLOSE_MS);
+	return ep->state;
+}
+
+static enum xiw_ep_state ep_linger_sock(struct xiw_ep *ep)
+{
+	/* Closing with unread data would reset what is still under way. */
+	xiw_sock_discard(ep->xs);
+	switch (xiw_sock_status(ep->xs)) {
+	case XIW_SOCK_PEER_CLOSED:
+	case XIW_SOCK_LOST:
+		xiw_sock_release(ep->xs, false);
+		ep->xs = NULL;
+		return XIW_EPS_DEAD;
+	default:
+		return XIW_EPS_LINGER;
+	}
+}
+
+/**
+ * xiw_ep_linger() - close in good order, with nobody waiting for it
+ * @ep: endpoint that has reported everything
+ *
+ * Context: The endpoint's work.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_ep_linger(struct xiw_ep *ep)
+{
+	xiw_ep_set_timer(ep, XIW_EP_LINGER_MS);
+	xiw_ep_own_sock(ep, ep->xs);
+	xiw_sock_shutdown(ep->xs);
+	return ep_linger_sock(ep);
+}
+
+/*
+ * What is not listed has no effect: it came too late, or nobody needs it.
+ * A QP that was only attached knows no other request than ABORT; whatever
+ * follows from it later is listed all the same.
+ */
+static enum xiw_ep_state
+(*const handlers[XIW_EPS_COUNT][XIW_EPE_COUNT])(struct xiw_ep *ep) = {
+	[XIW_EPS_LISTEN] = {
+		[XIW_EPE_SOCK]		= xiw_passive_listen,
+		[XIW_EPE_TIMER]		= xiw_passive_listen,
+		[XIW_EPE_KILL]		= xiw_passive_listen_kill,
+	},
+	[XIW_EPS_CONNECTING] = {
+		[XIW_EPE_CLOSE]		= xiw_active_abort,
+		[XIW_EPE_ABORT]		= xiw_active_abort,
+		[XIW_EPE_LOST]		= xiw_active_abort,
+		[XIW_EPE_SOCK]		= xiw_active_connecting,
+		[XIW_EPE_TIMER]		= xiw_active_timeout,
+		[XIW_EPE_KILL]		= xiw_active_abort,
+	},
+	[XIW_EPS_REPLY] = {
+		[XIW_EPE_CLOSE]		= xiw_active_abort,
+		[XIW_EPE_ABORT]		= xiw_active_abort,
+		[XIW_EPE_LOST]		= xiw_active_abort,
+		[XIW_EPE_SOCK]		= xiw_active_reply,
+		[XIW_EPE_TIMER]		= xiw_active_timeout,
+		[XIW_EPE_KILL]		= xiw_active_abort,
+	},
+	[XIW_EPS_REQUEST] = {
+		[XIW_EPE_SOCK]		= xiw_passive_request,
+		[XIW_EPE_TIMER]		= xiw_passive_timeout,
+		[XIW_EPE_KILL]		= ep_kill,
+	},
+	[XIW_EPS_PENDING] = {
+		[XIW_EPE_SOCK]		= xiw_passive_pending,
+		[XIW_EPE_ACCEPT]	= xiw_passive_accept,
+		[XIW_EPE_REJECT]	= xiw_passive_reject,
+		[XIW_EPE_TIMER]		= xiw_passive_timeout,
+		[XIW_EPE_KILL]		= ep_kill,
+	},
+	[XIW_EPS_RTR] = {
+		[XIW_EPE_FIRST_FPDU]	= xiw_passive_established,
+		[XIW_EPE_SHUTDOWN]	= ep_shutdown,
+		[XIW_EPE_CLOSE]		= ep_close,
+		[XIW_EPE_ABORT]		= ep_abort,
+		[XIW_EPE_LOST]		= ep_abort,
+		[XIW_EPE_CLOSE_TIMER]	= ep_close_timer,
+		[XIW_EPE_TIMER]		= ep_stalled,
+		[XIW_EPE_KILL]		= ep_abort,
+	},
+	[XIW_EPS_OPEN] = {
+		[XIW_EPE_SHUTDOWN]	= ep_shutdown,
+		[XIW_EPE_PEER_CLOSED]	= ep_peer_closed,
+		[XIW_EPE_CLOSE]		= ep_close,
+		[XIW_EPE_ABORT]		= ep_abort,
+		[XIW_EPE_LOST]		= ep_abort,
+		[XIW_EPE_CLOSE_TIMER]	= ep_close_timer,
+		[XIW_EPE_TIMER]		= ep_stalled,
+		[XIW_EPE_KILL]		= ep_abort,
+	},
+	[XIW_EPS_LINGER] = {
+		[XIW_EPE_SOCK]		= ep_linger_sock,
+		[XIW_EPE_TIMER]		= ep_kill,
+		[XIW_EPE_KILL]		= ep_kill,
+	},
+};
+
+/* See "end of an endpoint". Each part is given back if it is there. */
+static void bury(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+
+	ep->state = XIW_EPS_DEAD;
+	timer_shutdown_sync(&ep->timer);
+	xiw_ep_detach_qp(ep);
+	if (ep->xs)
+		xiw_sock_release(ep->xs, true);
+	ep->xs = NULL;
+	xiw_passive_bury(ep);
+	xiw_ep_drop_cm_id(ep);
+	kfree(ep->startup);
+	ep->startup = NULL;
+
+	spin_lock_irq(&ep->lock);
+	ep->gone = true;
+	spin_unlock_irq(&ep->lock);
+	xiw_ep_answer(ep, -ECONNRESET);
+	complete_all(&ep->dead);
+
+	spin_lock(&dev->ep_lock);
+	list_del_init(&ep->node);
+	/* With the list empty, and this lock free, the device may go. */
+	wake_up_var(&dev->eps);
+	spin_unlock(&dev->ep_lock);
+	xiw_ep_put(ep);
+}
+
+static void handle(struct xiw_ep *ep, enum xiw_ep_event event)
+{
+	enum xiw_ep_state (*handler)(struct xiw_ep *ep);
+	enum xiw_ep_state next;
+
+	if (event == XIW_EPE_TIMER && !timer_is_due(ep))
+		return;
+	handler = handlers[ep->state][event];
+	if (!handler)
+		return;
+	next = handler(ep);
+	if (next == XIW_EPS_DEAD)
+		bury(ep);
+	else
+		ep->state = next;
+}
+
+static void ep_work(struct work_struct *work)
+{
+	struct xiw_ep *ep = container_of(work, struct xiw_ep, work);
+	u32 events;
+
+	/* What is raised from here on queues the work again. */
+	spin_lock_irq(&ep->lock);
+	events = ep->events;
+	ep->events = 0;
+	spin_unlock_irq(&ep->lock);
+
+	while (events) {
+		handle(ep, __ffs(events));
+		events &= events - 1;
+	}
+	xiw_ep_put(ep);
+}
+
+/**
+ * xiw_ep_create() - new endpoint
+ * @dev: device
+ * @listener: with what a listener needs, else with what startup needs
+ *
+ * Until xiw_ep_arm() the caller owns what otherwise the work owns, and ends
+ * the endpoint with xiw_ep_discard().
+ *
+ * Context: Sleeps.
+ * Return: Endpoint with one reference, or NULL.
+ */
+struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
+{
+	struct xiw_ep *ep;
+
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	if (!ep)
+		return NULL;
+	if (listener)
+		ep->listen = kzalloc(sizeof(*ep->listen), GFP_KERNEL);
+	else
+		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
+	if (!ep->listen && !ep->startup) {
+		kfree(ep);
+		return NULL;
+	}
+	kref_init(&ep->ref);
+	ep->dev = dev;
+	INIT_LIST_HEAD(&ep->node);
+	INIT_WORK(&ep->work, ep_work);
+	timer_setup(&ep->timer, on_timer, 0);
+	init_completion(&ep->dead);
+	spin_lock_init(&ep->lock);
+	ep->state = XIW_EPS_NEW;
+	ep->born = jiffies;
+	INIT_LIST_HEAD(&ep->sibling);
+	xiw_device_get_policy(dev, &ep->policy);
+	return ep;
+}
+
+/**
+ * xiw_ep_publish() - let the device's teardown find the endpoint
+ * @ep: new endpoint
+ *
+ * Context: Process context.
+ * Return: 0, or -ENODEV if teardown has begun.
+ */
+int xiw_ep_publish(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+	int ret = -ENODEV;
+
+	spin_lock(&dev->ep_lock);
+	if (!dev->eps_closed) {
+		list_add_tail(&ep->node, &dev->eps);
+		ret = 0;
+	}
+	spin_unlock(&dev->ep_lock);
+	return ret;
+}
+
+/**
+ * xiw_ep_arm() - hand an endpoint over to its work
+ * @ep: published endpoint
+ * @state: first state
+ *
+ * Events that came before take effect now, and the socket is looked at once.
+ *
+ * Context: Process context.
+ */
+void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
+{
+	ep->state = state;
+	spin_lock_irq(&ep->lock);
+	ep->armed = true;
+	ep->events |= BIT(XIW_EPE_SOCK);
+	queue_ep(ep);
+	spin_unlock_irq(&ep->lock);
+}
+
+/**
+ * xiw_ep_discard() - end an endpoint that was not armed
+ * @ep: endpoint, published or not
+ *
+ * Context: Sleeps.
+ */
+void xiw_ep_discard(struct xiw_ep *ep)
+{
+	bury(ep);
+}
+
+/**
+ * xiw_cm_device_init() - prepare a device for endpoints
+ * @dev: device under construction
+ *
+ * Context: Sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int xiw_cm_device_init(struct xiw_dev *dev)
+{
+	/* No rescuer: connecting allocates, and waits for works of the QP. */
+	dev->cm_wq = alloc_workqueue("xiw_cm", WQ_UNBOUND, 0);
+	if (!dev->cm_wq)
+		return -ENOMEM;
+	xa_init_flags(&dev->requests, XA_FLAGS_ALLOC1);
+	return 0;
+}
+
+static bool no_endpoints(struct xiw_dev *dev)
+{
+	bool empty;
+
+	spin_lock(&dev->ep_lock);
+	empty = list_empty(&dev->eps);
+	spin_unlock(&dev->ep_lock);
+	return empty;
+}
+
+/**
+ * xiw_cm_device_exit() - end every endpoint of a device
+ * @dev: device; nobody can add endpoints any more, or will be refused
+ *
+ * Connections are reset, lingering ones too.
+ *
+ * Context: Sleeps until all endpoints are dead, which no peer can delay.
+ */
+void xiw_cm_device_exit(struct xiw_dev *dev)
+{
+	struct xiw_ep *ep;
+
+	spin_lock(&dev->ep_lock);
+	dev->eps_closed = true;
+	list_for_each_entry(ep, &dev->eps, node)
+		xiw_ep_raise(ep, XIW_EPE_KILL);
+	spin_unlock(&dev->ep_lock);
+
+	wait_var_event(&dev->eps, no_endpoints(dev));
+	/* Waits for the work items that have just buried their endpoint. */
+	destroy_workqueue(dev->cm_wq);
+	xa_destroy(&dev->requests);
+}

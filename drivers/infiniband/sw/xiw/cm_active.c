@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Initiator: connects TCP, sends the MPA Request, judges the Reply, and gives
+ * the stream to the QP (RFC 5044 section 7.1, RFC 6581). iw_cm hears exactly
+ * one CONNECT_REPLY of every connect that did not fail at once.
+ */
+
+#include <linux/crc32c.h>
+#include <linux/unaligned.h>
+#include <net/ip.h>
+
+#include "cm.h"
+#include "device.h"
+#include "ep.h"
+#include "mpa.h"
+#include "qp.h"
+#include "sock.h"
+#include "term.h"
+
+static int dial(struct xiw_ep *ep, struct net *net,
+		const struct sockaddr_storage *local,
+		const struct sockaddr_storage *remote)
+{
+	struct xiw_sock *xs;
+	int ret;
+
+	ret = xiw_sock_create(net, remote->ss_family, &xs);
+	if (ret)
+		return ret;
+	xiw_sock_set_keepalive(xs, XIW_EP_KEEPIDLE_S, XIW_EP_KEEPINTVL_S,
+			       XIW_EP_KEEPCNT);
+	if (ep->cm_id->tos_set)
+		xiw_sock_set_tos(xs, remote->ss_family, ep->cm_id->tos);
+	xiw_ep_own_sock(ep, xs);
+	ret = xiw_sock_bind(xs, local, xiw_ep_bound_if(ep, local), false);
+	if (!ret)
+		ret = xiw_sock_connect(xs, remote);
+	if (ret) {
+		ep->xs = NULL;
+		xiw_sock_release(xs, true);
+	}
+	return ret;
+}
+
+/*
+ * rdma_cm draws ports from the ephemeral range without asking TCP. If TCP has
+ * given such a port to somebody else, any other will do. A port outside of
+ * the range was somebody's wish.
+ */
+static bool port_is_arbitrary(struct net *net, __be16 port)
+{
+	int low, high;
+
+	inet_get_local_port_range(net, &low, &high);
+	return ntohs(port) >= low && ntohs(port) <= high;
+}
+
+static int open_socket(struct xiw_ep *ep)
+{
+	struct sockaddr_storage local = ep->cm_id->m_local_addr;
+	/* At the same place in IPv4 and IPv6. */
+	__be16 *port = &((struct sockaddr_in *)&local)->sin_port;
+	struct net *net;
+	int ret;
+
+	net = xiw_ep_get_net(ep);
+	if (!net)
+		return -ENETDOWN;
+	ret = dial(ep, net, &local, &ep->cm_id->m_remote_addr);
+	if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && *port &&
+	    port_is_arbitrary(net, *port)) {
+		*port = 0;
+		ret = dial(ep, net, &local, &ep->cm_id->m_remote_addr);
+	}
+	put_net(net);
+	if (!ret)
+		xiw_ep_set_timer(ep, ep->policy.reply_ms);
+	return ret;
+}
+
+/* The Request as the policy wants it, in startup.frame; octets or -EINVAL. */
+static int build_request(struct xiw_ep *ep)
+{
+	struct xiw_ep_startup *st = ep->startup;
+
+	xiw_nego_request(&ep->policy, st->ird, st->ord, &st->req);
+	st->req.pd_len = st->pdata_len;
+	return xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &st->req,
+				    st->pdata);
+}
+
+static int take_param(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	int ret;
+
+	if (param->private_data_len > sizeof(st->pdata))
+		return -EINVAL;
+	st->ird = param->ird;
+	st->ord = param->ord;
+	st->pdata_len = param->private_data_len;
+	if (st->pdata_len)
+		memcpy(st->pdata, param->private_data, st->pdata_len);
+	/* Refuse here what could not be sent later. */
+	ret = build_request(ep);
+	return ret < 0 ? ret : 0;
+}
+
+/**
+ * xiw_cm_connect() - ib_device_ops.iw_connect
+ * @cm_id: identifier with the addresses; a reference is taken
+ * @param: QP, limits and Private Data
+ *
+ * Context: Sleeps, but not for the peer.
+ * Return: 0 if a CONNECT_REPLY will follow, else negative errno.
+ */
+int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct xiw_ep *ep;
+	int ret;
+
+	if (cm_id->m_local_addr.ss_family != cm_id->m_remote_addr.ss_family)
+		return -EAFNOSUPPORT;
+	ep = xiw_ep_create(to_xdev(cm_id->device), false);
+	if (!ep)
+		return -ENOMEM;
+	cm_id->add_ref(cm_id);
+	ep->cm_id = cm_id;
+	ret = take_param(ep, param);
+	if (ret)
+		goto err_discard;
+	ret = xiw_ep_publish(ep);
+	if (ret)
+		goto err_discard;
+	/* If the QP asks to abort, the work will do it once it is armed. */
+	ret = xiw_ep_attach_qp(ep, param->qpn);
+	if (ret)
+		goto err_discard;
+	ret = open_socket(ep);
+	if (ret)
+		goto err_discard;
+	xiw_ep_arm(ep, XIW_EPS_CONNECTING);
+	return 0;
+
+err_discard:
+	xiw_ep_discard(ep);
+	return ret;
+}
+
+/*
+ * The QP is let go first: whoever hears of the failure may try again with it.
+ */
+static void report_failure(struct xiw_ep *ep, int status, const void *pdata,
+			   u8 pdata_len)
+{
+	xiw_ep_clear_timer(ep);
+	xiw_ep_detach_qp(ep);
+	if (xiw_ep_report(ep, IW_CM_EVENT_CONNECT_REPLY, status, pdata,
+			  pdata_len))
+		/* No memory for the Private Data; the news must get there. */
+		xiw_ep_report(ep, IW_CM_EVENT_CONNECT_REPLY, status, NULL, 0);
+	xiw_ep_drop_cm_id(ep);
+}
+
+static enum xiw_ep_state fail(struct xiw_ep *ep, int status)
+{
+	xiw_ep_dbg(ep, "connect failed: %d\n", status);
+	xiw_stat_inc(ep->dev, XIW_STAT_CONN_FAILED);
+	report_failure(ep, status, NULL, 0);
+	return XIW_EPS_DEAD;
+}
+
+/**
+ * xiw_active_abort() - the QP or the device gives up
+ * @ep: endpoint that connects
+ *
+ * Context: The endpoint's work.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep)
+{
+	return fail(ep, -ECONNABORTED);
+}
+
+/**
+ * xiw_active_timeout() - the peer took too long
+ * @ep: endpoint that connects
+ *
+ * Context: The endpoint's work.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_active_timeout(struct xiw_ep *ep)
+{
+	xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
+	return fail(ep, -ETIMEDOUT);
+}
+
+static enum xiw_ep_state send_request(struct xiw_ep *ep)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	int len = build_request(ep);
+
+	if (len < 0)
+		return fail(ep, len);
+	if (xiw_sock_send_buf(ep->xs, st->frame, len) != len)
+		return fail(ep, -ECONNRESET);
+	st->have = 0;
+	xiw_ep_set_timer(ep, ep->policy.reply_ms);
+	return xiw_active_reply(ep);
+}
+
+/**
+ * xiw_active_connecting() - TCP may have connected, or failed to
+ * @ep: endpoint in XIW_EPS_CONNECTING
+ *
+ * Context: The endpoint's work.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep)
+{
+	switch (xiw_sock_status(ep->xs)) {
+	case XIW_SOCK_CONNECTING:
+		return XIW_EPS_CONNECTING;
+	case XIW_SOCK_LOST:
+		return fail(ep, xiw_sock_error(ep->xs));
+	default:
+		return send_request(ep);
+	}
+}
+
+/*
+ * A revision 1 Responder closes on a revision 2 Request (RFC 6581 section
+ * 10). That needs another TCP connection, and the administrator's word that
+ * what revision 2 was wanted for can be done without.
+ */
+static enum xiw_ep_state peer_closed(struct xiw_ep *ep, int status)
+{
+	if (ep->policy.rev < 2 || !ep->policy.fallback || ep->startup->have ||
+	    status != -ECONNRESET)
+		return fail(ep, status);
+	xiw_stat_inc(ep->dev, XIW_STAT_MPA_FALLBACK);
+	ep->policy.rev = 1;
+	/* Reset: the new connection may need the same local port. */
+	xiw_sock_release(ep->xs, true);
+	ep->xs = NULL;
+	status = open_socket(ep);
+	if (status)
+		return fail(ep, status);
+	return xiw_active_connecting(ep);
+}
+
+static enum xiw_ep_state malformed(struct xiw_ep *ep)
+{
+	xiw_stat_inc(ep->dev, XIW_STAT_MPA_MALFORMED);
+	return fail(ep, -EPROTO);
+}
+
+/* A Terminate FPDU as the first of the stream; octets. */
+static u32 build_terminate(const struct xiw_mpa_agreed *agreed,
+			   enum xiw_reason reason, u8 *buf)
+{
+	u8 ulpdu[XIW_TERM_ULPDU_MAX];
+	struct xiw_mpa_tx tx;
+	u32 len = xiw_term_encode(ulpdu, reason, NULL);
+	u32 pos = 0;
+
+	xiw_mpa_tx_init(&tx, agreed->tx_markers);
+	xiw_mpa_tx_begin(&tx, len);
+	/* It is much shorter than the distance to a second Marker. */
+	if (!xiw_mpa_tx_room(&tx)) {
+		xiw_mpa_tx_marker(&tx, buf);
+		pos = XIW_MPA_MARKER_LEN;
+	}
+	put_unaligned_be16(len, buf + pos);
+	pos += XIW_MPA_LEN_FIELD;
+	memcpy(buf + pos, ulpdu, len);
+	pos += len;
+	memset(buf + pos, 0, xiw_mpa_pad(len));
+	pos += xiw_mpa_pad(len);
+	put_unaligned_le32(~crc32c(~0, buf, pos), buf + pos);
+	return pos + XIW_MPA_CRC_LEN;
+}
+
+/*
+ * RFC 6581 sections 9.1 to 9.3: the Reply was accepting, but this side cannot
+ * go on. The QP has no stream yet, so the Terminate is sent from here.
+ */
+static enum xiw_ep_state terminate(struct xiw_ep *ep, enum xiw_reason reason,
+				   int status)
+{
+	u8 buf[XIW_MPA_MARKER_LEN + XIW_MPA_LEN_FIELD + XIW_TERM_ULPDU_MAX +
+	       3 + XIW_MPA_CRC_LEN];
+	u32 len = build_terminate(&ep->conn.agreed, reason, buf);
+
+	xiw_ep_dbg(ep, "no agreement: 0x%x\n", xiw_term_code(reason));
+	xiw_stat_inc(ep->dev, XIW_STAT_CONN_FAILED);
+	xiw_stat_inc(ep->dev, XIW_STAT_TERM_SENT);
+	xiw_sock_send_buf(ep->xs, buf, len);
+	report_failure(ep, status, NULL, 0);
+	return xiw_ep_linger(ep);
+}
+
+static enum xiw_ep_state establish(struct xiw_ep *ep, const void *pdata,
+				   u8 pdata_len)
+{
+	int ret;
+
+	ep->conn.initiator = true;
+	ret = xiw_qp_start(ep->qp, ep->xs, &ep->conn);
+	if (ret)
+		return ep->conn.agreed.enhanced ?
+		       terminate(ep, XIW_MPA_LOCAL, ret) : fail(ep, ret);
+	ret = xiw_ep_report(ep, IW_CM_EVENT_CONNECT_REPLY, 0, pdata,
+			    pdata_len);
+	if (ret)
+		return fail(ep, ret);
+	xiw_ep_clear_timer(ep);
+	xiw_stat_inc(ep->dev, XIW_STAT_CONN_ACTIVE);
+	kfree(ep->startup);
+	ep->startup = NULL;
+	return XIW_EPS_OPEN;
+}
+
+static enum xiw_ep_state rejected(struct xiw_ep *ep, const void *pdata,
+				  u8 pdata_len)
+{
+	xiw_stat_inc(ep->dev, XIW_STAT_CONN_REJECTED);
+	report_failure(ep, -ECONNREFUSED, pdata, pdata_len);
+	return xiw_ep_linger(ep);
+}
+
+/**
+ * xiw_active_reply() - octets of the Reply may have arrived, or the end
+ * @ep: endpoint in XIW_EPS_REPLY
+ *
+ * Context: The endpoint's work.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_mpa_frame reply;
+	const void *pdata;
+	int len;
+
+	len = xiw_ep_collect(ep, true);
+	if (len == -EAGAIN)
+		return XIW_EPS_REPLY;
+	if (len == -EPROTO)
+		return malformed(ep);
+	if (len < 0)
+		return peer_closed(ep, len);
+	if (xiw_mpa_frame_decode(st->frame, len, true, &reply))
+		return malformed(ep);
+
+	pdata = st->frame + reply.pd_off;
+	switch (xiw_nego_check_reply(&ep->policy, &st->req, &reply,
+				     &ep->conn.agreed)) {
+	case XIW_NEGO_OK:
+		return establish(ep, pdata, reply.pd_len);
+	case XIW_NEGO_REJECTED:
+		return rejected(ep, pdata, reply.pd_len);
+	case XIW_NEGO_TERM_IRD:
+		return terminate(ep, XIW_MPA_NO_IRD, -ENOMEM);
+	case XIW_NEGO_TERM_RTR:
+		return terminate(ep, XIW_MPA_NO_RTR, -EOPNOTSUPP);
+	default:
+		return malformed(ep);
+	}
+}
