@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Placement: payload of a verified segment into registered memory, after
+ * every check and never before. Called by deliver.c under the socket lock.
+ */
+
+#include "device.h"
+#include "mem.h"
+#include "qp.h"
+
+/* Copies @len octets from the FPDU to a range that was checked and locked. */
+static void copy_in(struct xiw_fpdu *f, const struct xiw_mem_ref *ref,
+		    u64 addr, u32 len)
+{
+	while (len) {
+		const void *data;
+		u32 n = min_t(u32, len, xiw_fpdu_chunk(f, &data));
+
+		xiw_mem_write(ref, addr, data, n);
+		xiw_fpdu_skip(f, n);
+		addr += n;
+		len -= n;
+	}
+}
+
+/**
+ * xiw_mem_reason() - what a failed look-up means to the peer
+ * @status: any but XIW_MEM_OK
+ * @access: what the peer wanted
+ *
+ * Context: Any.
+ * Return: The fault, RFC 5041 section 7.1 and RFC 5040 section 7.2.
+ */
+enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
+			       enum xiw_access access)
+{
+	bool write = access == XIW_ACCESS_WRITE;
+
+	switch (status) {
+	case XIW_MEM_OK:
+		return XIW_OK;
+	case XIW_MEM_BAD_PD:
+		return write ? XIW_WRITE_BAD_OWNER : XIW_SRC_BAD_OWNER;
+	case XIW_MEM_BAD_ACCESS:
+		return write ? XIW_WRITE_BAD_RIGHTS : XIW_SRC_BAD_RIGHTS;
+	case XIW_MEM_WRAP:
+		return write ? XIW_WRITE_WRAP : XIW_SRC_WRAP;
+	case XIW_MEM_BOUNDS:
+		return write ? XIW_WRITE_BOUNDS : XIW_SRC_BOUNDS;
+	case XIW_MEM_BAD_STAG:
+		break;
+	}
+	return write ? XIW_WRITE_BAD_STAG : XIW_SRC_BAD_STAG;
+}
+
+/**
+ * xiw_place_write() - place a segment of an RDMA Write
+ * @qp: queue pair
+ * @f: FPDU, read position at its payload
+ *
+ * STag and TO of an empty segment are not looked at (RFC 5041 section 5.2).
+ *
+ * Context: Socket lock held.
+ * Return: XIW_OK, or the fault; then nothing was written.
+ */
+enum xiw_reason xiw_place_write(struct xiw_qp *qp, struct xiw_fpdu *f)
+{
+	enum xiw_mem_status status;
+	struct xiw_mem_ref ref;
+
+	if (!f->h.payload_len)
+		return XIW_OK;
+	status = xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn, false, f->h.stag,
+			     IB_ACCESS_REMOTE_WRITE, f->h.to,
+			     f->h.payload_len, &ref);
+	if (status != XIW_MEM_OK)
+		return xiw_mem_reason(status, XIW_ACCESS_WRITE);
+	if (!xiw_qp_admits(qp, IB_ACCESS_REMOTE_WRITE)) {
+		xiw_mem_put(&ref);
+		return XIW_WRITE_BAD_RIGHTS;
+	}
+	copy_in(f, &ref, f->h.to, f->h.payload_len);
+	xiw_mem_put(&ref);
+	return XIW_OK;
+}
+
+/**
+ * xiw_place_sges() - place a segment into a scatter list
+ * @qp: queue pair
+ * @f: FPDU, read position at its payload
+ * @sge: scatter list
+ * @num_sge: elements
+ * @offset: where in the list the payload belongs, in octets
+ * @len: octets to place; the list is long enough
+ *
+ * Context: Socket lock held.
+ * Return: false if an element's memory cannot be written any more.
+ */
+bool xiw_place_sges(struct xiw_qp *qp, struct xiw_fpdu *f,
+		    const struct xiw_sge *sge, u32 num_sge, u64 offset,
+		    u32 len)
+{
+	struct xiw_mem_ref ref;
+
+	for (; len && num_sge; sge++, num_sge--) {
+		u64 addr;
+		u32 n;
+
+		if (offset >= sge->length) {
+			offset -= sge->length;
+			continue;
+		}
+		addr = sge->addr + offset;
+		n = min_t(u64, len, sge->length - offset);
+		if (xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn, qp->kernel,
+				sge->lkey, IB_ACCESS_LOCAL_WRITE, addr, n,
+				&ref) != XIW_MEM_OK)
+			return false;
+		copy_in(f, &ref, addr, n);
+		xiw_mem_put(&ref);
+		len -= n;
+		offset = 0;
+	}
+	return !len;
+}
+
+/**
+ * xiw_place_check_sges() - can all elements of a sink be written
+ * @qp: queue pair
+ * @sge: scatter list
+ * @num_sge: elements
+ *
+ * Context: Any with interrupts on.
+ * Return: false if one cannot.
+ */
+bool xiw_place_check_sges(struct xiw_qp *qp, const struct xiw_sge *sge,
+			  u32 num_sge)
+{
+	struct xiw_mem_ref ref;
+
+	for (; num_sge; sge++, num_sge--) {
+		if (!sge->length)
+			continue;
+		if (xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn, qp->kernel,
+				sge->lkey, IB_ACCESS_LOCAL_WRITE, sge->addr,
+				sge->length, &ref) != XIW_MEM_OK)
+			return false;
+		xiw_mem_put(&ref);
+	}
+	return true;
+}

@@ -1,0 +1,626 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Transmit engine: lays messages out as FPDUs, one behind the other across
+ * work requests, and hands them to the socket in trains of many FPDUs.
+ *
+ * All payload is copied into pages of our own, so that what TCP holds for
+ * retransmission can never change under it and a completed buffer belongs to
+ * the consumer again. The copy is what the CRC is computed over.
+ *
+ * DOC: who runs the engine
+ *
+ * The engine runs under the socket lock, in whatever context has something
+ * for it to do: the poster's own, the receive pass, the socket's write_space
+ * callback, or the retry work. tx.run says how things stand. A poster sets
+ * KICK; if a bit was set before, somebody is at work or will come back, and
+ * nothing more has to be done. Otherwise the poster takes the lock and runs
+ * the engine, or, when it must not sleep and the lock is taken, leaves that
+ * to the retry work. The engine exchanges the word for RUNNING before each
+ * look at the queue and may leave it at zero only by a compare-and-exchange
+ * that proves that nobody kicked since.
+ *
+ * When the socket is full, or requests wait for a response, RUNNING stays
+ * set: write_space or the receive pass is certain to run the engine again.
+ */
+
+#include <linux/crc32c.h>
+#include <linux/mm.h>
+
+#include "cq.h"
+#include "device.h"
+#include "mem.h"
+#include "qp.h"
+#include "sock.h"
+
+enum tx_outcome {
+	TX_IDLE,	/* nothing left that could be sent */
+	TX_BLOCKED,	/* the socket or the retry work will call again */
+};
+
+static u8 *page_cursor(const struct xiw_tx *tx)
+{
+	return (u8 *)page_address(tx->page) + tx->page_off;
+}
+
+static u32 page_room(const struct xiw_tx *tx)
+{
+	return tx->page ? (PAGE_SIZE << tx->page_order) - tx->page_off : 0;
+}
+
+static void drop_page(struct xiw_tx *tx)
+{
+	if (tx->page)
+		put_page(tx->page);
+	tx->page = NULL;
+	tx->page_off = 0;
+}
+
+static bool get_block(struct xiw_tx *tx, u32 order)
+{
+	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
+
+	/* Nobody else holds it any more: start over at its beginning. */
+	if (tx->page && tx->page_order >= order &&
+	    page_ref_count(tx->page) == 1) {
+		tx->page_off = 0;
+		return true;
+	}
+	drop_page(tx);
+	if (order)
+		gfp |= __GFP_COMP | __GFP_NORETRY;
+	tx->page = alloc_pages(gfp, order);
+	tx->page_order = order;
+	return tx->page;
+}
+
+/*
+ * How much memory to get for the message in progress: a block for a whole
+ * train if more is queued behind it, else what the rest of it needs.
+ */
+static u32 block_order(const struct xiw_qp *qp, u32 want)
+{
+	const struct xiw_tx *tx = &qp->tx;
+	u64 need = tx->msg.len - tx->offset;
+
+	if (READ_ONCE(qp->sq.prod) != qp->sq.next)
+		need += XIW_TX_TRAIN_BYTES;
+	/* headers, CRC, Markers */
+	need += need / 16 + want;
+	return min_t(u32, get_order(need), XIW_TX_TRAIN_ORDER);
+}
+
+/*
+ * Room for an FPDU of up to @want bytes in one piece. Bulk goes into blocks
+ * that hold a whole train, small messages share single pages.
+ */
+static u32 reserve(struct xiw_qp *qp, u32 want)
+{
+	struct xiw_tx *tx = &qp->tx;
+	u32 room = page_room(tx);
+	u32 order;
+
+	if (room >= want)
+		return room;
+	/* The rest of the train goes first, then its block is free. */
+	if (tx->train_len && tx->page_order)
+		return 0;
+	order = want <= PAGE_SIZE / 4 && tx->msg.len <= PAGE_SIZE / 4 ?
+		0 : block_order(qp, want);
+	if (order && get_block(tx, order))
+		return page_room(tx);
+	return get_block(tx, 0) ? page_room(tx) : 0;
+}
+
+/* The bytes up to @len at the cursor join the train. */
+static void commit(struct xiw_tx *tx, u32 len)
+{
+	u32 last = tx->vec_first + tx->vec_count - 1;
+	struct bio_vec *bv;
+
+	bv = tx->vec_count ? &tx->vec[last % XIW_TX_VECS] : NULL;
+	if (bv && bv->bv_page == tx->page &&
+	    bv->bv_offset + bv->bv_len == tx->page_off) {
+		bv->bv_len += len;
+	} else {
+		bv = &tx->vec[(tx->vec_first + tx->vec_count++) % XIW_TX_VECS];
+		get_page(tx->page);
+		bvec_set_page(bv, tx->page, len, tx->page_off);
+	}
+	tx->page_off += len;
+	tx->train_len += len;
+}
+
+/* Copies @len bytes from the gather list of the request in progress. */
+static bool gather(struct xiw_qp *qp, u8 *dst, u32 len)
+{
+	struct xiw_tx *tx = &qp->tx;
+	struct xiw_swr *wr = tx->wr;
+	struct xiw_mem_ref ref;
+
+	if (wr->flags & XIW_SQE_INLINE) {
+		memcpy(dst, (u8 *)wr->sge + tx->offset, len);
+		return true;
+	}
+	while (len) {
+		const struct xiw_sge *sge = &wr->sge[tx->sge];
+		u64 addr = sge->addr + tx->sge_off;
+		u32 n = min(len, sge->length - tx->sge_off);
+
+		if (n) {
+			if (xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn,
+					qp->kernel, sge->lkey, 0, addr, n,
+					&ref) != XIW_MEM_OK)
+				return false;
+			xiw_mem_read(&ref, addr, dst, n);
+			xiw_mem_put(&ref);
+		}
+		dst += n;
+		len -= n;
+		tx->sge_off += n;
+		if (tx->sge_off == sge->length) {
+			tx->sge++;
+			tx->sge_off = 0;
+		}
+	}
+	return true;
+}
+
+static bool gather_response(struct xiw_qp *qp, u8 *dst, u32 len)
+{
+	struct xiw_req *req = &qp->irq[qp->irq_head % qp->irq_size];
+	struct xiw_term_offender off = { .ulpdu_len = req->ulpdu_len };
+	struct xiw_read_req left = req->read;
+	enum xiw_mem_status status;
+	struct xiw_mem_ref ref;
+	u64 addr;
+
+	/* A Read of nothing names no memory (RFC 5040 section 5.2.1). */
+	if (!len)
+		return true;
+	addr = req->read.src_to + qp->tx.offset;
+	/* The STag may have been revoked since the request was checked. */
+	status = xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn, false,
+			     req->read.src_stag, IB_ACCESS_REMOTE_READ, addr,
+			     len, &ref);
+	if (status == XIW_MEM_OK) {
+		xiw_mem_read(&ref, addr, dst, len);
+		xiw_mem_put(&ref);
+		return true;
+	}
+	memcpy(off.hdr, req->hdr, sizeof(off.hdr));
+	xiw_rdmap_read_req_advance(&left, qp->tx.offset);
+	off.read_req = &left;
+	qp->tx.source = XIW_TX_NONE;
+	xiw_qp_fault(qp, xiw_mem_reason(status, XIW_ACCESS_SOURCE), &off);
+	return false;
+}
+
+/* The part of the message in progress that belongs into this segment. */
+static bool payload(struct xiw_qp *qp, u8 *dst, u32 len)
+{
+	struct xiw_tx *tx = &qp->tx;
+
+	if (tx->body_len) {
+		memcpy(dst, tx->body + tx->offset, len);
+		return true;
+	}
+	switch (tx->source) {
+	case XIW_TX_SQ:
+		if (gather(qp, dst, len))
+			return true;
+		xiw_sq_fail(qp, tx->wr, IB_WC_LOC_PROT_ERR);
+		return false;
+	case XIW_TX_RESPONSE:
+		return gather_response(qp, dst, len);
+	default:
+		return true;
+	}
+}
+
+/*
+ * Spreads an FPDU of @len bytes that lies @gap bytes behind @dst, so that the
+ * Markers find their places in between (RFC 5044 section 4.3).
+ */
+static void spread_markers(struct xiw_tx *tx, u8 *dst, u32 gap, u32 len)
+{
+	u8 *src = dst + gap;
+	u32 n;
+
+	while (len) {
+		n = min(xiw_mpa_tx_room(&tx->mpa), len);
+		if (!n) {
+			xiw_mpa_tx_marker(&tx->mpa, dst);
+			dst += XIW_MPA_MARKER_LEN;
+			continue;
+		}
+		memmove(dst, src, n);
+		xiw_mpa_tx_advance(&tx->mpa, n);
+		dst += n;
+		src += n;
+		len -= n;
+	}
+}
+
+/*
+ * Completes the FPDU at the cursor: padding, Markers, CRC. @gap bytes were
+ * left free before it for the Markers. Returns its length.
+ */
+static u32 seal(struct xiw_tx *tx, u8 *fpdu, u32 ulpdu_len, u32 gap)
+{
+	u32 pad = xiw_mpa_pad(ulpdu_len);
+	u32 body = XIW_MPA_LEN_FIELD + ulpdu_len + pad;
+	u32 len = xiw_mpa_tx_begin(&tx->mpa, ulpdu_len);
+	__le32 crc = 0;
+	u8 *end;
+
+	put_unaligned_be16(ulpdu_len, fpdu + gap);
+	memset(fpdu + gap + body - pad, 0, pad);
+	/* The CRC field moves with the rest and is filled in afterwards. */
+	if (tx->mpa.markers)
+		spread_markers(tx, fpdu, gap, body + XIW_MPA_CRC_LEN);
+	else
+		xiw_mpa_tx_advance(&tx->mpa, len);
+
+	end = fpdu + len - XIW_MPA_CRC_LEN;
+	if (tx->crc)
+		crc = cpu_to_le32(~crc32c(~0, fpdu, end - fpdu));
+	memcpy(end, &crc, XIW_MPA_CRC_LEN);
+	return len;
+}
+
+static bool build_term(struct xiw_qp *qp)
+{
+	struct xiw_tx *tx = &qp->tx;
+	u32 gap = tx->mpa.markers ? 2 * XIW_MPA_MARKER_LEN : 0;
+	u32 len = xiw_mpa_fpdu_len(tx->term_len) + gap;
+
+	if (page_room(tx) < len && !get_block(tx, 0))
+		return false;
+	gap = XIW_MPA_MARKER_LEN *
+	      (tx->mpa.markers ?
+	       xiw_mpa_marker_count(tx->mpa.pos, tx->term_len) : 0);
+	memcpy(page_cursor(tx) + gap + XIW_MPA_LEN_FIELD, tx->term_ulpdu,
+	       tx->term_len);
+	len = seal(tx, page_cursor(tx), tx->term_len, gap);
+	commit(tx, len);
+	tx->pos += len;
+	xiw_sendq_laid_out(qp);
+	return true;
+}
+
+/*
+ * One more FPDU of the message in progress. False: no room in this train, no
+ * memory, or the stream failed, which the caller tells apart by tx.source.
+ */
+static bool build_fpdu(struct xiw_qp *qp)
+{
+	struct xiw_tx *tx = &qp->tx;
+	struct xiw_seg seg;
+	u32 ulpdu_len;
+	u32 limit;
+	u32 want;
+	u32 room;
+	u32 gap;
+	u32 len;
+	u8 *at;
+
+	if (tx->source == XIW_TX_TERM)
+		return build_term(qp);
+
+	limit = xiw_segment_limit(tx->emss, tx->fill, tx->mpa.markers);
+	xiw_segment_next(&tx->msg, tx->offset, limit, &seg);
+	want = xiw_mpa_fpdu_len(seg.hdr_len + seg.len);
+	if (tx->mpa.markers)
+		want += XIW_MPA_MARKER_LEN *
+			xiw_mpa_marker_count(tx->mpa.pos,
+					     seg.hdr_len + seg.len);
+	room = reserve(qp, want);
+	if (room < want) {
+		/* Memory is short: a smaller FPDU is as good. */
+		if (room < PAGE_SIZE / 2 || tx->mpa.markers)
+			return false;
+		xiw_segment_next(&tx->msg, tx->offset, PAGE_SIZE / 2 - 16,
+				 &seg);
+	}
+	ulpdu_len = seg.hdr_len + seg.len;
+	gap = tx->mpa.markers ? XIW_MPA_MARKER_LEN *
+	      xiw_mpa_marker_count(tx->mpa.pos, ulpdu_len) : 0;
+	at = page_cursor(tx);
+	xiw_segment_encode(&tx->msg, &seg, at + gap + XIW_MPA_LEN_FIELD);
+	if (!payload(qp, at + gap + XIW_MPA_LEN_FIELD + seg.hdr_len, seg.len))
+		return false;
+
+	len = seal(tx, at, ulpdu_len, gap);
+	commit(tx, len);
+	tx->pos += len;
+	tx->fill = (tx->fill + len) % tx->emss;
+	tx->offset += seg.len;
+	xiw_stat_inc(qp->dev, XIW_STAT_TX_FPDU);
+	if (seg.last)
+		xiw_sendq_laid_out(qp);
+	return true;
+}
+
+static void build_train(struct xiw_qp *qp)
+{
+	struct xiw_tx *tx = &qp->tx;
+
+	tx->emss = xiw_sock_emss_locked(qp->xs);
+	tx->fill = xiw_sock_tail_fill_locked(qp->xs);
+	while (tx->train_len < XIW_TX_TRAIN_BYTES &&
+	       tx->vec_count < XIW_TX_VECS) {
+		if (tx->source == XIW_TX_NONE && !xiw_sendq_next(qp))
+			break;
+		if (!build_fpdu(qp) && tx->source != XIW_TX_NONE)
+			break;
+	}
+}
+
+static void train_sent(struct xiw_qp *qp, u32 len)
+{
+	struct xiw_tx *tx = &qp->tx;
+
+	tx->sent += len;
+	tx->train_len -= len;
+	xiw_stat_add(qp->dev, XIW_STAT_TX_BYTES, len);
+	while (len) {
+		struct bio_vec *bv = &tx->vec[tx->vec_first];
+		u32 n = min(len, bv->bv_len);
+
+		bv->bv_offset += n;
+		bv->bv_len -= n;
+		len -= n;
+		if (!bv->bv_len) {
+			put_page(bv->bv_page);
+			tx->vec_first = (tx->vec_first + 1) % XIW_TX_VECS;
+			tx->vec_count--;
+		}
+	}
+	if (!tx->vec_count)
+		tx->vec_first = 0;
+	xiw_sq_complete(qp);
+	if (tx->term_sent && !tx->train_len)
+		xiw_qp_event(qp, XIW_QPE_TERM_SENT);
+}
+
+static int send_train(struct xiw_qp *qp)
+{
+	struct xiw_tx *tx = &qp->tx;
+	struct bio_vec vec[XIW_TX_VECS];
+	u32 len = tx->train_len;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < tx->vec_count; i++)
+		vec[i] = tx->vec[(tx->vec_first + i) % XIW_TX_VECS];
+	xiw_stat_inc(qp->dev, XIW_STAT_TX_SENDMSG);
+	/* More of this very message follows for certain: let TCP wait. */
+	ret = xiw_sock_send_locked(qp->xs, vec, tx->vec_count, len,
+				   tx->source != XIW_TX_NONE &&
+				   tx->offset < tx->msg.len);
+	if (ret > 0)
+		train_sent(qp, ret);
+	return ret < 0 ? ret : ret == len ? 0 : -EAGAIN;
+}
+
+static void come_back(struct xiw_qp *qp, unsigned long delay)
+{
+	/* The work holds a reference on the queue pair while it is queued. */
+	xiw_qp_get(qp);
+	if (!queue_delayed_work(xiw_wq, &qp->tx.retry, delay))
+		xiw_qp_put(qp);
+}
+
+static enum tx_outcome drain(struct xiw_qp *qp)
+{
+	struct xiw_tx *tx = &qp->tx;
+	u64 budget = tx->sent + XIW_TX_BUDGET_BYTES;
+	int ret;
+
+	for (;;) {
+		if (!tx->train_len)
+			build_train(qp);
+		if (!tx->train_len)
+			break;
+		ret = send_train(qp);
+		if (ret == -EAGAIN) {
+			xiw_stat_inc(qp->dev, XIW_STAT_TX_BLOCKED);
+			/* With nothing in flight no ACK will wake us. */
+			if (xiw_sock_idle_locked(qp->xs)) {
+				xiw_stat_inc(qp->dev, XIW_STAT_TX_NOMEM);
+				come_back(qp, 1);
+			}
+			return TX_BLOCKED;
+		}
+		if (ret < 0) {
+			/* The connection's end is reported by state_change. */
+			return TX_BLOCKED;
+		}
+		if (tx->sent >= budget) {
+			come_back(qp, 0);
+			return TX_BLOCKED;
+		}
+	}
+	if (tx->source != XIW_TX_NONE) {
+		/* A message in progress, but no memory for its next FPDU. */
+		xiw_stat_inc(qp->dev, XIW_STAT_TX_NOMEM);
+		come_back(qp, 1);
+		return TX_BLOCKED;
+	}
+	return xiw_sendq_waits(qp) ? TX_BLOCKED : TX_IDLE;
+}
+
+/* True if the engine may leave; false if there is news. */
+static bool go_idle(struct xiw_qp *qp)
+{
+	struct xiw_tx *tx = &qp->tx;
+
+	if (tx->fin && !tx->fin_done && xiw_sendq_empty(qp)) {
+		tx->fin_done = true;
+		xiw_qp_request(qp, XIW_EP_SHUTDOWN);
+	}
+	if (tx->page_order)
+		drop_page(tx);
+	tx->page_order = tx->page ? tx->page_order : 0;
+
+	xiw_sq_want_doorbell(&qp->sq, true);
+	if (xiw_sq_ring_empty(&qp->sq) &&
+	    atomic_cmpxchg(&tx->run, XIW_TX_RUNNING, 0) == XIW_TX_RUNNING)
+		return true;
+	/* A corrupt ring or a dead stream never becomes empty. */
+	if (READ_ONCE(qp->state) != XIW_QPS_RTS &&
+	    READ_ONCE(qp->state) != XIW_QPS_CLOSING) {
+		atomic_set(&tx->run, 0);
+		return true;
+	}
+	xiw_sq_want_doorbell(&qp->sq, false);
+	return false;
+}
+
+/**
+ * xiw_tx_run_locked() - transmit what can be transmitted
+ * @qp: queue pair with a stream attached
+ *
+ * Context: Socket lock held; process context or softirq. Does not sleep.
+ */
+void xiw_tx_run_locked(struct xiw_qp *qp)
+{
+	struct xiw_tx *tx = &qp->tx;
+
+	/*
+	 * TCP may process its backlog, or find room, while it takes a train;
+	 * what that calls ends up here again. The outer call goes on.
+	 */
+	if (tx->active) {
+		atomic_or(XIW_TX_KICK, &tx->run);
+		return;
+	}
+	tx->active = true;
+	xiw_sq_want_doorbell(&qp->sq, false);
+	do {
+		atomic_xchg(&tx->run, XIW_TX_RUNNING);
+		if (drain(qp) == TX_BLOCKED)
+			break;
+	} while (!go_idle(qp));
+	tx->active = false;
+}
+
+static void run_if_attached(struct xiw_qp *qp, struct xiw_sock *xs)
+{
+	if (qp->xs == xs)
+		xiw_tx_run_locked(qp);
+}
+
+static void run_sleeping(struct xiw_qp *qp)
+{
+	struct xiw_sock *xs = xiw_qp_get_sock(qp);
+
+	if (!xs)
+		return;
+	xiw_sock_lock(xs);
+	run_if_attached(qp, xs);
+	xiw_sock_unlock(xs);
+	xiw_sock_put(xs);
+}
+
+static void tx_retry(struct work_struct *work)
+{
+	struct xiw_qp *qp = container_of(to_delayed_work(work), struct xiw_qp,
+					 tx.retry);
+
+	run_sleeping(qp);
+	xiw_qp_put(qp);
+}
+
+/**
+ * xiw_tx_kick() - something was posted
+ * @qp: queue pair, with or without a stream
+ * @may_sleep: the caller is a system call
+ *
+ * Context: Any, with interrupts on or off.
+ */
+void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep)
+{
+	struct xiw_sock *xs;
+
+	if (atomic_fetch_or(XIW_TX_KICK, &qp->tx.run))
+		return;
+	if (may_sleep) {
+		run_sleeping(qp);
+		return;
+	}
+	/* TCP's transmit path needs softirqs to be manageable. */
+	if (irqs_disabled() || in_hardirq()) {
+		come_back(qp, 0);
+		return;
+	}
+	xs = xiw_qp_get_sock(qp);
+	if (!xs)
+		return;
+	if (xiw_sock_trylock_bh(xs)) {
+		run_if_attached(qp, xs);
+		xiw_sock_unlock_bh(xs);
+	} else {
+		come_back(qp, 0);
+	}
+	xiw_sock_put(xs);
+}
+
+/**
+ * xiw_tx_init() - set up the transmit side of a new queue pair
+ * @qp: queue pair
+ *
+ * Context: Any.
+ */
+void xiw_tx_init(struct xiw_qp *qp)
+{
+	/* Without a stream there is nobody to be kicked. */
+	atomic_set(&qp->tx.run, XIW_TX_RUNNING);
+	INIT_DELAYED_WORK(&qp->tx.retry, tx_retry);
+}
+
+/**
+ * xiw_tx_start() - set the transmit side to the beginning of a stream
+ * @qp: queue pair with @qp->conn filled in, not yet visible to the socket
+ *
+ * Context: Any.
+ */
+void xiw_tx_start(struct xiw_qp *qp)
+{
+	const struct xiw_mpa_agreed *agreed = &qp->conn.agreed;
+	struct xiw_tx *tx = &qp->tx;
+	u32 qn;
+
+	xiw_mpa_tx_init(&tx->mpa, agreed->tx_markers);
+	tx->pos = 0;
+	tx->sent = 0;
+	tx->crc = agreed->crc;
+	tx->fenced = !qp->conn.initiator;
+	tx->rtr = qp->conn.initiator ? agreed->rtr_send : 0;
+	tx->source = XIW_TX_NONE;
+	for (qn = 0; qn < XIW_QN_COUNT; qn++)
+		tx->msn[qn] = XIW_MSN_FIRST;
+}
+
+/**
+ * xiw_tx_stop() - give back what the transmit side holds
+ * @qp: queue pair whose stream was detached
+ *
+ * Context: Sleeps. The caller owns the transmit side.
+ */
+void xiw_tx_stop(struct xiw_qp *qp)
+{
+	struct xiw_tx *tx = &qp->tx;
+
+	if (cancel_delayed_work_sync(&tx->retry))
+		xiw_qp_put(qp);
+	while (tx->vec_count) {
+		put_page(tx->vec[tx->vec_first].bv_page);
+		tx->vec_first = (tx->vec_first + 1) % XIW_TX_VECS;
+		tx->vec_count--;
+	}
+	tx->train_len = 0;
+	drop_page(tx);
+	tx->page_order = 0;
+	tx->source = XIW_TX_NONE;
+}
