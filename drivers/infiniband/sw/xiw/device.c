@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The ib_device: what it says about itself, its registration with the core,
+ * and the two objects without any behaviour of their own, user context and
+ * protection domain.
+ */
+#include "device.h"
+
+#include <linux/errno.h>
+#include <linux/ethtool.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <net/addrconf.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "cm.h"
+#include "cq.h"
+#include "mem.h"
+#include "qp.h"
+#include "queue.h"
+#include "rq.h"
+
+#define XIW_PORT		1
+
+static int xiw_query_device(struct ib_device *ibdev,
+			    struct ib_device_attr *attr,
+			    struct ib_udata *udata)
+{
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->max_mr_size = U64_MAX;
+	attr->page_size_cap = GENMASK(30, PAGE_SHIFT);
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+
+	attr->max_qp = XIW_MAX_QP;
+	attr->max_qp_wr = XIW_MAX_QP_WR;
+	attr->max_send_sge = XIW_MAX_SGE;
+	attr->max_recv_sge = XIW_MAX_SGE;
+	attr->max_sge_rd = XIW_MAX_SGE;
+	attr->max_qp_rd_atom = XIW_MAX_IRD;
+	attr->max_qp_init_rd_atom = XIW_MAX_ORD;
+	attr->max_res_rd_atom = XIW_MAX_QP * XIW_MAX_IRD;
+	attr->atomic_cap = IB_ATOMIC_GLOB;
+	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
+
+	attr->max_cq = XIW_MAX_CQ;
+	attr->max_cqe = XIW_MAX_CQE;
+	/* Completion times are nanoseconds: the clock has 10^6 kHz. */
+	attr->timestamp_mask = U64_MAX;
+	attr->hca_core_clock = 1000 * 1000;
+
+	attr->max_srq = XIW_MAX_SRQ;
+	attr->max_srq_wr = XIW_MAX_SRQ_WR;
+	attr->max_srq_sge = XIW_MAX_SGE;
+
+	attr->max_mr = XIW_MAX_MR;
+	attr->max_pd = XIW_MAX_PD;
+	attr->max_fast_reg_page_list_len = XIW_MAX_FRWR_PAGES;
+	return 0;
+}
+
+static bool port_is_active(const struct xiw_dev *dev)
+{
+	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev);
+}
+
+/* A netdev without a notion of speed is not worth the core's warning. */
+static void query_speed(struct xiw_dev *dev, struct ib_port_attr *attr)
+{
+	const struct ethtool_ops *ops = dev->netdev->ethtool_ops;
+
+	if (!ops->get_link_ksettings ||
+	    ib_get_eth_speed(&dev->ibdev, XIW_PORT, &attr->active_speed,
+			     &attr->active_width)) {
+		attr->active_speed = IB_SPEED_SDR;
+		attr->active_width = IB_WIDTH_1X;
+	}
+}
+
+static int xiw_query_port(struct ib_device *ibdev, u32 port_num,
+			  struct ib_port_attr *attr)
+{
+	struct xiw_dev *dev = to_xdev(ibdev);
+
+	if (port_is_active(dev)) {
+		attr->state = IB_PORT_ACTIVE;
+		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	} else {
+		attr->state = IB_PORT_DOWN;
+		attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
+	}
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(dev->netdev->mtu));
+	attr->max_msg_sz = U32_MAX;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->gid_tbl_len = 1;
+	query_speed(dev, attr);
+	return 0;
+}
+
+static int xiw_get_port_immutable(struct ib_device *ibdev, u32 port_num,
+				  struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = 1;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+static enum rdma_link_layer xiw_get_link_layer(struct ib_device *ibdev,
+					       u32 port_num)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+static int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
+			 union ib_gid *gid)
+{
+	/* The GID of an iWARP port is its hardware address, zero-filled. */
+	memset(gid, 0, sizeof(*gid));
+	memcpy(gid->raw, to_xdev(ibdev)->gid_mac, ETH_ALEN);
+	return 0;
+}
+
+static int xiw_alloc_ucontext(struct ib_ucontext *ibuctx,
+			      struct ib_udata *udata)
+{
+	struct xiw_dev *dev = to_xdev(ibuctx->device);
+	struct xiw_uresp_alloc_ctx resp = {
+		.caps = dev->caps,
+		.max_inline = XIW_MAX_INLINE,
+	};
+	int ret;
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	if (!atomic_add_unless(&dev->num_ctx, 1, XIW_MAX_UCTX))
+		return -ENOMEM;
+
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret)
+		atomic_dec(&dev->num_ctx);
+	return ret;
+}
+
+static void xiw_dealloc_ucontext(struct ib_ucontext *ibuctx)
+{
+	atomic_dec(&to_xdev(ibuctx->device)->num_ctx);
+}
+
+/*
+ * That this exists lets the device go away under a process. The process
+ * keeps the pages of its rings, see queue.c, and nothing has to be revoked.
+ */
+static void xiw_disassociate_ucontext(struct ib_ucontext *ibuctx)
+{
+}
+
+static int xiw_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct xiw_dev *dev = to_xdev(ibpd->device);
+
+	return atomic_add_unless(&dev->num_pd, 1, XIW_MAX_PD) ? 0 : -ENOMEM;
+}
+
+static int xiw_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	atomic_dec(&to_xdev(ibpd->device)->num_pd);
+	return 0;
+}
+
+/*
+ * The last thing the core does with a device, registered or not: all its
+ * clients are gone, and so are their objects. What can be left are endpoints
+ * that close a connection nobody waits for.
+ */
+static void xiw_dealloc_driver(struct ib_device *ibdev)
+{
+	struct xiw_dev *dev = to_xdev(ibdev);
+
+	xiw_cm_device_exit(dev);
+
+	WARN_ON(!xa_empty(&dev->qps));
+	WARN_ON(!xa_empty(&dev->mems));
+	WARN_ON(!xa_empty(&dev->cqs));
+	WARN_ON(!xa_empty(&dev->srqs));
+	free_percpu(dev->stats);
+	netdev_put(dev->netdev, &dev->netdev_tracker);
+}
+
+const struct ib_device_ops xiw_device_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = XIW_RDMA_DRIVER_ID,
+	.uverbs_abi_ver = XIW_ABI_VERSION,
+
+	.alloc_hw_port_stats = xiw_alloc_hw_port_stats,
+	.alloc_mr = xiw_alloc_mr,
+	.alloc_pd = xiw_alloc_pd,
+	.alloc_ucontext = xiw_alloc_ucontext,
+	.create_cq = xiw_create_cq,
+	.create_qp = xiw_create_qp,
+	.create_srq = xiw_create_srq,
+	.dealloc_driver = xiw_dealloc_driver,
+	.dealloc_pd = xiw_dealloc_pd,
+	.dealloc_ucontext = xiw_dealloc_ucontext,
+	.dereg_mr = xiw_dereg_mr,
+	.destroy_cq = xiw_destroy_cq,
+	.destroy_qp = xiw_destroy_qp,
+	.destroy_srq = xiw_destroy_srq,
+	.disassociate_ucontext = xiw_disassociate_ucontext,
+	.get_dma_mr = xiw_get_dma_mr,
+	.get_hw_stats = xiw_get_hw_stats,
+	.get_link_layer = xiw_get_link_layer,
+	.get_port_immutable = xiw_get_port_immutable,
+	.iw_accept = xiw_cm_accept,
+	.iw_add_ref = xiw_qp_add_ref,
+	.iw_connect = xiw_cm_connect,
+	.iw_create_listen = xiw_cm_create_listen,
+	.iw_destroy_listen = xiw_cm_destroy_listen,
+	.iw_get_qp = xiw_qp_get_ibqp,
+	.iw_reject = xiw_cm_reject,
+	.iw_rem_ref = xiw_qp_rem_ref,
+	.map_mr_sg = xiw_map_mr_sg,
+	.mmap = xiw_mmap,
+	.mmap_free = xiw_mmap_free,
+	.modify_qp = xiw_modify_qp,
+	.modify_srq = xiw_modify_srq,
+	.poll_cq = xiw_poll_cq,
+	.post_recv = xiw_post_recv,
+	.post_send = xiw_post_send,
+	.post_srq_recv = xiw_post_srq_recv,
+	.query_device = xiw_query_device,
+	.query_gid = xiw_query_gid,
+	.query_port = xiw_query_port,
+	.query_qp = xiw_query_qp,
+	.query_srq = xiw_query_srq,
+	.reg_user_mr = xiw_reg_user_mr,
+	.req_notify_cq = xiw_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, xiw_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, xiw_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, xiw_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, xiw_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, xiw_ucontext, ibuctx),
+};
+
+static const struct xiw_mpa_policy default_policy = {
+	.rev = 2,
+	.crc = true,
+	.p2p = true,
+	.rtr = XIW_RTR_WRITE | XIW_RTR_READ,
+	.request_ms = 10 * MSEC_PER_SEC,
+	.reply_ms = 60 * MSEC_PER_SEC,
+	.rtr_ms = 30 * MSEC_PER_SEC,
+	.max_ird = XIW_MAX_IRD,
+	.max_ord = XIW_MAX_ORD,
+};
+
+/**
+ * xiw_device_get_policy() - MPA policy for a new connection
+ * @dev: device
+ * @policy: result: private copy
+ *
+ * Context: Process context.
+ */
+void xiw_device_get_policy(struct xiw_dev *dev, struct xiw_mpa_policy *policy)
+{
+	spin_lock(&dev->policy_lock);
+	*policy = dev->policy;
+	spin_unlock(&dev->policy_lock);
+}
+
+/* Interfaces such as loopback and tunnels have no address: invent one. */
+static void choose_guid(struct xiw_dev *dev, const struct net_device *netdev)
+{
+	if (netdev->addr_len == ETH_ALEN &&
+	    is_valid_ether_addr(netdev->dev_addr))
+		ether_addr_copy(dev->gid_mac, netdev->dev_addr);
+	else
+		eth_random_addr(dev->gid_mac);
+	addrconf_addr_eui48((u8 *)&dev->ibdev.node_guid, dev->gid_mac);
+}
+
+static void device_init(struct xiw_dev *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	xa_init(&dev->mems);
+	xa_init_flags(&dev->cqs, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC1);
+	spin_lock_init(&dev->policy_lock);
+	dev->policy = default_policy;
+	dev->caps = XIW_CAP_ATOMIC | XIW_CAP_IMM;
+	dev->late_recv_ms = XIW_LATE_RECV_MS;
+	spin_lock_init(&dev->ep_lock);
+	INIT_LIST_HEAD(&dev->eps);
+
+	ibdev->node_type = RDMA_NODE_RNIC;
+	ibdev->phys_port_cnt = XIW_PORT;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	/* A doorbell is one of these commands without a work request. */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
+				  BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV);
+	/* TCP's port space is the only one there is. */
+	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+}
+
+static struct xiw_dev *device_alloc(struct net_device *netdev)
+{
+	struct xiw_dev *dev;
+
+	dev = ib_alloc_device(xiw_dev, ibdev);
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+
+	device_init(dev);
+	choose_guid(dev, netdev);
+	dev->stats = alloc_percpu(struct xiw_stats);
+	if (!dev->stats)
+		goto err_dealloc;
+	if (xiw_cm_device_init(dev))
+		goto err_stats;
+
+	dev->netdev = netdev;
+	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
+	xiw_device_rename(dev);
+	/* From here on ib_dealloc_device() cleans up all of the above. */
+	ib_set_device_ops(&dev->ibdev, &xiw_device_ops);
+	return dev;
+
+err_stats:
+	free_percpu(dev->stats);
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);
+	return ERR_PTR(-ENOMEM);
+}
+
+/**
+ * xiw_device_add() - make and register the device of a netdev
+ * @name: name of the new device
+ * @netdev: netdev, which the caller holds
+ *
+ * On success the device belongs to the core and may be unregistered and freed
+ * by anybody at any time.
+ *
+ * Context: Process context, may sleep; without the RTNL.
+ * Return: 0 or a negative error.
+ */
+int xiw_device_add(const char *name, struct net_device *netdev)
+{
+	struct xiw_dev *dev;
+	int ret;
+
+	dev = device_alloc(netdev);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+
+	ret = ib_device_set_netdev(&dev->ibdev, netdev, XIW_PORT);
+	if (ret)
+		goto err_dealloc;
+	/* No DMA device: "DMA addresses" are kernel virtual addresses. */
+	ret = ib_register_device(&dev->ibdev, name, NULL);
+	if (ret)
+		goto err_dealloc;
+	return 0;
+
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);
+	return ret;
+}
+
+/**
+ * xiw_device_rename() - take over the name of the netdev
+ * @dev: device
+ *
+ * Context: RTNL held, or the device is not registered yet.
+ */
+void xiw_device_rename(struct xiw_dev *dev)
+{
+	strscpy(dev->ibdev.iw_ifname, dev->netdev->name);
+}
+
+/**
+ * xiw_device_update_port() - report a change of the port's state, if any
+ * @dev: registered device
+ *
+ * Context: RTNL held, which serializes the reports.
+ */
+void xiw_device_update_port(struct xiw_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = XIW_PORT,
+	};
+	bool active = port_is_active(dev);
+
+	ASSERT_RTNL();
+	if (active == dev->port_active)
+		return;
+	dev->port_active = active;
+	event.event = active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
+	ib_dispatch_event(&event);
+}

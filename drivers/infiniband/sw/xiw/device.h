@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The ib_device bound to one netdev: what all objects of the device share,
+ * and the limits it advertises.
+ */
+#ifndef _XIW_DEVICE_H
+#define _XIW_DEVICE_H
+
+#include <linux/if_ether.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/xiw-abi.h>
+
+#include "nego.h"
+#include "stats.h"
+
+enum xiw_limits {
+	XIW_MAX_QP		= 64 * 1024,
+	XIW_MAX_QP_WR		= 32 * 1024,
+	XIW_MAX_SGE		= XIW_ABI_MAX_SGE,
+	XIW_MAX_INLINE		= XIW_ABI_MAX_INLINE,
+	XIW_MAX_ORD		= 128,
+	XIW_MAX_IRD		= 128,
+	XIW_MAX_CQ		= 64 * 1024,
+	XIW_MAX_CQE		= 1024 * 1024,
+	XIW_MAX_SRQ		= 16 * 1024,
+	XIW_MAX_SRQ_WR		= 32 * 1024,
+	XIW_MAX_MR		= 1024 * 1024,
+	XIW_MAX_PD		= 64 * 1024,
+	XIW_MAX_UCTX		= 64 * 1024,
+	XIW_MAX_FRWR_PAGES	= 1024,
+	XIW_MAX_LISTEN_BACKLOG	= 1024,
+	XIW_LATE_RECV_MS	= 1000,
+};
+
+/**
+ * struct xiw_dev - one RDMA device
+ * @ibdev: the device as the core sees it; its allocation is this struct
+ * @netdev: the netdev below, with a reference of our own, because the core
+ *	drops its reference before the last endpoints are gone
+ * @netdev_tracker: tracks that reference
+ * @gid_mac: hardware address of @netdev when the device was added, or a random
+ *	one; the GID
+ * @port_active: state last reported by an event; RTNL
+ * @qps: QP number to struct xiw_qp; its lock guards look-up and reference
+ * @mems: STag index to struct xiw_mem; looked up under RCU
+ * @cqs: CQ numbers
+ * @srqs: SRQ numbers
+ * @next_qpn: where the search for a free QP number goes on
+ * @num_qp: QPs that exist, bounded by XIW_MAX_QP; likewise the others
+ * @num_cq: CQs
+ * @num_srq: SRQs
+ * @num_mr: memory regions
+ * @num_pd: protection domains
+ * @num_ctx: user contexts
+ * @policy: MPA policy for new connections
+ * @policy_lock: protects @policy
+ * @caps: XIW_CAP_* in force
+ * @late_recv_ms: how long a Send may wait for a receive to be posted
+ * @cm_wq: runs the endpoints' work; created with the device
+ * @ep_lock: protects @eps and @eps_closed
+ * @eps: every struct xiw_ep of the device, for teardown
+ * @eps_closed: teardown began, no endpoint may be added
+ * @requests: connection requests that nobody answered yet, by the cookie that
+ *	iw_cm knows them by; see cm_passive.c
+ * @next_request: where the search for a free cookie starts
+ * @stats: event counters
+ */
+struct xiw_dev {
+	struct ib_device ibdev;
+	struct net_device *netdev;
+	netdevice_tracker netdev_tracker;
+	u8 gid_mac[ETH_ALEN];
+	bool port_active;
+
+	struct xarray qps;
+	struct xarray mems;
+	struct xarray cqs;
+	struct xarray srqs;
+	u32 next_qpn;
+
+	atomic_t num_qp;
+	atomic_t num_cq;
+	atomic_t num_srq;
+	atomic_t num_mr;
+	atomic_t num_pd;
+	atomic_t num_ctx;
+
+	spinlock_t policy_lock; /* see above */
+	struct xiw_mpa_policy policy;
+	u32 caps;
+	u32 late_recv_ms;
+
+	struct workqueue_struct *cm_wq;
+	spinlock_t ep_lock; /* see above */
+	struct list_head eps;
+	bool eps_closed;
+	struct xarray requests;
+	u32 next_request;
+
+	struct xiw_stats __percpu *stats;
+};
+
+/**
+ * struct xiw_ucontext - an open device in a process
+ * @ibuctx: as the core sees it; its allocation is this struct
+ */
+struct xiw_ucontext {
+	struct ib_ucontext ibuctx;
+};
+
+/**
+ * struct xiw_pd - protection domain
+ * @ibpd: as the core sees it; its allocation is this struct
+ */
+struct xiw_pd {
+	struct ib_pd ibpd;
+};
+
+static inline struct xiw_dev *to_xdev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct xiw_dev, ibdev);
+}
+
+/*
+ * main.c: for what queue pairs leave to process context. The endpoints' work
+ * waits for some of it, so it is not one of the system's queues and not theirs.
+ */
+extern struct workqueue_struct *xiw_wq;
+
+/* device.c */
+extern const struct ib_device_ops xiw_device_ops;
+int xiw_device_add(const char *name, struct net_device *netdev);
+void xiw_device_rename(struct xiw_dev *dev);
+void xiw_device_update_port(struct xiw_dev *dev);
+void xiw_device_get_policy(struct xiw_dev *dev, struct xiw_mpa_policy *policy);
+
+#endif /* _XIW_DEVICE_H */

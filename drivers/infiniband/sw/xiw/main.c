@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Software iWARP: RDMA (RFC 5040, 5041, 5044, 6581, 7306) over kernel TCP
+ * sockets. This file is the module: how devices come and go. "rdma link add"
+ * makes one for a netdev; "rdma link delete", the end of the netdev in its
+ * namespace, and the end of the module remove it.
+ */
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_netlink.h>
+
+#include "cm.h"
+#include "device.h"
+
+struct workqueue_struct *xiw_wq;
+
+/* Keeps two devices from being made for one netdev. */
+static DEFINE_MUTEX(xiw_link_mutex);
+
+static struct ib_device *find_device(struct net_device *netdev)
+{
+	return ib_device_get_by_netdev(netdev, XIW_RDMA_DRIVER_ID);
+}
+
+static int add_device(const char *name, struct net_device *netdev)
+{
+	struct ib_device *ibdev;
+
+	lockdep_assert_held(&xiw_link_mutex);
+
+	ibdev = find_device(netdev);
+	if (ibdev) {
+		ib_device_put(ibdev);
+		return -EEXIST;
+	}
+	return xiw_device_add(name, netdev);
+}
+
+/*
+ * The notifier does not see a device before it is registered. Make up for
+ * what happened to the netdev meanwhile.
+ */
+static void catch_up(struct net_device *netdev, const struct net *net)
+{
+	struct ib_device *ibdev;
+
+	rtnl_lock();
+	ibdev = find_device(netdev);
+	if (ibdev) {
+		if (netdev->reg_state != NETREG_REGISTERED ||
+		    !net_eq(dev_net(netdev), net))
+			ib_unregister_device_queued(ibdev);
+		else
+			xiw_device_update_port(to_xdev(ibdev));
+		ib_device_put(ibdev);
+	}
+	rtnl_unlock();
+}
+
+static int xiw_newlink(const char *name, struct net_device *netdev)
+{
+	const struct net *net = dev_net(netdev);
+	int ret;
+
+	mutex_lock(&xiw_link_mutex);
+	ret = add_device(name, netdev);
+	mutex_unlock(&xiw_link_mutex);
+	if (!ret)
+		catch_up(netdev, net);
+	return ret;
+}
+
+static struct rdma_link_ops xiw_link_ops = {
+	.type = "xiw",
+	.newlink = xiw_newlink,
+};
+
+/*
+ * The GID stays what it was when the device was made, because it identifies
+ * the device and nothing else; the MTU is looked up when it is asked for.
+ */
+static int xiw_netdev_event(struct notifier_block *nb, unsigned long event,
+			    void *info)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(info);
+	struct ib_device *ibdev;
+
+	ibdev = find_device(netdev);
+	if (!ibdev)
+		return NOTIFY_DONE;
+
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		xiw_device_update_port(to_xdev(ibdev));
+		break;
+	case NETDEV_CHANGENAME:
+		xiw_device_rename(to_xdev(ibdev));
+		break;
+	case NETDEV_UNREGISTER:
+		/*
+		 * Also a move to another namespace, where the sockets of the
+		 * device are not. The RTNL is held, so only start it; the
+		 * netdev waits for its references.
+		 */
+		ib_unregister_device_queued(ibdev);
+		break;
+	}
+	ib_device_put(ibdev);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block xiw_netdev_nb = {
+	.notifier_call = xiw_netdev_event,
+};
+
+static int __init xiw_init(void)
+{
+	int ret;
+
+	xiw_wq = alloc_workqueue("xiw", WQ_MEM_RECLAIM | WQ_UNBOUND |
+				 WQ_HIGHPRI, 0);
+	if (!xiw_wq)
+		return -ENOMEM;
+	ret = xiw_cm_init();
+	if (ret)
+		goto err_wq;
+	ret = register_netdevice_notifier(&xiw_netdev_nb);
+	if (ret)
+		goto err_cm;
+	rdma_link_register(&xiw_link_ops);
+	return 0;
+
+err_cm:
+	xiw_cm_exit();
+err_wq:
+	destroy_workqueue(xiw_wq);
+	return ret;
+}
+
+static void __exit xiw_exit(void)
+{
+	/* No new devices, then no new reasons to remove one, then none. */
+	rdma_link_unregister(&xiw_link_ops);
+	unregister_netdevice_notifier(&xiw_netdev_nb);
+	ib_unregister_driver(XIW_RDMA_DRIVER_ID);
+	xiw_cm_exit();
+	destroy_workqueue(xiw_wq);
+}
+
+module_init(xiw_init);
+module_exit(xiw_exit);
+
+MODULE_DESCRIPTION("Software iWARP RDMA over TCP");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_ALIAS_RDMA_LINK("xiw");
