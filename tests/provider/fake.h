@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Provider objects without a device: the rings lie in plain memory, the test
+ * plays the kernel on the other side of them, and the doorbell arrives on a
+ * socket. Also the assertions.
+ */
+#ifndef _XIW_TEST_FAKE_H
+#define _XIW_TEST_FAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xiw.h"
+
+enum {
+	FAKE_MAX_SGE	= 4,
+	FAKE_MAX_INLINE	= 96,
+	FAKE_SQE_STRIDE	= 160,	/* head + FAKE_MAX_INLINE */
+	FAKE_RQE_STRIDE	= 80,	/* head + FAKE_MAX_SGE elements */
+	FAKE_QPN	= 0x1234,
+	FAKE_HANDLE	= 77,
+};
+
+/* Report a failed check of the running test; the test goes on. */
+void fake_fail(const char *file, int line, const char *what);
+
+#define CHECK(_cond)                                                           \
+	do {                                                                   \
+		if (!(_cond))                                                  \
+			fake_fail(__FILE__, __LINE__, #_cond);                 \
+	} while (0)
+
+/**
+ * struct fake - a QP with a send queue, receive queue and CQ
+ * @qp: the QP
+ * @cq: the CQ
+ * @db_kernel: the kernel's end of the doorbell socket
+ */
+struct fake {
+	struct xiw_qp qp;
+	struct xiw_cq cq;
+	int db_kernel;
+};
+
+/*
+ * Rings of @size entries of which @limit may be outstanding; all indices
+ * begin at @start.
+ */
+void fake_init(struct fake *fake, uint32_t size, uint32_t limit,
+	       uint32_t start);
+void fake_destroy(struct fake *fake);
+/* An SRQ like the receive queue of a QP that fake_init() makes. */
+void fake_srq_init(struct xiw_srq *srq, struct fake *fake, uint32_t size);
+void fake_srq_destroy(struct xiw_srq *srq);
+/* Doorbells that arrived since the last call; *@last is the last one. */
+int fake_doorbells(struct fake *fake, struct xiw_doorbell *last);
+/* The kernel adds a completion. */
+void fake_complete(struct fake *fake, const struct xiw_cqe *cqe);
+
+static inline struct xiw_sqe *fake_sqe(struct fake *fake, uint32_t index)
+{
+	return xiw_ring_slot(&fake->qp.sq.ring, index);
+}
+
+/* Post one request; checks that bad_wr is set if and only if it fails. */
+int fake_post(struct fake *fake, struct ibv_send_wr *wr);
+
+static inline struct ibv_qp *ibqp(struct fake *fake)
+{
+	return &fake->qp.vqp.qp;
+}
+
+static inline struct ibv_cq *ibcq(struct fake *fake)
+{
+	return &fake->cq.vcq.cq;
+}
+
+static inline void set_need_db(struct xiw_ring *ring, bool need)
+{
+	ring->ctrl->flags = need ? XIW_RING_NEED_DB : 0;
+}
+
+/* post.c */
+void test_send_payload(void);
+void test_send_rdma(void);
+void test_send_keys(void);
+void test_send_inline(void);
+void test_send_refused(void);
+void test_send_list(void);
+void test_full_and_wrap(void);
+void test_no_queues(void);
+void test_doorbell(void);
+void test_doorbell_fails(void);
+void test_recv(void);
+void test_bind_mw(void);
+
+/* wr.c */
+void test_wr_api(void);
+void test_wr_errors(void);
+
+/* poll.c */
+void test_poll_fields(void);
+void test_start_poll(void);
+void test_arm(void);
+void test_purge(void);
+
+/* threads.c */
+void test_conversation(void);
+void test_two_posters(void);
+void test_two_pollers(void);
+
+#endif /* _XIW_TEST_FAKE_H */

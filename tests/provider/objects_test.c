@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Tests of creation, mapping and destruction without a device: the command
+ * functions of libibverbs are replaced by the ones below, which answer as
+ * the kernel would. Rings are mapped from a memory file. Output is TAP.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ccan/array_size.h>
+
+#include "compat.h"
+#include "fake.h"
+
+enum {
+	FILE_SIZE	= 1 << 20,
+	SQ_KEY		= 0,		/* a valid offset like any other */
+	RQ_KEY		= 64 << 10,
+	CQ_KEY		= 128 << 10,
+	NEW_CQ_KEY	= 192 << 10,
+	SRQ_KEY		= 256 << 10,
+	MAP_LEN		= 16 << 10,
+};
+
+/* What the commands answer and how often they were called. */
+static struct {
+	struct xiw_uresp_create_cq cq;
+	struct xiw_uresp_create_qp qp;
+	struct xiw_uresp_create_srq srq;
+	int ret;
+	int created;
+	int destroyed;
+	uint32_t comp_mask;
+} answer;
+
+static struct xiw_context ctx;
+static int failures;
+
+void fake_fail(const char *file, int line, const char *what)
+{
+	failures++;
+	printf("# %s:%d: failed: %s\n", file, line, what);
+}
+
+int ibv_cmd_create_cq_ex(struct ibv_context *context,
+			 const struct ibv_cq_init_attr_ex *attr,
+#if IBVERBS_PABI_VERSION >= 65
+			 struct verbs_create_cq_prov_attr *prov_attr,
+#endif
+			 struct verbs_cq *cq, struct ibv_create_cq_ex *cmd,
+			 size_t cmd_size,
+			 struct ib_uverbs_ex_create_cq_resp *resp,
+			 size_t resp_size, uint32_t cmd_flags)
+{
+	struct xiw_cmd_create_cq_resp *full = (void *)resp;
+
+	if (answer.ret)
+		return answer.ret;
+	answer.created++;
+	answer.comp_mask = attr->comp_mask;
+	cq->cq.context = context;
+	cq->cq.cqe = answer.cq.num_cqe;
+	full->drv_payload = answer.cq;
+	return 0;
+}
+
+int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
+		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
+		      size_t resp_size)
+{
+	struct xiw_cmd_resize_cq_resp *full = (void *)resp;
+
+	if (answer.ret)
+		return answer.ret;
+	full->drv_payload = answer.cq;
+	return 0;
+}
+
+int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
+			 struct ibv_qp_init_attr_ex *attr,
+			 struct ibv_create_qp *cmd, size_t cmd_size,
+			 struct ib_uverbs_create_qp_resp *resp,
+			 size_t resp_size)
+{
+	struct xiw_cmd_create_qp_resp *full = (void *)resp;
+
+	if (answer.ret)
+		return answer.ret;
+	answer.created++;
+	answer.comp_mask = attr->comp_mask;
+	qp->qp.context = context;
+	qp->qp.send_cq = attr->send_cq;
+	qp->qp.recv_cq = attr->recv_cq;
+	qp->qp.qp_num = answer.qp.qp_id;
+	qp->qp.handle = FAKE_HANDLE;
+	qp->comp_mask = 0;
+	full->drv_payload = answer.qp;
+	return 0;
+}
+
+int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
+		       struct ibv_srq_init_attr *attr,
+		       struct ibv_create_srq *cmd, size_t cmd_size,
+		       struct ib_uverbs_create_srq_resp *resp,
+		       size_t resp_size)
+{
+	struct xiw_cmd_create_srq_resp *full = (void *)resp;
+
+	if (answer.ret)
+		return answer.ret;
+	answer.created++;
+	srq->handle = FAKE_HANDLE;
+	full->drv_payload = answer.srq;
+	return 0;
+}
+
+int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
+		     struct ibv_alloc_pd *cmd, size_t cmd_size,
+		     struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size)
+{
+	if (answer.ret)
+		return answer.ret;
+	pd->context = context;
+	pd->handle = FAKE_HANDLE;
+	return 0;
+}
+
+static int destroy(void)
+{
+	if (!answer.ret)
+		answer.destroyed++;
+	return answer.ret;
+}
+
+int ibv_cmd_destroy_cq(struct ibv_cq *cq)
+{
+	return destroy();
+}
+
+int ibv_cmd_destroy_qp(struct ibv_qp *qp)
+{
+	return destroy();
+}
+
+int ibv_cmd_destroy_srq(struct ibv_srq *srq)
+{
+	return destroy();
+}
+
+int ibv_cmd_dealloc_pd(struct ibv_pd *pd)
+{
+	return destroy();
+}
+
+/* Answers as of a kernel that is asked for small queues. */
+static void reset(void)
+{
+	memset(&answer, 0, sizeof(answer));
+	answer.cq = (struct xiw_uresp_create_cq){
+		.cq_key = CQ_KEY, .map_len = MAP_LEN, .num_cqe = 16,
+	};
+	answer.qp = (struct xiw_uresp_create_qp){
+		.sq_key = SQ_KEY, .rq_key = RQ_KEY,
+		.sq_map_len = MAP_LEN, .rq_map_len = MAP_LEN,
+		.num_sqe = 8, .num_rqe = 16, .sqe_stride = FAKE_SQE_STRIDE,
+		.rqe_stride = FAKE_RQE_STRIDE, .qp_id = FAKE_QPN,
+		.max_inline = FAKE_MAX_INLINE,
+	};
+	answer.srq = (struct xiw_uresp_create_srq){
+		.srq_key = SRQ_KEY, .map_len = MAP_LEN, .num_rqe = 8,
+		.rqe_stride = FAKE_RQE_STRIDE,
+	};
+	ctx.caps = XIW_CAP_IMM | XIW_CAP_ATOMIC;
+}
+
+static bool is_mapped(void *addr)
+{
+	return addr && msync(addr, MAP_LEN, MS_ASYNC) == 0;
+}
+
+static struct ibv_qp_init_attr_ex qp_attr(struct ibv_pd *pd, struct ibv_cq *cq)
+{
+	return (struct ibv_qp_init_attr_ex){
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pd,
+		.cap = { .max_send_wr = 5, .max_recv_wr = 16,
+			 .max_send_sge = FAKE_MAX_SGE,
+			 .max_recv_sge = FAKE_MAX_SGE },
+	};
+}
+
+static void test_qp(void)
+{
+	struct ibv_qp_init_attr_ex attr;
+	struct xiw_ring_ctrl *ctrl;
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+	struct xiw_qp *qp;
+
+	pd = xiw_alloc_pd(&ctx.vctx.context);
+	cq = xiw_create_cq(&ctx.vctx.context, 10, NULL, 0);
+	attr = qp_attr(pd, cq);
+	attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	attr.send_ops_flags = IBV_QP_EX_WITH_SEND |
+			      IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	qp = to_xqp(xiw_create_qp_ex(&ctx.vctx.context, &attr));
+	CHECK(answer.comp_mask == IBV_QP_INIT_ATTR_PD);
+	CHECK(qp->vqp.comp_mask == VERBS_QP_EX);
+	CHECK(qp->vqp.qp_ex.wr_start);
+	CHECK(qp->max_inline == FAKE_MAX_INLINE);
+
+	CHECK(qp->sq.ring.limit == 5 && qp->sq.ring.mask == 7);
+	CHECK(qp->sq.ring.entries ==
+	      (uint8_t *)(qp->sq.ring.ctrl + 1));
+	CHECK(qp->sq.doorbell.hdr.in_words == sizeof(struct xiw_doorbell) / 4);
+	CHECK(qp->sq.doorbell.hdr.out_words == 1);
+	CHECK(qp->sq.doorbell.handle == FAKE_HANDLE);
+	CHECK(qp->sq.doorbell.wqe_size == sizeof(struct ib_uverbs_send_wr));
+	CHECK(qp->rq.ring.limit == 16 && qp->rq.ring.mask == 15);
+	CHECK(qp->rq.doorbell.hdr.command == IB_USER_VERBS_CMD_POST_RECV);
+	CHECK(qp->rq.doorbell.wqe_size == sizeof(struct ib_uverbs_recv_wr));
+	CHECK(qp->sq.ring.ctrl != qp->rq.ring.ctrl);
+
+	/* As long as the kernel has the QP, its rings stay. */
+	ctrl = qp->sq.ring.ctrl;
+	answer.ret = EBUSY;
+	CHECK(xiw_destroy_qp(&qp->vqp.qp) == EBUSY);
+	CHECK(is_mapped(ctrl));
+	answer.ret = 0;
+	CHECK(!xiw_destroy_qp(&qp->vqp.qp));
+	CHECK(!is_mapped(ctrl));
+	CHECK(!xiw_destroy_cq(cq));
+	CHECK(!xiw_dealloc_pd(pd));
+}
+
+/* max_send_wr = 0 with an SRQ: neither queue exists. */
+static void test_qp_without_queues(void)
+{
+	struct ibv_srq_init_attr srq_attr = {
+		.attr = { .max_wr = 8, .max_sge = FAKE_MAX_SGE },
+	};
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_srq *srq;
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+	struct ibv_qp *qp;
+
+	pd = xiw_alloc_pd(&ctx.vctx.context);
+	cq = xiw_create_cq(&ctx.vctx.context, 10, NULL, 0);
+	srq = xiw_create_srq(pd, &srq_attr);
+	CHECK(srq && to_xsrq(srq)->rq.ring.limit == 8);
+	CHECK(to_xsrq(srq)->rq.doorbell.hdr.command ==
+	      IB_USER_VERBS_CMD_POST_SRQ_RECV);
+
+	attr = qp_attr(pd, cq);
+	attr.srq = srq;
+	attr.cap.max_send_wr = 0;
+	attr.cap.max_recv_wr = 0;
+	answer.qp = (struct xiw_uresp_create_qp){ .qp_id = FAKE_QPN };
+	qp = xiw_create_qp_ex(&ctx.vctx.context, &attr);
+	CHECK(qp && !to_xqp(qp)->sq.ring.ctrl && !to_xqp(qp)->rq.ring.ctrl);
+	CHECK(!xiw_destroy_qp(qp));
+	CHECK(!xiw_destroy_srq(srq));
+	CHECK(!xiw_destroy_cq(cq));
+	CHECK(!xiw_dealloc_pd(pd));
+	CHECK(answer.created == answer.destroyed - 1);
+}
+
+/* A refused or failing creation leaves nothing behind and says why. */
+static void test_qp_errors(void)
+{
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+
+	pd = xiw_alloc_pd(&ctx.vctx.context);
+	cq = xiw_create_cq(&ctx.vctx.context, 10, NULL, 0);
+
+	attr = qp_attr(pd, cq);
+	attr.qp_type = IBV_QPT_UD;
+	CHECK(!xiw_create_qp_ex(&ctx.vctx.context, &attr));
+	CHECK(errno == EOPNOTSUPP);
+
+	attr = qp_attr(pd, cq);
+	attr.send_cq = NULL;
+	CHECK(!xiw_create_qp_ex(&ctx.vctx.context, &attr) && errno == EINVAL);
+
+	attr = qp_attr(pd, cq);
+	attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	attr.send_ops_flags = IBV_QP_EX_WITH_SEND_WITH_IMM;
+	CHECK(!xiw_create_qp_ex(&ctx.vctx.context, &attr));
+	CHECK(errno == EOPNOTSUPP);
+	ctx.caps = 0;
+	attr.send_ops_flags = IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP;
+	CHECK(!xiw_create_qp_ex(&ctx.vctx.context, &attr));
+	CHECK(errno == EOPNOTSUPP);
+
+	attr = qp_attr(pd, cq);
+	answer.ret = ENOSPC;
+	CHECK(!xiw_create_qp_ex(&ctx.vctx.context, &attr) && errno == ENOSPC);
+	answer.ret = 0;
+	CHECK(answer.created == 1 && answer.destroyed == 0);
+
+	/* Answers that cannot be: the QP is destroyed again. */
+	answer.qp.num_rqe = 12;
+	CHECK(!xiw_create_qp_ex(&ctx.vctx.context, &attr) && errno == EPROTO);
+	reset();
+	answer.qp.sqe_stride = sizeof(struct xiw_sqe) + FAKE_MAX_INLINE - 8;
+	CHECK(!xiw_create_qp_ex(&ctx.vctx.context, &attr) && errno == EPROTO);
+	CHECK(answer.created == 1 && answer.destroyed == 1);
+	answer.qp.sqe_stride = FAKE_SQE_STRIDE;
+	answer.qp.num_sqe = 1024;
+	CHECK(!xiw_create_qp_ex(&ctx.vctx.context, &attr) && errno == EPROTO);
+	answer.qp.num_sqe = 8;
+	answer.qp.rq_key = 1;
+	CHECK(!xiw_create_qp_ex(&ctx.vctx.context, &attr) && errno == EINVAL);
+	CHECK(answer.created == 3 && answer.destroyed == 3);
+
+	CHECK(!xiw_destroy_cq(cq));
+	CHECK(!xiw_dealloc_pd(pd));
+}
+
+static void test_cq_attr(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 10,
+		.wc_flags = IBV_WC_STANDARD_FLAGS |
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+	struct ibv_cq_ex *cq;
+
+	cq = xiw_create_cq_ex(&ctx.vctx.context, &attr);
+	CHECK(cq && to_xcq_ex(cq)->lock.elide && to_xcq_ex(cq)->arm_lock.elide);
+	CHECK(answer.comp_mask == 0 && cq->start_poll);
+	CHECK(!xiw_destroy_cq(ibv_cq_ex_to_cq(cq)));
+
+	attr.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+	CHECK(!xiw_create_cq_ex(&ctx.vctx.context, &attr));
+	CHECK(errno == EOPNOTSUPP);
+	attr.flags = 0;
+	attr.wc_flags |= IBV_WC_EX_WITH_CVLAN;
+	CHECK(!xiw_create_cq_ex(&ctx.vctx.context, &attr));
+	CHECK(errno == EOPNOTSUPP);
+	attr.wc_flags = 0;
+	answer.cq.map_len = 0;
+	CHECK(!xiw_create_cq_ex(&ctx.vctx.context, &attr) && errno == EPROTO);
+	CHECK(answer.created == 2 && answer.destroyed == 2);
+}
+
+/* The kernel moves what was not polled; polling goes on in the new ring. */
+static void test_cq_resize(void)
+{
+	struct xiw_ring_ctrl *old, *new;
+	struct ibv_wc wc[3];
+	struct xiw_cqe *cqe;
+	struct ibv_cq *cq;
+	uint8_t *file;
+	int i;
+
+	cq = xiw_create_cq(&ctx.vctx.context, 10, NULL, 0);
+	old = to_xcq(cq)->ring.ctrl;
+	for (i = 0; i < 3; i++) {
+		cqe = xiw_ring_slot(&to_xcq(cq)->ring, i);
+		*cqe = (struct xiw_cqe){ .wr_id = i };
+	}
+	old->prod = 3;
+	CHECK(xiw_poll_cq(cq, 1, wc) == 1);
+
+	file = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    ctx.vctx.context.cmd_fd, 0);
+	memcpy(file + NEW_CQ_KEY, file + CQ_KEY, MAP_LEN);
+	new = (struct xiw_ring_ctrl *)(file + NEW_CQ_KEY);
+
+	answer.ret = ENOMEM;
+	CHECK(xiw_resize_cq(cq, 20) == ENOMEM);
+	CHECK(to_xcq(cq)->ring.ctrl == old);
+	answer.ret = 0;
+	answer.cq.cq_key = NEW_CQ_KEY;
+	answer.cq.num_cqe = 32;
+	CHECK(!xiw_resize_cq(cq, 20));
+	CHECK(!is_mapped(old) && to_xcq(cq)->ring.mask == 31);
+
+	CHECK(xiw_poll_cq(cq, 3, wc) == 2);
+	CHECK(wc[0].wr_id == 1 && wc[1].wr_id == 2);
+	CHECK(new->cons == 3);
+	CHECK(!xiw_req_notify_cq(cq, 0) && new->arm == XIW_ARM_NEXT);
+	CHECK(!xiw_destroy_cq(cq));
+	memset(file, 0, FILE_SIZE);
+	munmap(file, FILE_SIZE);
+}
+
+/* A thread domain elides locks, and what is in use cannot be freed. */
+static void test_domains(void)
+{
+	struct ibv_parent_domain_init_attr pd_attr = {};
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_td_init_attr td_attr = {};
+	struct ibv_cq_init_attr_ex cq_attr = {
+		.cqe = 10, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+	};
+	struct ibv_pd *pd, *parent;
+	struct ibv_cq_ex *cq;
+	struct ibv_td *td;
+	struct ibv_qp *qp;
+
+	pd = xiw_alloc_pd(&ctx.vctx.context);
+	td = xiw_alloc_td(&ctx.vctx.context, &td_attr);
+	CHECK(!xiw_alloc_parent_domain(&ctx.vctx.context, &pd_attr));
+	CHECK(errno == EINVAL);
+	pd_attr.pd = pd;
+	pd_attr.td = td;
+	pd_attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+	CHECK(!xiw_alloc_parent_domain(&ctx.vctx.context, &pd_attr));
+	CHECK(errno == EOPNOTSUPP);
+	pd_attr.comp_mask = 0;
+	parent = xiw_alloc_parent_domain(&ctx.vctx.context, &pd_attr);
+	CHECK(parent && parent->handle == FAKE_HANDLE);
+	CHECK(xiw_dealloc_pd(pd) == EBUSY && xiw_dealloc_td(td) == EBUSY);
+
+	cq_attr.parent_domain = pd;
+	CHECK(!xiw_create_cq_ex(&ctx.vctx.context, &cq_attr));
+	CHECK(errno == EINVAL);
+	cq_attr.parent_domain = parent;
+	cq = xiw_create_cq_ex(&ctx.vctx.context, &cq_attr);
+	CHECK(to_xcq_ex(cq)->lock.elide);
+	attr = qp_attr(parent, ibv_cq_ex_to_cq(cq));
+	qp = xiw_create_qp_ex(&ctx.vctx.context, &attr);
+	CHECK(to_xqp(qp)->sq.lock.elide && to_xqp(qp)->rq.lock.elide);
+	CHECK(!xiw_destroy_qp(qp));
+
+	attr = qp_attr(pd, ibv_cq_ex_to_cq(cq));
+	qp = xiw_create_qp_ex(&ctx.vctx.context, &attr);
+	CHECK(!to_xqp(qp)->sq.lock.elide && !to_xqp(qp)->rq.lock.elide);
+	CHECK(!xiw_destroy_qp(qp));
+
+	CHECK(!xiw_destroy_cq(ibv_cq_ex_to_cq(cq)));
+	CHECK(!xiw_dealloc_pd(parent));
+	CHECK(!xiw_dealloc_td(td));
+	CHECK(!xiw_dealloc_pd(pd));
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+	{ "QP: rings, doorbells, destruction", test_qp },
+	{ "QP without queues, SRQ", test_qp_without_queues },
+	{ "QP: refused and failing creations", test_qp_errors },
+	{ "CQ: attributes", test_cq_attr },
+	{ "CQ: resize", test_cq_resize },
+	{ "thread domain and parent domain", test_domains },
+};
+
+int main(void)
+{
+	int fd = memfd_create("rings", 0);
+	int failed = 0;
+	unsigned int i;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (fd < 0 || ftruncate(fd, FILE_SIZE)) {
+		printf("Bail out! memfd: %s\n", strerror(errno));
+		return 1;
+	}
+	ctx.vctx.context.cmd_fd = fd;
+
+	printf("TAP version 13\n1..%zu\n", ARRAY_SIZE(tests));
+	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		failures = 0;
+		reset();
+		tests[i].run();
+		failed += failures != 0;
+		printf("%sok %u - %s\n", failures ? "not " : "", i + 1,
+		       tests[i].name);
+	}
+	return failed != 0;
+}

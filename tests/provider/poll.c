@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Polling in both ways, arming, and purging the entries of a QP.
+ */
+#include <errno.h>
+#include <string.h>
+#include "fake.h"
+
+void test_poll_fields(void)
+{
+	static const struct xiw_cqe cqes[] = {
+		{ .wr_id = 1, .qp_id = FAKE_QPN,
+		  .opcode = IB_UVERBS_WC_SEND },
+		{ .wr_id = 2, .qp_id = FAKE_QPN, .byte_len = 100,
+		  .opcode = XIW_WC_RECV_WITH_IMM, .flags = XIW_CQE_WITH_IMM |
+		  XIW_CQE_SOLICITED, .ext = 0x11223344 },
+		{ .wr_id = 3, .qp_id = FAKE_QPN, .byte_len = 7,
+		  .opcode = XIW_WC_RECV, .flags = XIW_CQE_WITH_INV,
+		  .inv_rkey = 0xabc },
+		{ .wr_id = 4, .qp_id = FAKE_QPN,
+		  .status = IBV_WC_REM_ACCESS_ERR, .vendor_err = 0x0102,
+		  .opcode = IB_UVERBS_WC_RDMA_READ },
+	};
+	struct ibv_wc wc[5];
+	struct fake fake;
+	int i;
+
+	fake_init(&fake, 4, 4, 0xfffffffe);
+	CHECK(xiw_poll_cq(ibcq(&fake), 5, wc) == 0);
+	for (i = 0; i < 4; i++)
+		fake_complete(&fake, &cqes[i]);
+	memset(wc, 0xff, sizeof(wc));
+	CHECK(xiw_poll_cq(ibcq(&fake), 0, wc) == 0);
+	CHECK(xiw_poll_cq(ibcq(&fake), 1, wc) == 1);
+	CHECK(fake.cq.ring.ctrl->cons == 0xffffffff);
+	CHECK(xiw_poll_cq(ibcq(&fake), 4, wc + 1) == 3);
+	CHECK(xiw_poll_cq(ibcq(&fake), 1, wc + 4) == 0);
+	CHECK(fake.cq.ring.ctrl->cons == 2);
+
+	for (i = 0; i < 4; i++) {
+		CHECK(wc[i].wr_id == cqes[i].wr_id);
+		CHECK(wc[i].status == (enum ibv_wc_status)cqes[i].status);
+		CHECK(wc[i].qp_num == FAKE_QPN && wc[i].src_qp == 0);
+		CHECK(wc[i].byte_len == cqes[i].byte_len);
+		CHECK(wc[i].vendor_err == cqes[i].vendor_err);
+	}
+	CHECK(wc[0].opcode == IBV_WC_SEND && wc[0].wc_flags == 0);
+	CHECK(wc[1].opcode == IBV_WC_RECV_RDMA_WITH_IMM);
+	CHECK(wc[1].wc_flags == IBV_WC_WITH_IMM);
+	CHECK(!memcmp(&wc[1].imm_data, &cqes[1].ext, 4));
+	CHECK(wc[2].opcode == IBV_WC_RECV);
+	CHECK(wc[2].wc_flags == IBV_WC_WITH_INV);
+	CHECK(wc[2].invalidated_rkey == 0xabc);
+	CHECK(wc[3].opcode == IBV_WC_RDMA_READ);
+	fake_destroy(&fake);
+}
+
+void test_start_poll(void)
+{
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_cq_ex *cq_ex;
+	struct xiw_cqe cqe = {
+		.wr_id = 5, .timestamp = 123456789, .qp_id = FAKE_QPN,
+		.byte_len = 42, .opcode = XIW_WC_RECV,
+		.flags = XIW_CQE_WITH_INV, .inv_rkey = 0xdef,
+	};
+	struct fake fake;
+
+	fake_init(&fake, 4, 4, 0xffffffff);
+	cq_ex = &fake.cq.vcq.cq_ex;
+	CHECK(ibv_start_poll(cq_ex, &attr) == ENOENT);
+	attr.comp_mask = 1;
+	CHECK(ibv_start_poll(cq_ex, &attr) == EINVAL);
+	attr.comp_mask = 0;
+
+	fake_complete(&fake, &cqe);
+	cqe.wr_id = 6;
+	cqe.status = IBV_WC_WR_FLUSH_ERR;
+	cqe.vendor_err = 0x0207;
+	fake_complete(&fake, &cqe);
+
+	CHECK(!ibv_start_poll(cq_ex, &attr));
+	CHECK(cq_ex->wr_id == 5 && cq_ex->status == IBV_WC_SUCCESS);
+	CHECK(ibv_wc_read_opcode(cq_ex) == IBV_WC_RECV);
+	CHECK(ibv_wc_read_byte_len(cq_ex) == 42);
+	CHECK(ibv_wc_read_qp_num(cq_ex) == FAKE_QPN);
+	CHECK(ibv_wc_read_wc_flags(cq_ex) == IBV_WC_WITH_INV);
+	CHECK(ibv_wc_read_invalidated_rkey(cq_ex) == 0xdef);
+	CHECK(ibv_wc_read_completion_ts(cq_ex) == 123456789);
+	CHECK(ibv_wc_read_src_qp(cq_ex) == 0 && ibv_wc_read_slid(cq_ex) == 0);
+	CHECK(ibv_wc_read_sl(cq_ex) == 0);
+	CHECK(ibv_wc_read_dlid_path_bits(cq_ex) == 0);
+	/* Arming in between must not wait for end_poll. */
+	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
+	CHECK(fake.cq.ring.ctrl->cons == 0xffffffff);
+
+	CHECK(!ibv_next_poll(cq_ex));
+	CHECK(fake.cq.ring.ctrl->cons == 0);
+	CHECK(cq_ex->wr_id == 6 && cq_ex->status == IBV_WC_WR_FLUSH_ERR);
+	CHECK(ibv_wc_read_vendor_err(cq_ex) == 0x0207);
+	CHECK(ibv_next_poll(cq_ex) == ENOENT);
+	ibv_end_poll(cq_ex);
+	CHECK(fake.cq.ring.ctrl->cons == 1);
+	CHECK(ibv_start_poll(cq_ex, &attr) == ENOENT);
+	fake_destroy(&fake);
+}
+
+void test_arm(void)
+{
+	struct xiw_ring_ctrl *ctrl;
+	struct fake fake;
+
+	fake_init(&fake, 4, 4, 0);
+	ctrl = fake.cq.ring.ctrl;
+	CHECK(!xiw_req_notify_cq(ibcq(&fake), 1));
+	CHECK(ctrl->arm == XIW_ARM_SOLICITED);
+	/* The stronger request stays whatever comes after it. */
+	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
+	CHECK(ctrl->arm == (XIW_ARM_SOLICITED | XIW_ARM_NEXT));
+	CHECK(!xiw_req_notify_cq(ibcq(&fake), 1));
+	CHECK(ctrl->arm == (XIW_ARM_SOLICITED | XIW_ARM_NEXT));
+
+	ctrl->arm = 0;
+	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
+	CHECK(ctrl->arm == XIW_ARM_NEXT);
+	CHECK(fake_doorbells(&fake, &(struct xiw_doorbell){}) == 0);
+	fake_destroy(&fake);
+}
+
+/* Bit i of @pattern: entry i is of the QP that goes away. */
+static void purge_case(unsigned int pattern, int entries, uint32_t start)
+{
+	struct ibv_wc wc[8];
+	struct fake fake;
+	int kept = 0;
+	int i;
+	int n;
+
+	fake_init(&fake, 8, 8, start);
+	for (i = 0; i < entries; i++) {
+		struct xiw_cqe cqe = {
+			.wr_id = i,
+			.qp_id = pattern & (1 << i) ? FAKE_QPN : 1,
+			.byte_len = i * 3,
+		};
+
+		fake_complete(&fake, &cqe);
+	}
+	xiw_cq_purge(&fake.cq, FAKE_QPN);
+	CHECK(fake.cq.ring.ctrl->prod == start + entries);
+
+	n = xiw_poll_cq(ibcq(&fake), 8, wc);
+	for (i = 0; i < entries; i++) {
+		if (pattern & (1 << i))
+			continue;
+		CHECK(kept < n && wc[kept].wr_id == (uint64_t)i &&
+		      wc[kept].byte_len == (uint32_t)i * 3 &&
+		      wc[kept].qp_num == 1);
+		kept++;
+	}
+	CHECK(n == kept);
+	CHECK(fake.cq.ring.ctrl->cons == fake.cq.ring.ctrl->prod);
+	fake_destroy(&fake);
+}
+
+void test_purge(void)
+{
+	unsigned int pattern;
+
+	/* All patterns, in a full ring whose indices wrap in the middle. */
+	for (pattern = 0; pattern < 256; pattern++)
+		purge_case(pattern, 8, 0xfffffffc);
+	purge_case(0, 0, 0xffffffff);
+	purge_case(5, 3, 6);
+}

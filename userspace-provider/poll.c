@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Taking completions out of the ring and asking for the next event. Nothing
+ * here enters the kernel.
+ */
+#include <errno.h>
+
+#include <infiniband/driver.h>
+#include <util/compiler.h>
+
+#include "xiw.h"
+
+static unsigned int cqe_wc_flags(const struct xiw_cqe *cqe)
+{
+	unsigned int flags = 0;
+
+	if (cqe->flags & XIW_CQE_WITH_IMM)
+		flags |= IBV_WC_WITH_IMM;
+	if (cqe->flags & XIW_CQE_WITH_INV)
+		flags |= IBV_WC_WITH_INV;
+	return flags;
+}
+
+static void cqe_to_wc(const struct xiw_cqe *cqe, struct ibv_wc *wc)
+{
+	*wc = (struct ibv_wc){
+		.wr_id = cqe->wr_id,
+		.status = cqe->status,
+		.opcode = cqe->opcode,
+		.vendor_err = cqe->vendor_err,
+		.byte_len = cqe->byte_len,
+		.qp_num = cqe->qp_id,
+		.wc_flags = cqe_wc_flags(cqe),
+	};
+	/* Both or neither, in the same place; which one is in wc_flags. */
+	wc->invalidated_rkey = cqe->ext;
+}
+
+int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+{
+	struct xiw_cq *cq = to_xcq(ibcq);
+	const struct xiw_cqe *cqe;
+	uint32_t cons;
+	int n;
+
+	xiw_lock(&cq->lock);
+	cons = cq->ring.index;
+	for (n = 0; n < num_entries; n++, cons++) {
+		cqe = xiw_ring_peek(&cq->ring, cons);
+		if (!cqe)
+			break;
+		cqe_to_wc(cqe, &wc[n]);
+	}
+	if (n > 0)
+		xiw_ring_release(&cq->ring, cons);
+	xiw_unlock(&cq->lock);
+	return n;
+}
+
+int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct xiw_cq *cq = to_xcq(ibcq);
+
+	xiw_lock(&cq->arm_lock);
+	xiw_ring_arm(&cq->ring,
+		     solicited_only ? XIW_ARM_SOLICITED : XIW_ARM_NEXT);
+	xiw_unlock(&cq->arm_lock);
+	return 0;
+}
+
+/*
+ * Entries to keep move towards the producer, in order, over those to drop;
+ * the kernel does not look at entries between the two indices.
+ */
+void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn)
+{
+	struct xiw_ring *ring = &cq->ring;
+	uint32_t dropped = 0;
+	struct xiw_cqe *cqe;
+	uint32_t i;
+
+	xiw_lock(&cq->lock);
+	/* Pairs with the kernel's store-release of prod. */
+	ring->peer = __atomic_load_n(&ring->ctrl->prod, __ATOMIC_ACQUIRE);
+	for (i = ring->peer; i != ring->index; i--) {
+		cqe = xiw_ring_slot(ring, i - 1);
+		if (cqe->qp_id == qpn)
+			dropped++;
+		else if (dropped)
+			*(struct xiw_cqe *)xiw_ring_slot(ring, i - 1 + dropped) =
+				*cqe;
+	}
+	if (dropped)
+		xiw_ring_release(ring, ring->index + dropped);
+	xiw_unlock(&cq->lock);
+}
+
+static void cq_set_current(struct xiw_cq *cq, const struct xiw_cqe *cqe)
+{
+	cq->current = cqe;
+	cq->vcq.cq_ex.wr_id = cqe->wr_id;
+	cq->vcq.cq_ex.status = cqe->status;
+}
+
+static int xiw_start_poll(struct ibv_cq_ex *cq_ex,
+			  struct ibv_poll_cq_attr *attr)
+{
+	struct xiw_cq *cq = to_xcq_ex(cq_ex);
+	const struct xiw_cqe *cqe;
+
+	if (unlikely(attr->comp_mask))
+		return EINVAL;
+
+	xiw_lock(&cq->lock);
+	cqe = xiw_ring_peek(&cq->ring, cq->ring.index);
+	if (!cqe) {
+		xiw_unlock(&cq->lock);
+		return ENOENT;
+	}
+	cq_set_current(cq, cqe);
+	return 0;
+}
+
+/* Gives back the entry before the current one, so that a long run is fine. */
+static int xiw_next_poll(struct ibv_cq_ex *cq_ex)
+{
+	struct xiw_cq *cq = to_xcq_ex(cq_ex);
+	const struct xiw_cqe *cqe;
+
+	cqe = xiw_ring_peek(&cq->ring, cq->ring.index + 1);
+	if (!cqe)
+		return ENOENT;
+	xiw_ring_release(&cq->ring, cq->ring.index + 1);
+	cq_set_current(cq, cqe);
+	return 0;
+}
+
+static void xiw_end_poll(struct ibv_cq_ex *cq_ex)
+{
+	struct xiw_cq *cq = to_xcq_ex(cq_ex);
+
+	xiw_ring_release(&cq->ring, cq->ring.index + 1);
+	cq->current = NULL;
+	xiw_unlock(&cq->lock);
+}
+
+static enum ibv_wc_opcode xiw_read_opcode(struct ibv_cq_ex *cq_ex)
+{
+	return (enum ibv_wc_opcode)to_xcq_ex(cq_ex)->current->opcode;
+}
+
+static uint32_t xiw_read_vendor_err(struct ibv_cq_ex *cq_ex)
+{
+	return to_xcq_ex(cq_ex)->current->vendor_err;
+}
+
+static uint32_t xiw_read_byte_len(struct ibv_cq_ex *cq_ex)
+{
+	return to_xcq_ex(cq_ex)->current->byte_len;
+}
+
+/* Also reads the invalidated key. */
+static __be32 xiw_read_imm_data(struct ibv_cq_ex *cq_ex)
+{
+	return to_xcq_ex(cq_ex)->current->imm_data;
+}
+
+static uint32_t xiw_read_qp_num(struct ibv_cq_ex *cq_ex)
+{
+	return to_xcq_ex(cq_ex)->current->qp_id;
+}
+
+static unsigned int xiw_read_wc_flags(struct ibv_cq_ex *cq_ex)
+{
+	return cqe_wc_flags(to_xcq_ex(cq_ex)->current);
+}
+
+static uint64_t xiw_read_completion_ts(struct ibv_cq_ex *cq_ex)
+{
+	return to_xcq_ex(cq_ex)->current->timestamp;
+}
+
+/* A stream has neither a source QP nor InfiniBand addresses. */
+static uint32_t xiw_read_zero_u32(struct ibv_cq_ex *cq_ex)
+{
+	return 0;
+}
+
+static uint8_t xiw_read_zero_u8(struct ibv_cq_ex *cq_ex)
+{
+	return 0;
+}
+
+void xiw_cq_set_poll_ops(struct ibv_cq_ex *cq_ex)
+{
+	cq_ex->start_poll = xiw_start_poll;
+	cq_ex->next_poll = xiw_next_poll;
+	cq_ex->end_poll = xiw_end_poll;
+	cq_ex->read_opcode = xiw_read_opcode;
+	cq_ex->read_vendor_err = xiw_read_vendor_err;
+	cq_ex->read_byte_len = xiw_read_byte_len;
+	cq_ex->read_imm_data = xiw_read_imm_data;
+	cq_ex->read_qp_num = xiw_read_qp_num;
+	cq_ex->read_src_qp = xiw_read_zero_u32;
+	cq_ex->read_wc_flags = xiw_read_wc_flags;
+	cq_ex->read_slid = xiw_read_zero_u32;
+	cq_ex->read_sl = xiw_read_zero_u8;
+	cq_ex->read_dlid_path_bits = xiw_read_zero_u8;
+	cq_ex->read_completion_ts = xiw_read_completion_ts;
+}

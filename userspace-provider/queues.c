@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Completion queues, queue pairs and SRQs from creation to destruction, and
+ * the mapping of their rings.
+ *
+ * The rings are shared mappings of kernel memory: fork() does not make them
+ * copy-on-write, so they need no MADV_DONTFORK. A child that used them would
+ * disturb its parent, but a child may not use its parent's verbs objects.
+ *
+ * A ring is unmapped only after the kernel has destroyed its object: if the
+ * destruction fails, the application may go on using it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <infiniband/driver.h>
+
+#include "compat.h"
+#include "xiw.h"
+
+/**
+ * struct ring_desc - a ring as a create command describes it
+ * @key: mmap() offset
+ * @map_len: bytes to map; 0: the queue does not exist
+ * @size: entries
+ * @stride: bytes from one entry to the next
+ * @min_stride: bytes an entry needs at least
+ * @limit: entries that may be outstanding
+ */
+struct ring_desc {
+	uint64_t key;
+	uint32_t map_len;
+	uint32_t size;
+	uint32_t stride;
+	uint32_t min_stride;
+	uint32_t limit;
+};
+
+static bool ring_desc_valid(const struct ring_desc *desc)
+{
+	uint64_t need = sizeof(struct xiw_ring_ctrl) +
+			(uint64_t)desc->size * desc->stride;
+
+	return desc->size && !(desc->size & (desc->size - 1)) &&
+	       desc->stride >= desc->min_stride && desc->stride % 8 == 0 &&
+	       desc->map_len >= need;
+}
+
+static int ring_map(struct xiw_ring *ring, int cmd_fd,
+		    const struct ring_desc *desc)
+{
+	void *mem;
+
+	if (!desc->map_len)
+		return 0;
+	if (!ring_desc_valid(desc))
+		return EPROTO;
+
+	mem = mmap(NULL, desc->map_len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   cmd_fd, desc->key);
+	if (mem == MAP_FAILED)
+		return errno;
+
+	ring->ctrl = mem;
+	ring->entries = (uint8_t *)mem + sizeof(struct xiw_ring_ctrl);
+	ring->map_len = desc->map_len;
+	ring->mask = desc->size - 1;
+	ring->limit = desc->limit < desc->size ? desc->limit : desc->size;
+	ring->stride = desc->stride;
+	return 0;
+}
+
+static void ring_unmap(struct xiw_ring *ring)
+{
+	if (ring->ctrl)
+		munmap(ring->ctrl, ring->map_len);
+	ring->ctrl = NULL;
+}
+
+static void lock_init(struct xiw_lock *lock, bool elide)
+{
+	lock->elide = elide;
+	pthread_spin_init(&lock->lock, PTHREAD_PROCESS_PRIVATE);
+}
+
+static bool pd_single_threaded(struct ibv_pd *pd)
+{
+	return to_xpd(pd)->td;
+}
+
+static void queue_set_doorbell(struct xiw_queue *queue, uint32_t command,
+			       uint32_t handle, uint32_t wqe_size)
+{
+	queue->doorbell = (struct xiw_doorbell){
+		.hdr = {
+			.command = command,
+			.in_words = sizeof(queue->doorbell) / 4,
+			.out_words = sizeof(queue->doorbell_resp) / 4,
+		},
+		.response = (uintptr_t)&queue->doorbell_resp,
+		.handle = handle,
+		.wqe_size = wqe_size,
+	};
+}
+
+static void cq_ring_desc(const struct xiw_uresp_create_cq *uresp,
+			 struct ring_desc *desc)
+{
+	*desc = (struct ring_desc){
+		.key = uresp->cq_key,
+		.map_len = uresp->map_len,
+		.size = uresp->num_cqe,
+		.stride = sizeof(struct xiw_cqe),
+		.min_stride = sizeof(struct xiw_cqe),
+		.limit = uresp->num_cqe,
+	};
+}
+
+static int cq_map(struct xiw_ring *ring, int cmd_fd,
+		  const struct xiw_uresp_create_cq *uresp)
+{
+	struct ring_desc desc;
+
+	cq_ring_desc(uresp, &desc);
+	if (!desc.map_len)
+		return EPROTO;
+	return ring_map(ring, cmd_fd, &desc);
+}
+
+static int cq_attr_check(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS |
+						      IBV_CQ_INIT_ATTR_MASK_PD))
+		return EOPNOTSUPP;
+	if (!check_comp_mask(attr->wc_flags,
+			     IBV_WC_STANDARD_FLAGS |
+				     IBV_WC_EX_WITH_COMPLETION_TIMESTAMP))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	    !check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
+	    !to_xpd(attr->parent_domain)->inner)
+		return EINVAL;
+	return 0;
+}
+
+static bool cq_single_threaded(const struct ibv_cq_init_attr_ex *attr)
+{
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	    (attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+		return true;
+	return (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
+	       pd_single_threaded(attr->parent_domain);
+}
+
+struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
+				   struct ibv_cq_init_attr_ex *attr)
+{
+	struct xiw_cmd_create_cq_resp resp = {};
+	struct xiw_cmd_create_cq cmd = {};
+	struct ibv_cq_init_attr_ex core;
+	struct xiw_cq *cq;
+	int ret;
+
+	ret = cq_attr_check(attr);
+	if (ret)
+		goto err;
+
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return NULL;
+	lock_init(&cq->lock, cq_single_threaded(attr));
+	lock_init(&cq->arm_lock, cq_single_threaded(attr));
+
+	/* What the mask selects has no meaning beyond this process. */
+	core = *attr;
+	core.comp_mask = 0;
+	ret = xiw_cmd_create_cq_ex(context, &core, &cq->vcq, &cmd, &resp);
+	if (ret)
+		goto err_free;
+
+	ret = cq_map(&cq->ring, context->cmd_fd, &resp.drv_payload);
+	if (ret)
+		goto err_destroy;
+
+	xiw_cq_set_poll_ops(&cq->vcq.cq_ex);
+	return &cq->vcq.cq_ex;
+
+err_destroy:
+	/* Initializes the mutex that the next call takes; counts no channel. */
+	verbs_init_cq(&cq->vcq.cq, context, NULL, NULL);
+	ibv_cmd_destroy_cq(&cq->vcq.cq);
+err_free:
+	free(cq);
+err:
+	errno = ret;
+	return NULL;
+}
+
+struct ibv_cq *xiw_create_cq(struct ibv_context *context, int cqe,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = vector,
+	};
+	struct ibv_cq_ex *cq_ex;
+
+	cq_ex = xiw_create_cq_ex(context, &attr);
+	return cq_ex ? ibv_cq_ex_to_cq(cq_ex) : NULL;
+}
+
+/*
+ * The kernel moves the entries that were not polled, with their indices, the
+ * armed bits and the position of its producer to a new ring before it
+ * answers. Nothing may poll or arm meanwhile, hence the locks.
+ */
+int xiw_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct xiw_cmd_resize_cq_resp resp = {};
+	struct xiw_cmd_resize_cq cmd = {};
+	struct xiw_cq *cq = to_xcq(ibcq);
+	struct xiw_ring ring = {};
+	int ret;
+
+	xiw_lock(&cq->lock);
+	xiw_lock(&cq->arm_lock);
+	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd.ibv_cmd, sizeof(cmd),
+				&resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto out;
+	/*
+	 * If this fails (no address space) the CQ stays without completions:
+	 * the kernel has left the old ring.
+	 */
+	ret = cq_map(&ring, ibcq->context->cmd_fd, &resp.drv_payload);
+	if (ret)
+		goto out;
+
+	ring.index = cq->ring.index;
+	ring.peer = cq->ring.index;
+	ring_unmap(&cq->ring);
+	cq->ring = ring;
+out:
+	xiw_unlock(&cq->arm_lock);
+	xiw_unlock(&cq->lock);
+	return ret;
+}
+
+int xiw_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct xiw_cq *cq = to_xcq(ibcq);
+	int ret;
+
+	ret = ibv_cmd_destroy_cq(ibcq);
+	if (ret)
+		return ret;
+
+	ring_unmap(&cq->ring);
+	pthread_spin_destroy(&cq->arm_lock.lock);
+	pthread_spin_destroy(&cq->lock.lock);
+	free(cq);
+	return 0;
+}
+
+static uint64_t qp_send_ops(const struct xiw_qp *qp)
+{
+	uint64_t ops = XIW_SEND_OPS;
+
+	if (qp->caps & XIW_CAP_IMM)
+		ops |= XIW_SEND_OPS_IMM;
+	if (qp->caps & XIW_CAP_ATOMIC)
+		ops |= XIW_SEND_OPS_ATOMIC;
+	return ops;
+}
+
+static int qp_attr_check(const struct xiw_qp *qp,
+			 const struct ibv_qp_init_attr_ex *attr)
+{
+	if (attr->qp_type != IBV_QPT_RC)
+		return EOPNOTSUPP;
+	if (!check_comp_mask(attr->comp_mask,
+			     IBV_QP_INIT_ATTR_PD |
+				     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->send_cq ||
+	    !attr->recv_cq)
+		return EINVAL;
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
+	    !check_comp_mask(attr->send_ops_flags, qp_send_ops(qp)))
+		return EOPNOTSUPP;
+	return 0;
+}
+
+static int qp_map(struct xiw_qp *qp, const struct xiw_uresp_create_qp *uresp,
+		  const struct ibv_qp_cap *cap)
+{
+	uint32_t gather = cap->max_send_sge * sizeof(struct xiw_sge);
+	uint32_t payload = gather > uresp->max_inline ? gather :
+							uresp->max_inline;
+	const struct ring_desc sq = {
+		.key = uresp->sq_key,
+		.map_len = uresp->sq_map_len,
+		.size = uresp->num_sqe,
+		.stride = uresp->sqe_stride,
+		.min_stride = sizeof(struct xiw_sqe) + payload,
+		.limit = cap->max_send_wr,
+	};
+	const struct ring_desc rq = {
+		.key = uresp->rq_key,
+		.map_len = uresp->rq_map_len,
+		.size = uresp->num_rqe,
+		.stride = uresp->rqe_stride,
+		.min_stride = sizeof(struct xiw_rqe) +
+			      cap->max_recv_sge * sizeof(struct xiw_sge),
+		.limit = cap->max_recv_wr,
+	};
+	int ret;
+
+	ret = ring_map(&qp->sq.ring, qp->sq.cmd_fd, &sq);
+	if (ret)
+		return ret;
+	ret = ring_map(&qp->rq.ring, qp->rq.cmd_fd, &rq);
+	if (ret)
+		ring_unmap(&qp->sq.ring);
+	return ret;
+}
+
+static void qp_free(struct xiw_qp *qp)
+{
+	ring_unmap(&qp->sq.ring);
+	ring_unmap(&qp->rq.ring);
+	pthread_spin_destroy(&qp->sq.lock.lock);
+	pthread_spin_destroy(&qp->rq.lock.lock);
+	free(qp);
+}
+
+static struct xiw_qp *qp_alloc(struct ibv_context *context,
+			       const struct ibv_qp_init_attr_ex *attr)
+{
+	struct xiw_qp *qp;
+	bool elide;
+	int ret;
+
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+	qp->caps = to_xctx(context)->caps;
+	ret = qp_attr_check(qp, attr);
+	if (ret) {
+		free(qp);
+		errno = ret;
+		return NULL;
+	}
+
+	elide = pd_single_threaded(attr->pd);
+	lock_init(&qp->sq.lock, elide);
+	lock_init(&qp->rq.lock, elide);
+	qp->sq.cmd_fd = context->cmd_fd;
+	qp->rq.cmd_fd = context->cmd_fd;
+	qp->sq_sig_all = attr->sq_sig_all;
+	return qp;
+}
+
+struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
+				struct ibv_qp_init_attr_ex *attr)
+{
+	struct xiw_cmd_create_qp_resp resp = {};
+	struct ibv_qp_init_attr_ex core = *attr;
+	struct xiw_cmd_create_qp cmd = {};
+	struct xiw_qp *qp;
+	int ret;
+
+	qp = qp_alloc(context, attr);
+	if (!qp)
+		return NULL;
+
+	/* The kernel need not know which calls will post the requests. */
+	core.comp_mask = IBV_QP_INIT_ATTR_PD;
+	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, &core, &cmd.ibv_cmd,
+				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+	ret = qp_map(qp, &resp.drv_payload, &core.cap);
+	if (ret)
+		goto err_destroy;
+
+	qp->max_inline = resp.max_inline;
+	qp->sq.max_sge = core.cap.max_send_sge;
+	qp->rq.max_sge = core.cap.max_recv_sge;
+	queue_set_doorbell(&qp->sq, IB_USER_VERBS_CMD_POST_SEND,
+			   qp->vqp.qp.handle, sizeof(struct ib_uverbs_send_wr));
+	queue_set_doorbell(&qp->rq, IB_USER_VERBS_CMD_POST_RECV,
+			   qp->vqp.qp.handle, sizeof(struct ib_uverbs_recv_wr));
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		xiw_qp_set_wr_ops(&qp->vqp.qp_ex);
+		qp->vqp.comp_mask |= VERBS_QP_EX;
+	}
+	attr->cap = core.cap;
+	return &qp->vqp.qp;
+
+err_destroy:
+	ibv_cmd_destroy_qp(&qp->vqp.qp);
+err_free:
+	qp_free(qp);
+	errno = ret;
+	return NULL;
+}
+
+struct ibv_qp *xiw_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *qp;
+
+	qp = xiw_create_qp_ex(pd->context, &attr_ex);
+	if (qp)
+		attr->cap = attr_ex.cap;
+	return qp;
+}
+
+int xiw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ibv_modify_qp cmd = {};
+
+	return ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
+}
+
+int xiw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init)
+{
+	struct ibv_query_qp cmd;
+
+	return ibv_cmd_query_qp(qp, attr, mask, init, &cmd, sizeof(cmd));
+}
+
+int xiw_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct xiw_qp *qp = to_xqp(ibqp);
+	int ret;
+
+	ret = ibv_cmd_destroy_qp(ibqp);
+	if (ret)
+		return ret;
+
+	/* The kernel adds no more entries for this QP. */
+	xiw_cq_purge(to_xcq(ibqp->recv_cq), ibqp->qp_num);
+	if (ibqp->send_cq != ibqp->recv_cq)
+		xiw_cq_purge(to_xcq(ibqp->send_cq), ibqp->qp_num);
+	qp_free(qp);
+	return 0;
+}
+
+static int srq_map(struct xiw_srq *srq,
+		   const struct xiw_uresp_create_srq *uresp,
+		   const struct ibv_srq_attr *attr)
+{
+	const struct ring_desc desc = {
+		.key = uresp->srq_key,
+		.map_len = uresp->map_len,
+		.size = uresp->num_rqe,
+		.stride = uresp->rqe_stride,
+		.min_stride = sizeof(struct xiw_rqe) +
+			      attr->max_sge * sizeof(struct xiw_sge),
+		.limit = attr->max_wr,
+	};
+
+	return ring_map(&srq->rq.ring, srq->rq.cmd_fd, &desc);
+}
+
+struct ibv_srq *xiw_create_srq(struct ibv_pd *pd,
+			       struct ibv_srq_init_attr *attr)
+{
+	struct xiw_cmd_create_srq_resp resp = {};
+	struct xiw_cmd_create_srq cmd = {};
+	struct xiw_srq *srq;
+	int ret;
+
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return NULL;
+	lock_init(&srq->rq.lock, pd_single_threaded(pd));
+	srq->rq.cmd_fd = pd->context->cmd_fd;
+
+	ret = ibv_cmd_create_srq(pd, &srq->srq, attr, &cmd.ibv_cmd,
+				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+	ret = srq_map(srq, &resp.drv_payload, &attr->attr);
+	if (ret)
+		goto err_destroy;
+
+	srq->rq.max_sge = attr->attr.max_sge;
+	queue_set_doorbell(&srq->rq, IB_USER_VERBS_CMD_POST_SRQ_RECV,
+			   srq->srq.handle, sizeof(struct ib_uverbs_recv_wr));
+	return &srq->srq;
+
+err_destroy:
+	ibv_cmd_destroy_srq(&srq->srq);
+err_free:
+	pthread_spin_destroy(&srq->rq.lock.lock);
+	free(srq);
+	errno = ret;
+	return NULL;
+}
+
+int xiw_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+	struct ibv_modify_srq cmd = {};
+
+	return ibv_cmd_modify_srq(srq, attr, mask, &cmd, sizeof(cmd));
+}
+
+int xiw_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd;
+
+	return ibv_cmd_query_srq(srq, attr, &cmd, sizeof(cmd));
+}
+
+int xiw_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct xiw_srq *srq = to_xsrq(ibsrq);
+	int ret;
+
+	ret = ibv_cmd_destroy_srq(ibsrq);
+	if (ret)
+		return ret;
+
+	ring_unmap(&srq->rq.ring);
+	pthread_spin_destroy(&srq->rq.lock.lock);
+	free(srq);
+	return 0;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The user's half of a mapped ring: index arithmetic and memory ordering.
+ * Nothing here takes a lock or enters the kernel; the callers hold the lock
+ * of the queue unless a function says otherwise.
+ *
+ * Indices count for ever and wrap modulo 2^32. The process produces into
+ * send and receive rings and consumes from completion rings; the kernel has
+ * the other side.
+ */
+#ifndef _XIW_RING_H
+#define _XIW_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/xiw-abi.h>
+
+/**
+ * struct xiw_ring - a mapped ring seen from the process
+ * @ctrl: control block at the start of the mapping; NULL if nothing is mapped
+ * @entries: first entry
+ * @map_len: bytes mapped
+ * @mask: entries in the ring - 1; the number is a power of two
+ * @limit: entries that may be outstanding, at most the number in the ring
+ * @stride: bytes from one entry to the next
+ * @index: own index: entries produced, or entries consumed
+ * @peer: the kernel's index as it was last read
+ */
+struct xiw_ring {
+	struct xiw_ring_ctrl *ctrl;
+	uint8_t *entries;
+	size_t map_len;
+	uint32_t mask;
+	uint32_t limit;
+	uint32_t stride;
+	uint32_t index;
+	uint32_t peer;
+};
+
+static inline void *xiw_ring_slot(const struct xiw_ring *ring, uint32_t index)
+{
+	return ring->entries + (size_t)(index & ring->mask) * ring->stride;
+}
+
+/*
+ * May the producer not fill the entry @prod? Looks at the kernel's index only
+ * when the last known one says so, because that line is the kernel's.
+ */
+static inline bool xiw_ring_full(struct xiw_ring *ring, uint32_t prod)
+{
+	if (prod - ring->peer < ring->limit)
+		return false;
+	if (!ring->limit)
+		return true;
+	/*
+	 * Pairs with the kernel's store-release of cons after it copied the
+	 * entry out: our stores into the slot stay behind those loads.
+	 */
+	ring->peer = __atomic_load_n(&ring->ctrl->cons, __ATOMIC_ACQUIRE);
+	return prod - ring->peer >= ring->limit;
+}
+
+/* Hand all entries before @prod to the kernel. */
+static inline void xiw_ring_publish(struct xiw_ring *ring, uint32_t prod)
+{
+	ring->index = prod;
+	/* Pairs with the kernel's load-acquire of prod. */
+	__atomic_store_n(&ring->ctrl->prod, prod, __ATOMIC_RELEASE);
+}
+
+/*
+ * After publishing: must the kernel be called to see the entries? Needs no
+ * lock.
+ */
+static inline bool xiw_ring_needs_doorbell(const struct xiw_ring *ring)
+{
+	/*
+	 * Orders our store of prod before our load of flags. Pairs with the
+	 * full barrier between the kernel's store of XIW_RING_NEED_DB and its
+	 * last look at prod: one of the two sees the other's store.
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&ring->ctrl->flags, __ATOMIC_RELAXED) &
+	       XIW_RING_NEED_DB;
+}
+
+/* Entry @cons of a completion ring, or NULL if the kernel did not fill it. */
+static inline const struct xiw_cqe *xiw_ring_peek(struct xiw_ring *ring,
+						  uint32_t cons)
+{
+	if (cons == ring->peer) {
+		/* Pairs with the kernel's store-release of prod. */
+		ring->peer = __atomic_load_n(&ring->ctrl->prod,
+					     __ATOMIC_ACQUIRE);
+		if (cons == ring->peer)
+			return NULL;
+	}
+	return xiw_ring_slot(ring, cons);
+}
+
+/* Give all entries before @cons back to the kernel. */
+static inline void xiw_ring_release(struct xiw_ring *ring, uint32_t cons)
+{
+	ring->index = cons;
+	/*
+	 * Pairs with the kernel's load-acquire of cons: our loads from the
+	 * entries stay before its next stores into them.
+	 */
+	__atomic_store_n(&ring->ctrl->cons, cons, __ATOMIC_RELEASE);
+}
+
+/* Ask for an event; @bits are XIW_ARM_*. Needs no lock against the poller. */
+static inline void xiw_ring_arm(const struct xiw_ring *ring, uint32_t bits)
+{
+	__atomic_fetch_or(&ring->ctrl->arm, bits, __ATOMIC_SEQ_CST);
+	/*
+	 * Orders our store of arm before the caller's next poll, which loads
+	 * prod. Pairs with the full barrier between the kernel's store of
+	 * prod and its look at arm: an entry is seen by that poll or raises
+	 * the event.
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+#endif /* _XIW_RING_H */

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Recognizes xiw devices and opens them. Which verbs the provider has is in
+ * the one table of this file.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <infiniband/driver.h>
+
+#include "compat.h"
+#include "xiw.h"
+
+static void xiw_free_context(struct ibv_context *context)
+{
+	struct xiw_context *ctx = to_xctx(context);
+
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static const struct verbs_context_ops xiw_context_ops = {
+	.alloc_mw		= xiw_alloc_mw,
+	.alloc_parent_domain	= xiw_alloc_parent_domain,
+	.alloc_pd		= xiw_alloc_pd,
+	.alloc_td		= xiw_alloc_td,
+	.bind_mw		= xiw_bind_mw,
+	.create_cq		= xiw_create_cq,
+	.create_cq_ex		= xiw_create_cq_ex,
+	.create_qp		= xiw_create_qp,
+	.create_qp_ex		= xiw_create_qp_ex,
+	.create_srq		= xiw_create_srq,
+	.dealloc_mw		= xiw_dealloc_mw,
+	.dealloc_pd		= xiw_dealloc_pd,
+	.dealloc_td		= xiw_dealloc_td,
+	.dereg_mr		= xiw_dereg_mr,
+	.destroy_cq		= xiw_destroy_cq,
+	.destroy_qp		= xiw_destroy_qp,
+	.destroy_srq		= xiw_destroy_srq,
+	.free_context		= xiw_free_context,
+	.modify_qp		= xiw_modify_qp,
+	.modify_srq		= xiw_modify_srq,
+	.poll_cq		= xiw_poll_cq,
+	.post_recv		= xiw_post_recv,
+	.post_send		= xiw_post_send,
+	.post_srq_recv		= xiw_post_srq_recv,
+	.query_device_ex	= xiw_query_device,
+	.query_port		= xiw_query_port,
+	.query_qp		= xiw_query_qp,
+	.query_rt_values	= xiw_query_rt_values,
+	.query_srq		= xiw_query_srq,
+	.reg_dmabuf_mr		= xiw_reg_dmabuf_mr,
+	.reg_mr			= xiw_reg_mr,
+	.req_notify_cq		= xiw_req_notify_cq,
+	.resize_cq		= xiw_resize_cq,
+};
+
+static struct verbs_context *xiw_alloc_context(struct ibv_device *device,
+					       int cmd_fd, void *private_data)
+{
+	struct xiw_cmd_alloc_ctx_resp resp = {};
+	struct xiw_cmd_alloc_ctx cmd = {};
+	struct xiw_context *ctx;
+	int ret;
+
+	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx,
+					   XIW_RDMA_DRIVER_ID);
+	if (!ctx)
+		return NULL;
+
+	ret = xiw_cmd_get_context(&ctx->vctx, &cmd, &resp);
+	if (ret)
+		goto err_uninit;
+
+	ctx->caps = resp.caps;
+	verbs_set_ops(&ctx->vctx, &xiw_context_ops);
+	return &ctx->vctx;
+
+err_uninit:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	errno = ret;
+	return NULL;
+}
+
+static struct verbs_device *xiw_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	/* Zeroed; errno is set on failure. */
+	return calloc(1, sizeof(struct verbs_device));
+}
+
+static void xiw_uninit_device(struct verbs_device *vdev)
+{
+	free(vdev);
+}
+
+/*
+ * By number only: the administrator chooses the name of a device. The number
+ * is a private one because no other is assigned (xiw-abi.h).
+ */
+static const struct verbs_match_ent xiw_match_table[] = {
+	VERBS_DRIVER_ID(XIW_RDMA_DRIVER_ID),
+	{},
+};
+
+static const struct verbs_device_ops xiw_device_ops = {
+	.name			= "xiw",
+	.match_min_abi_version	= XIW_ABI_VERSION,
+	.match_max_abi_version	= XIW_ABI_VERSION,
+	.match_table		= xiw_match_table,
+	.alloc_device		= xiw_alloc_device,
+	.uninit_device		= xiw_uninit_device,
+	.alloc_context		= xiw_alloc_context,
+};
+
+PROVIDER_DRIVER(xiw, xiw_device_ops);

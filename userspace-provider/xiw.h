@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The provider's objects and the functions that its files share.
+ */
+#ifndef _XIW_H
+#define _XIW_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/driver.h>
+
+#include "ring.h"
+#include "xiw_abi.h"
+
+/**
+ * struct xiw_lock - spinlock that can be left out
+ * @lock: the lock
+ * @elide: the application promised to use the object from one thread
+ */
+struct xiw_lock {
+	pthread_spinlock_t lock;
+	bool elide;
+};
+
+static inline void xiw_lock(struct xiw_lock *lock)
+{
+	if (!lock->elide)
+		pthread_spin_lock(&lock->lock);
+}
+
+static inline void xiw_unlock(struct xiw_lock *lock)
+{
+	if (!lock->elide)
+		pthread_spin_unlock(&lock->lock);
+}
+
+/**
+ * struct xiw_queue - send queue, receive queue or SRQ: the producer side
+ * @lock: protects @ring except for its mapping
+ * @ring: the ring
+ * @max_sge: elements that an entry may have
+ * @cmd_fd: where to write @doorbell
+ * @doorbell: the command that makes the kernel look at the ring; constant
+ * @doorbell_resp: the kernel's answer to @doorbell. Written by concurrent
+ *	calls, read by nobody
+ */
+struct xiw_queue {
+	struct xiw_lock lock;
+	struct xiw_ring ring;
+	uint32_t max_sge;
+	int cmd_fd;
+	struct xiw_doorbell doorbell;
+	struct ib_uverbs_post_send_resp doorbell_resp;
+};
+
+/**
+ * struct xiw_context - an open device
+ * @vctx: libibverbs' part
+ * @caps: XIW_CAP_*
+ */
+struct xiw_context {
+	struct verbs_context vctx;
+	uint32_t caps;
+};
+
+/**
+ * struct xiw_td - thread domain
+ * @td: libibverbs' part
+ * @users: parent domains that refer to it
+ */
+struct xiw_td {
+	struct ibv_td td;
+	atomic_uint users;
+};
+
+/**
+ * struct xiw_pd - protection domain or parent domain
+ * @pd: libibverbs' part
+ * @inner: of a parent domain: the protection domain; else NULL
+ * @td: of a parent domain: its thread domain or NULL
+ * @users: parent domains that refer to it
+ */
+struct xiw_pd {
+	struct ibv_pd pd;
+	struct xiw_pd *inner;
+	struct xiw_td *td;
+	atomic_uint users;
+};
+
+/**
+ * struct xiw_cq - completion queue
+ * @vcq: libibverbs' part
+ * @lock: protects the consumer side of @ring and @current; held from
+ *	start_poll to end_poll
+ * @arm_lock: protects @ring.ctrl in xiw_req_notify_cq(), which must work
+ *	between start_poll and end_poll, against a change of the mapping.
+ *	Nests inside @lock
+ * @ring: the ring
+ * @current: entry that the read functions look at
+ */
+struct xiw_cq {
+	struct verbs_cq vcq;
+	struct xiw_lock lock;
+	struct xiw_lock arm_lock;
+	struct xiw_ring ring;
+	const struct xiw_cqe *current;
+};
+
+/**
+ * struct xiw_wr_build - work requests between wr_start and wr_complete
+ * @sqe: entry under construction, NULL before the first and after an error
+ * @prod: first index after @sqe
+ * @op: properties of @sqe's opcode
+ * @err: first error as a positive errno; nothing will be posted
+ */
+struct xiw_wr_build {
+	struct xiw_sqe *sqe;
+	uint32_t prod;
+	uint32_t op;
+	int err;
+};
+
+/**
+ * struct xiw_qp - queue pair
+ * @vqp: libibverbs' part
+ * @sq: send queue
+ * @rq: receive queue; without entries if there is an SRQ
+ * @max_inline: payload that fits a send entry in bytes
+ * @caps: XIW_CAP_* of the device
+ * @sq_sig_all: every send is signaled
+ * @wr: state of the ibv_wr_*() calls; protected by @sq.lock
+ */
+struct xiw_qp {
+	struct verbs_qp vqp;
+	struct xiw_queue sq;
+	struct xiw_queue rq;
+	uint32_t max_inline;
+	uint32_t caps;
+	bool sq_sig_all;
+	struct xiw_wr_build wr;
+};
+
+/**
+ * struct xiw_srq - shared receive queue
+ * @srq: libibverbs' part
+ * @rq: the queue
+ */
+struct xiw_srq {
+	struct ibv_srq srq;
+	struct xiw_queue rq;
+};
+
+static inline struct xiw_context *to_xctx(struct ibv_context *context)
+{
+	return container_of(context, struct xiw_context, vctx.context);
+}
+
+static inline struct xiw_td *to_xtd(struct ibv_td *td)
+{
+	return container_of(td, struct xiw_td, td);
+}
+
+static inline struct xiw_pd *to_xpd(struct ibv_pd *pd)
+{
+	return container_of(pd, struct xiw_pd, pd);
+}
+
+static inline struct xiw_cq *to_xcq(struct ibv_cq *cq)
+{
+	return container_of(cq, struct xiw_cq, vcq.cq);
+}
+
+static inline struct xiw_cq *to_xcq_ex(struct ibv_cq_ex *cq_ex)
+{
+	return container_of(cq_ex, struct xiw_cq, vcq.cq_ex);
+}
+
+static inline struct xiw_qp *to_xqp(struct ibv_qp *qp)
+{
+	return container_of(qp, struct xiw_qp, vqp.qp);
+}
+
+static inline struct xiw_qp *to_xqp_ex(struct ibv_qp_ex *qp_ex)
+{
+	return container_of(qp_ex, struct xiw_qp, vqp.qp_ex);
+}
+
+static inline struct xiw_srq *to_xsrq(struct ibv_srq *srq)
+{
+	return container_of(srq, struct xiw_srq, srq);
+}
+
+/* verbs.c: device, protection and thread domains, memory */
+int xiw_query_device(struct ibv_context *context,
+		     const struct ibv_query_device_ex_input *input,
+		     struct ibv_device_attr_ex *attr, size_t attr_size);
+int xiw_query_port(struct ibv_context *context, uint8_t port,
+		   struct ibv_port_attr *attr);
+int xiw_query_rt_values(struct ibv_context *context,
+			struct ibv_values_ex *values);
+struct ibv_td *xiw_alloc_td(struct ibv_context *context,
+			    struct ibv_td_init_attr *attr);
+int xiw_dealloc_td(struct ibv_td *td);
+struct ibv_pd *xiw_alloc_pd(struct ibv_context *context);
+struct ibv_pd *xiw_alloc_parent_domain(struct ibv_context *context,
+				       struct ibv_parent_domain_init_attr *attr);
+int xiw_dealloc_pd(struct ibv_pd *pd);
+struct ibv_mr *xiw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			  uint64_t hca_va, int access);
+struct ibv_mr *xiw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				 size_t length, uint64_t iova, int fd,
+				 int access);
+int xiw_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mw *xiw_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int xiw_dealloc_mw(struct ibv_mw *mw);
+
+/* queues.c: CQ, QP and SRQ from creation to destruction */
+struct ibv_cq *xiw_create_cq(struct ibv_context *context, int cqe,
+			     struct ibv_comp_channel *channel, int vector);
+struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
+				   struct ibv_cq_init_attr_ex *attr);
+int xiw_resize_cq(struct ibv_cq *cq, int cqe);
+int xiw_destroy_cq(struct ibv_cq *cq);
+struct ibv_qp *xiw_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
+				struct ibv_qp_init_attr_ex *attr);
+int xiw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int xiw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init);
+int xiw_destroy_qp(struct ibv_qp *qp);
+struct ibv_srq *xiw_create_srq(struct ibv_pd *pd,
+			       struct ibv_srq_init_attr *attr);
+int xiw_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
+int xiw_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+int xiw_destroy_srq(struct ibv_srq *srq);
+
+/* post.c: any thread; never sleep but in the doorbell */
+int xiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		  struct ibv_send_wr **bad_wr);
+int xiw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		  struct ibv_recv_wr **bad_wr);
+int xiw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr);
+int xiw_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		struct ibv_mw_bind *bind);
+
+/* Properties of a send opcode. */
+enum xiw_op {
+	XIW_OP_VALID	= 1 << 0,
+	XIW_OP_PAYLOAD	= 1 << 1,	/* has a gather or scatter list */
+	XIW_OP_INLINE	= 1 << 2,	/* the payload may be inline */
+	XIW_OP_RDMA	= 1 << 3,	/* names remote memory */
+	XIW_OP_ATOMIC	= 1 << 4,	/* one element of eight bytes */
+	XIW_OP_IMM	= 1 << 5,	/* carries immediate data */
+	XIW_OP_INV	= 1 << 6,	/* carries a key to invalidate */
+};
+
+/* XIW_OP_* of an enum ibv_wr_opcode, or 0 if this QP cannot do it. */
+uint32_t xiw_op_of(const struct xiw_qp *qp, uint32_t opcode);
+/* Start an entry: everything but operands and payload. 0 or an errno. */
+int xiw_sqe_init(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint64_t wr_id,
+		 uint32_t opcode, unsigned int send_flags);
+/* Set the payload of an entry. 0 or an errno. */
+int xiw_sqe_set_sge(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint32_t op,
+		    const struct ibv_sge *sge, size_t num_sge);
+int xiw_sqe_add_inline(const struct xiw_qp *qp, struct xiw_sqe *sqe,
+		       const void *data, size_t len);
+int xiw_sqe_set_bind(const struct xiw_qp *qp, struct xiw_sqe *sqe,
+		     uint32_t rkey, const struct ibv_mw_bind_info *info);
+/*
+ * Hand the entries before @prod to the kernel and release the queue's lock.
+ * 0 or an errno.
+ */
+int xiw_queue_submit(struct xiw_queue *queue, uint32_t prod);
+
+/* poll.c: any thread; never enter the kernel */
+int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
+int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void xiw_cq_set_poll_ops(struct ibv_cq_ex *cq_ex);
+/* Drop the entries of QP @qpn; the kernel adds no more of them. */
+void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn);
+
+/* wr.c: the ibv_wr_*() calls of a QP */
+#define XIW_SEND_OPS                                                           \
+	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND |                     \
+	 IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_LOCAL_INV |                 \
+	 IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_SEND_WITH_INV)
+#define XIW_SEND_OPS_IMM	IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM
+#define XIW_SEND_OPS_ATOMIC                                                    \
+	(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |                                   \
+	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+
+void xiw_qp_set_wr_ops(struct ibv_qp_ex *qp_ex);
+
+#endif /* _XIW_H */
