@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Wrapper targets; "make help" lists them.  Everything built lies in build/,
+# what is worth keeping between clones in $(XIW_CACHE).
+
+KDIR	?= $(shell tests/qemu/pick-kdir)
+O	:= $(CURDIR)/build
+DESTDIR	?=
+
+export XIW_CACHE
+
+all: module provider
+
+help:
+	@sed -n 's/^#: //p' Makefile
+
+#: make                 the kernel module and the user-space provider
+#: make module          the module for the running kernel, or KDIR=build-dir
+#: make provider        the provider for the installed libibverbs
+#: make install         both, into this system; make uninstall removes them
+#: make demo            boot the stock kernel in QEMU and show xiw at work
+#: make check           all tests, in QEMU on a debug kernel
+#: make kunit           only the KUnit suites
+#: make selftests       only the end-to-end tests; T="name ..." chooses;
+#:                      with T the leak scan is left out, LEAKS=1 keeps it
+#: make vm              a shell in a guest with xiw loaded; K=stock or debug
+#: make lint            all static checks; L="name ..." chooses
+#: make clean           remove build/
+#:
+#: Variables: KDIR (kernel build directory), XIW_CACHE (~/.cache/xiw: kernels,
+#: sources), XIW_ACCEL (tcg, or kvm where it works), XIW_LINK_TYPE (xiw; siw
+#: runs the tests on the kernel's own soft-iWARP driver instead).
+
+module:
+	@tests/qemu/build-module "$(KDIR)"
+
+provider:
+	@tests/qemu/build-provider
+
+progs:
+	@tests/qemu/build-progs
+
+install: all
+	@tests/qemu/install "$(KDIR)" "$(DESTDIR)"
+
+uninstall:
+	@tests/qemu/install --remove "$(KDIR)" "$(DESTDIR)"
+
+demo:
+	@tests/demo/run
+
+check:
+	@tests/qemu/check host kunit selftests
+
+kunit:
+	@tests/qemu/check kunit
+
+selftests:
+	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check selftests
+
+vm:
+	@tests/qemu/shell "$(or $(K),stock)"
+
+lint:
+	@tests/lint/run $(L)
+
+clean:
+	rm -rf build
+
+.PHONY: all help module provider progs install uninstall demo check kunit \
+	selftests vm lint clean

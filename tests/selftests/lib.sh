@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the selftests share.  A test is an executable tests/selftests/NAME.sh:
+#
+#	. "$(dirname "$0")/lib.sh"
+#	topo_up
+#	tap_run "the device has an active port" port_active "$DEV_A"
+#	pair "rping over IPv4" "rping -s -a $A4 -C 3" "rping -c -a $A4 -C 3"
+#	tap_done
+#
+# It speaks TAP on stdout: one "ok" or "not ok" line per claim, "# SKIP why"
+# for a claim that cannot be made here, and the plan last.  Exit status: 0 all
+# passed, 1 something failed, 4 everything was skipped.
+#
+# The topology: namespaces xa and xb, joined by a veth pair, one RDMA device
+# on each end.
+#
+#	xa: netdev va, $A4 $A6, device $DEV_A	xb: netdev vb, $B4 $B6, $DEV_B
+#
+# Wait for a condition (wait_for, wait_listen), never for time.  Commands run
+# under XIW_TIMEOUT seconds, which the slow debug kernel is allowed to need.
+
+set -u
+
+XIW_LINK_TYPE=${XIW_LINK_TYPE:-xiw}
+XIW_TIMEOUT=${XIW_TIMEOUT:-90}
+NS_A=xa
+NS_B=xb
+VETH_A=va
+VETH_B=vb
+DEV_A=xiwA
+DEV_B=xiwB
+A4=10.77.0.1
+B4=10.77.0.2
+A6=fd77::1
+B6=fd77::2
+
+SELFTESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LOG_PATTERNS=$SELFTESTS/../qemu/log-patterns
+TMP=$(mktemp -d /tmp/xiw.XXXXXX)
+
+tap_count=0
+tap_failed=0
+tap_skipped=0
+declare -A server_pid=()
+
+# ---- claims -------------------------------------------------------------
+
+tap_note()
+{
+	printf '# %s\n' "$*"
+}
+
+# tap_show FILE: quote captured output, so that it is not taken for TAP.
+tap_show()
+{
+	[[ ! -s $1 ]] || tail -n "${2:-40}" "$1" | tr -d '\r' | sed 's/^/#   /'
+}
+
+tap_ok()
+{
+	tap_count=$((tap_count + 1))
+	printf 'ok %d - %s\n' "$tap_count" "$*"
+}
+
+tap_fail()
+{
+	tap_count=$((tap_count + 1))
+	tap_failed=$((tap_failed + 1))
+	printf 'not ok %d - %s\n' "$tap_count" "$*"
+}
+
+# tap_skip DESC WHY: WHY names the missing feature.
+tap_skip()
+{
+	tap_count=$((tap_count + 1))
+	tap_skipped=$((tap_skipped + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"
+}
+
+# tap_result STATUS DESC
+tap_result()
+{
+	if (($1)); then
+		tap_fail "$2"
+	else
+		tap_ok "$2"
+	fi
+}
+
+# tap_run DESC CMD...: the claim is that CMD succeeds in time.  CMD may be a
+# function, which is then expected to bound its own waits.
+tap_run()
+{
+	local desc=$1 rc=0
+
+	shift
+	bounded "$@" >"$TMP/run.log" 2>&1 </dev/null || rc=$?
+	tap_result "$rc" "$desc"
+	((rc == 0)) || { tap_note "status $rc from: $*"; tap_show "$TMP/run.log"; }
+	return "$rc"
+}
+
+# tap_run_not DESC CMD...: the claim is that CMD fails, by itself and in time.
+tap_run_not()
+{
+	local desc=$1 rc=0
+
+	shift
+	bounded "$@" >"$TMP/run.log" 2>&1 </dev/null || rc=$?
+	((rc != 0 && rc < 124))
+	tap_result $? "$desc"
+	((rc != 0 && rc < 124)) ||
+		{ tap_note "status $rc from: $*"; tap_show "$TMP/run.log"; }
+}
+
+# tap_is DESC GOT WANTED: the claim is that two strings are equal.
+tap_is()
+{
+	[[ $2 == "$3" ]]
+	tap_result $? "$1"
+	[[ $2 == "$3" ]] || tap_note "got '$2', wanted '$3'"
+}
+
+# skip_all WHY: nothing of this test can run here.
+skip_all()
+{
+	printf '1..0 # SKIP %s\n' "$*"
+	exit 4
+}
+
+# tap_done: print the plan and leave with the verdict.
+tap_done()
+{
+	printf '1..%d\n' "$tap_count"
+	((tap_failed == 0)) || exit 1
+	((tap_skipped < tap_count)) || exit 4
+	exit 0
+}
+
+# bail WHY...: the set-up failed; what was not tested must not look tested.
+bail()
+{
+	tap_fail "$*"
+	printf '1..%d\n' "$tap_count"
+	exit 1
+}
+
+# ---- waiting ------------------------------------------------------------
+
+# bounded CMD...: functions and builtins as they are, programs under timeout.
+bounded()
+{
+	if [[ $(type -t "$1") == file ]]; then
+		timeout -k 5 "$XIW_TIMEOUT" "$@"
+	else
+		"$@"
+	fi
+}
+
+# wait_for SECONDS CMD...: poll until CMD succeeds; false when time is up.
+wait_for()
+{
+	local end=$((SECONDS + $1))
+
+	shift
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || return 1
+		sleep 0.05
+	done
+}
+
+# ---- namespaces ---------------------------------------------------------
+
+# in_ns NS CMD...: in that namespace; /sys stays that of the guest.
+in_ns()
+{
+	local ns=$1
+
+	shift
+	netns-run "$ns" "$XIW_TIMEOUT" "$@"
+}
+
+in_a()
+{
+	in_ns "$NS_A" "$@"
+}
+
+in_b()
+{
+	in_ns "$NS_B" "$@"
+}
+
+# peer_up NS NETDEV IPV4 IPV6
+peer_up()
+{
+	ip -n "$1" link set lo up &&
+	ip -n "$1" addr add "$3/24" dev "$2" &&
+	ip -n "$1" addr add "$4/64" dev "$2" nodad &&
+	ip -n "$1" link set "$2" up
+}
+
+# net_up: the two namespaces and the veth pair, without RDMA devices.  Both ends
+# get the same interface index, as in containers.  siw cannot listen then on a
+# wildcard address: it listens for both devices in the caller's namespace.
+net_up()
+{
+	local index=()
+
+	[[ $XIW_LINK_TYPE != siw ]] || index=(index 77)
+	{
+		ip netns add "$NS_A" && ip netns add "$NS_B" &&
+		ip link add "$VETH_A" "${index[@]}" netns "$NS_A" type veth \
+			peer name "$VETH_B" netns "$NS_B" &&
+		peer_up "$NS_A" "$VETH_A" "$A4" "$A6" &&
+		peer_up "$NS_B" "$VETH_B" "$B4" "$B6"
+	} || bail "set-up: the namespaces could not be made"
+}
+
+net_down()
+{
+	ip netns del "$NS_A" 2>/dev/null
+	ip netns del "$NS_B" 2>/dev/null
+	wait_for 20 netdev_gone "$VETH_A"
+}
+
+netdev_gone()
+{
+	! ip link show "$1"
+}
+
+# link_add NS DEVICE NETDEV: loads the module too when it is not there yet.
+link_add()
+{
+	in_ns "$1" rdma link add "$2" type "$XIW_LINK_TYPE" netdev "$3"
+}
+
+link_del()
+{
+	rdma link del "$1"
+}
+
+dev_exists()
+{
+	[[ -n $(rdma dev show "$1" 2>/dev/null) ]]
+}
+
+dev_gone()
+{
+	! dev_exists "$1"
+}
+
+port_active()
+{
+	[[ $(rdma link show "$1/1") == *"state ACTIVE"* ]]
+}
+
+links_up()
+{
+	{
+		link_add "$NS_A" "$DEV_A" "$VETH_A" &&
+		link_add "$NS_B" "$DEV_B" "$VETH_B" &&
+		wait_for 20 port_active "$DEV_A" &&
+		wait_for 20 port_active "$DEV_B"
+	} || bail "set-up: the $XIW_LINK_TYPE devices could not be added"
+}
+
+links_down()
+{
+	local dev
+
+	for dev in "$DEV_A" "$DEV_B"; do
+		! dev_exists "$dev" || link_del "$dev"
+	done
+}
+
+# topo_up: all of it, in the shared mode of RDMA namespaces, where each device
+# is usable in every namespace and an address decides which one is meant.
+topo_up()
+{
+	modprobe "$XIW_LINK_TYPE" ||
+		bail "set-up: modprobe $XIW_LINK_TYPE failed"
+	modprobe rdma_ucm
+	rdma system set netns shared 2>/dev/null
+	net_up
+	links_up
+}
+
+# topo_up_exclusive: as topo_up, but each device lives in one namespace only.
+# The mode can change only while no namespace but the first exists.
+topo_up_exclusive()
+{
+	{
+		modprobe "$XIW_LINK_TYPE" && modprobe rdma_ucm &&
+		rdma system set netns exclusive
+	} || bail "set-up: no exclusive mode"
+	net_up
+	links_up
+	{
+		rdma dev set "$DEV_A" netns "$NS_A" &&
+		rdma dev set "$DEV_B" netns "$NS_B"
+	} || bail "set-up: the devices could not be moved"
+}
+
+topo_down()
+{
+	local name
+
+	for name in "${!server_pid[@]}"; do
+		stop_server "$name"
+	done
+	links_down
+	net_down
+	rdma system set netns shared 2>/dev/null
+}
+
+cleanup()
+{
+	local rc=$?
+
+	topo_down >/dev/null 2>&1
+	rm -rf "$TMP"
+	exit "$rc"
+}
+trap cleanup EXIT
+
+# netem NS NETDEV ARGS...: disturb what leaves NETDEV; no ARGS ends it.
+netem()
+{
+	local ns=$1 dev=$2
+
+	shift 2
+	tc -n "$ns" qdisc del dev "$dev" root 2>/dev/null
+	(($# == 0)) || tc -n "$ns" qdisc add dev "$dev" root netem "$@"
+}
+
+# ---- servers and pairs --------------------------------------------------
+
+# start_server NAME NS CMD...: in the background, output in $TMP/NAME.log.
+start_server()
+{
+	local name=$1 ns=$2
+
+	shift 2
+	netns-run "$ns" "$XIW_TIMEOUT" "$@" >"$TMP/$name.log" 2>&1 </dev/null &
+	server_pid[$name]=$!
+}
+
+server_alive()
+{
+	kill -0 "${server_pid[$1]}" 2>/dev/null
+}
+
+# listening NS PORT: some TCP socket in the namespace listens there.
+listening()
+{
+	local port address state
+
+	printf -v port '%04X' "$2"
+	while read -r _ address _ state _; do
+		[[ $address != *":$port" || $state != 0A ]] || return 0
+	done < <(in_ns "$1" cat /proc/net/tcp /proc/net/tcp6)
+	return 1
+}
+
+# wait_listen NAME NS PORT: until the server listens; false when it died.
+wait_listen()
+{
+	local end=$((SECONDS + XIW_TIMEOUT))
+
+	until listening "$2" "$3"; do
+		server_alive "$1" && ((SECONDS < end)) || return 1
+		sleep 0.05
+	done
+}
+
+# wait_server NAME: its exit status.
+wait_server()
+{
+	local pid=${server_pid[$1]} rc=0
+
+	unset "server_pid[$1]"
+	wait "$pid" || rc=$?
+	return "$rc"
+}
+
+stop_server()
+{
+	kill "${server_pid[$1]}" 2>/dev/null
+	wait_server "$1" 2>/dev/null
+}
+
+# free_port: a port that no test used before in this boot.
+free_port()
+{
+	local file=/run/xiw/port last=20000
+
+	[[ ! -e $file ]] || read -r last <$file
+	echo $((last + 1)) | tee $file
+}
+
+# pair [-r] DESC SERVER CLIENT: the claim is that both commands succeed, the
+# server in xa and the client in xb (-r: the other way round).  "@PORT@" in
+# them stands for a fresh port, by which the server is known to be ready.
+# What they printed stays in $TMP/server.log and $TMP/client.log.
+pair()
+{
+	local s=$NS_A c=$NS_B port src=0 crc=0 desc server client argv
+
+	if [[ $1 == -r ]]; then
+		s=$NS_B c=$NS_A
+		shift
+	fi
+	port=$(free_port)
+	desc=$1 server=${2//@PORT@/$port} client=${3//@PORT@/$port}
+	: >"$TMP/client.log"
+	eval "argv=($server)"	# quotes group words, as in a shell
+	start_server server "$s" "${argv[@]}"
+	eval "argv=($client)"
+	if wait_listen server "$s" "$port"; then
+		in_ns "$c" "${argv[@]}" >"$TMP/client.log" 2>&1 </dev/null ||
+			crc=$?
+	else
+		crc=125
+	fi
+	# A server whose client failed would only wait for its timeout.
+	((crc == 0)) || kill "${server_pid[server]}" 2>/dev/null
+	wait_server server || src=$?
+	((src == 0 && crc == 0))
+	tap_result $? "$desc"
+	((src == 0 && crc == 0)) && return 0
+	tap_note "server ($src): $server"
+	tap_show "$TMP/server.log"
+	tap_note "client ($crc): $client"
+	tap_show "$TMP/client.log"
+	return 1
+}
+
+# ---- observation --------------------------------------------------------
+
+# counter DEVICE NAME: one hardware counter of port 1.
+counter()
+{
+	rdma -p statistic show link "$1/1" |
+		awk -v n="$2" '{ for (i = 1; i < NF; i++)
+				 if ($i == n) { print $(i + 1); exit } }'
+}
+
+# log_mark: from here on the kernel log is this test's.
+log_mark()
+{
+	log_from=$(dmesg | wc -l)
+}
+
+# log_since: the kernel log since the mark.
+log_since()
+{
+	dmesg | tail -n "+$((${log_from:-0} + 1))"
+}
+
+# log_clean DESC: the claim is that the kernel reported no fault since the
+# mark.  The runner makes this claim after each test by itself.
+log_clean()
+{
+	log_since | grep -E -f "$LOG_PATTERNS" >"$TMP/log.hits"
+	[[ ! -s $TMP/log.hits ]]
+	tap_result $? "$1"
+	tap_show "$TMP/log.hits"
+}
