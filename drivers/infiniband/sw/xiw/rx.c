@@ -466,6 +466,8 @@ static void check_end(struct xiw_qp *qp)
 		qp->rx.peer_closed = true;
 		xiw_qp_event(qp, at_rest(qp) ? XIW_QPE_PEER_FIN :
 			     XIW_QPE_PEER_FIN_DIRTY);
+		/* Our own FIN goes out when the engine finds nothing left. */
+		qp->rx.poke_tx = true;
 		break;
 	case XIW_SOCK_LOST:
 		if (qp->rx.lost)

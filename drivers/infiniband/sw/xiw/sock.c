@@ -29,6 +29,7 @@ enum sock_event {
 	EV_STATE	= 1 << 2,
 };
 
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
 /*
  * Classes of our own: the locks of a consumer, taken in a completion handler
  * under a socket lock, must not be confused with the same consumer's locks
@@ -37,15 +38,18 @@ enum sock_event {
 static struct lock_class_key slock_key[2];
 static struct lock_class_key lock_key[2];
 
-static void classify(struct sock *sk)
+static void classify(struct xiw_sock *xs)
 {
+	struct sock *sk = xs->sk;
 	bool v6 = sk->sk_family == AF_INET6;
 
 	lock_sock(sk);
+	xs->saved_map = sk->sk_lock.dep_map;
 	lock_set_class(&sk->sk_lock.dep_map,
 		       v6 ? "sk_lock-AF_INET6-XIW" : "sk_lock-AF_INET-XIW",
 		       &lock_key[v6], 0, _THIS_IP_);
 	spin_lock_bh(&sk->sk_lock.slock);
+	xs->saved_slock_map = sk->sk_lock.slock.dep_map;
 	lock_set_class(&sk->sk_lock.slock.dep_map,
 		       v6 ? "slock-AF_INET6-XIW" : "slock-AF_INET-XIW",
 		       &slock_key[v6], 0, _THIS_IP_);
@@ -54,15 +58,28 @@ static void classify(struct sock *sk)
 }
 
 /* A closed socket may outlive the module, and with it the keys above. */
-static void declassify_locked(struct sock *sk)
+static void declassify(struct xiw_sock *xs)
 {
-	lock_set_novalidate_class(&sk->sk_lock.dep_map, sk->sk_prot->name,
-				  _THIS_IP_);
+	struct sock *sk = xs->sk;
+
+	lock_sock(sk);
+	lock_set_class(&sk->sk_lock.dep_map, xs->saved_map.name,
+		       xs->saved_map.key, 0, _THIS_IP_);
 	spin_lock_bh(&sk->sk_lock.slock);
-	lock_set_novalidate_class(&sk->sk_lock.slock.dep_map,
-				  sk->sk_prot->name, _THIS_IP_);
+	lock_set_class(&sk->sk_lock.slock.dep_map, xs->saved_slock_map.name,
+		       xs->saved_slock_map.key, 0, _THIS_IP_);
 	spin_unlock_bh(&sk->sk_lock.slock);
+	release_sock(sk);
 }
+#else
+static void classify(struct xiw_sock *xs)
+{
+}
+
+static void declassify(struct xiw_sock *xs)
+{
+}
+#endif
 
 /*
  * Callbacks
@@ -196,7 +213,7 @@ static struct xiw_sock *take_over(struct socket *sock,
 	xs->sk = sk;
 	xs->sock = sock;
 
-	classify(sk);
+	classify(xs);
 	lock_sock(sk);
 	/* Sending happens in softirq too, and never in a task's name. */
 	sk->sk_allocation = GFP_ATOMIC;
@@ -499,8 +516,8 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 	sk->sk_state_change = xs->saved_state_change;
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
-	declassify_locked(sk);
 	release_sock(sk);
+	declassify(xs);
 	sock_release(xs->sock);
 	xiw_sock_put(xs);
 }

@@ -13,6 +13,7 @@
 
 #include <linux/bvec.h>
 #include <linux/kref.h>
+#include <linux/lockdep_types.h>
 #include <linux/net.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
@@ -57,6 +58,8 @@ struct xiw_sock_ops {
  * @saved_data_ready: what the callback was before us
  * @saved_write_space: likewise
  * @saved_state_change: likewise
+ * @saved_map: class of the socket lock before us
+ * @saved_slock_map: class of the spinlock in it
  */
 struct xiw_sock {
 	struct kref ref;
@@ -69,6 +72,10 @@ struct xiw_sock {
 	void (*saved_data_ready)(struct sock *sk);
 	void (*saved_write_space)(struct sock *sk);
 	void (*saved_state_change)(struct sock *sk);
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	struct lockdep_map saved_map;
+	struct lockdep_map saved_slock_map;
+#endif
 };
 
 /* How a stream stands; see xiw_sock_status(). */
