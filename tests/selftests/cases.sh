@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the tests add to lib.sh (source that first): claims made by the programs
+# of progs/, and the counts of kernel objects.
+
+# cases [-p PREFIX] PROGRAM ARGS...: every case of the program becomes a claim,
+# whose name PREFIX begins; a case that gave no verdict is a failed one.  The
+# passive side is xa and the active side xb unless -a and -b say otherwise.
+# Rerun one by hand with "PROGRAM ARGS -t CASE".
+cases()
+{
+	local prefix='' verdict rest said=0 rc=0 pid
+
+	if [[ $1 == -p ]]; then
+		prefix="$2: "
+		shift 2
+	fi
+	: >"$TMP/case.log"
+	while read -r verdict rest; do
+		case "$verdict $rest" in
+		"ok "*)
+			tap_ok "$prefix$rest" ;;
+		"not ok "*)
+			tap_fail "$prefix${rest#ok }"
+			tap_show "$TMP/case.log" ;;
+		"skip "*)
+			tap_skip "$prefix$rest" \
+				"$(sed -n 's/^# skip: //p' "$TMP/case.log")" ;;
+		*)
+			echo "$verdict $rest" >>"$TMP/case.log"
+			continue ;;
+		esac
+		said=$((said + 1))
+		: >"$TMP/case.log"
+	done < <(exec timeout -k 5 "${CASES_TIMEOUT:-280}" "$@" 2>&1 </dev/null)
+	pid=$!
+	wait "$pid" || rc=$?
+	tap_is "$prefix${1##*/} gave a verdict on all its cases" \
+		"$said" "$("$@" -l | wc -l)"
+	((rc < 2)) || { tap_note "status $rc from: $*"; tap_show "$TMP/case.log"; }
+}
+
+# A load is a connection with both ends in a process of their own (xt_load),
+# passive-NAME in xa and active-NAME in xb, whose data is checked at both.
+declare -A load_pid=()
+
+# load_start END NAME ARGS...: in the background, itself and not a wrapper
+# being the process, so that it can be killed.
+load_start()
+{
+	local end=$1 name=$2
+
+	shift 2
+	xt_load -T "${LOAD_SECONDS:-60}" "$@" >"$TMP/$end-$name.log" 2>&1 \
+		</dev/null &
+	load_pid[$end-$name]=$!
+}
+
+load_says()
+{
+	grep -qx "$2" "$TMP/$1.log"
+}
+
+load_alive()
+{
+	kill -0 "${load_pid[passive-$1]}" && kill -0 "${load_pid[active-$1]}"
+}
+
+load_runs()
+{
+	load_says "passive-$1" running && load_says "active-$1" running
+}
+
+# load_up NAME [ARGS...]: true when messages go back and forth.
+load_up()
+{
+	local name=$1 port
+
+	shift
+	port=$(free_port)
+	load_start passive "$name" -s "$NS_A/$A4" -p "$port" "$@"
+	wait_for 30 listening "$NS_A" "$port" || { load_show; return 1; }
+	load_start active "$name" -c "$NS_B/$A4" -p "$port" "$@"
+	wait_for 30 load_runs "$name" || { load_show; return 1; }
+}
+
+# load_wait END-NAME: the exit status of a process that is to end by itself.
+load_wait()
+{
+	local pid=${load_pid[$1]} rc=0
+
+	unset "load_pid[$1]"
+	wait "$pid" || rc=$?
+	((rc == 0)) || { echo "$1: status $rc"; tail -n 5 "$TMP/$1.log"; }
+	return "$rc"
+}
+
+# load_end NAME: some more messages, then a disconnect; all is well with both.
+load_end()
+{
+	kill "${load_pid[active-$1]}" &&
+	load_wait "active-$1" && load_says "active-$1" ended &&
+	load_wait "passive-$1" && load_says "passive-$1" ended
+}
+
+# load_kill END-NAME...: kill -9, all at once.
+load_kill()
+{
+	local name pids=()
+
+	for name in "$@"; do
+		pids+=("${load_pid[$name]}")
+	done
+	kill -9 "${pids[@]}" || return
+	for name in "$@"; do
+		wait "${load_pid[$name]}" 2>/dev/null
+		unset "load_pid[$name]"
+	done
+	return 0
+}
+
+# load_stop: whatever loads are left.
+load_stop()
+{
+	((${#load_pid[@]} == 0)) || load_kill "${!load_pid[@]}" 2>/dev/null
+}
+
+# load_show: what the loads said, for a failed claim.
+load_show()
+{
+	local name
+
+	for name in "${!load_pid[@]}"; do
+		echo "$name:"
+		tail -n 5 "$TMP/$name.log"
+	done
+}
+
+# Sides for the programs.
+# shellcheck disable=SC2034  # used by the tests
+{
+SIDES4=(-a "$NS_A/$A4" -b "$NS_B/$B4")
+SIDES6=(-a "$NS_A/$A6" -b "$NS_B/$B6")
+SIDES4_SWAPPED=(-a "$NS_B/$B4" -b "$NS_A/$A4")
+}
+
+# objects: what exists on the devices of this test, a line each.
+objects()
+{
+	rdma resource show | grep -E " ($DEV_A|$DEV_B): " | sed 's/^[0-9]*: //'
+}
+
+# objects_are FILE: nothing more and nothing less exists than was noted there.
+objects_are()
+{
+	objects | cmp -s - "$1"
+}
+
+# tap_objects DESC FILE: the claim is that soon only what FILE lists exists.
+tap_objects()
+{
+	if wait_for 30 objects_are "$2"; then
+		tap_ok "$1"
+	else
+		tap_fail "$1"
+		objects | diff "$2" - | sed 's/^/#   /'
+	fi
+}

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# A process without privileges writes random and absurd things into the queues
+# that it shares with the kernel, and rings the doorbells.  The kernel stays
+# well (the runner looks), the device goes on, and a connection of others on
+# the same devices goes on with every byte right.
+#
+# xiw-timeout: 240
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+topo_up
+objects >"$TMP/baseline"
+
+tap_run "a connection of others is under load" load_up bystander
+cases xt_scribble "${SIDES4[@]}"
+tap_run "the others are still there" load_alive bystander
+tap_run "they end as if nothing had been" load_end bystander
+tap_objects "nothing is left behind" "$TMP/baseline"
+
+load_stop
+tap_done

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# kill -9 of either side, and of both, with several connections under load.
+# The survivors see each of their work requests complete exactly once, and
+# what the dead ones had in the kernel is gone soon.
+#
+# Covers: TERM-15 TERM-20
+# xiw-timeout: 200
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+three_up()
+{
+	load_up 1 && load_up 2 && load_up 3
+}
+
+# survivors END: its processes end by themselves, without error.
+survivors()
+{
+	local i
+
+	for i in 1 2 3; do
+		load_wait "$1-$i" && load_says "$1-$i" ended || return
+	done
+}
+
+topo_up
+objects >"$TMP/baseline"
+
+tap_run "three connections are under load" three_up
+tap_run "the active ends are killed" load_kill active-{1,2,3}
+tap_run "the passive ends end in order" survivors passive
+tap_objects "nothing is left behind by active ends" "$TMP/baseline"
+
+tap_run "three more connections are under load" three_up
+tap_run "the passive ends are killed" load_kill passive-{1,2,3}
+tap_run "the active ends end in order" survivors active
+tap_objects "nothing is left behind by passive ends" "$TMP/baseline"
+
+tap_run "again three connections are under load" three_up
+tap_run "all ends are killed" load_kill {active,passive}-{1,2,3}
+tap_objects "nothing is left behind by either" "$TMP/baseline"
+
+tap_run "a new connection works" load_up after
+tap_run "and ends" load_end after
+load_stop
+tap_done

@@ -1,0 +1,900 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Queues: the order and number of completions, fences, unsignalled work,
+ * completion events, shared receive queues, depths, refused posts, and what
+ * becomes of work requests when the queue pair is in error.
+ */
+#include "xt.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KIB		1024UL
+
+/* A send of nothing at all, signalled or not. */
+static void send_nothing(struct xt_end *e, __u64 wr_id, int flags)
+{
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, wr_id, NULL, 0);
+
+	wr.send_flags = flags;
+	xt_send(e, &wr);
+}
+
+/* A round trip from b to a and back, without arming any queue. */
+static void round_trip(struct xt_pair *p)
+{
+	struct ibv_wc wc;
+
+	xt_recvs(&p->b, 0x700, 1);
+	send_nothing(&p->a, 0x701, IBV_SEND_SIGNALED);
+	xt_spin(p->b.rcq, &wc);
+	XT_EQ(wc.wr_id, 0x700);
+	XT_EQ(wc.status, IBV_WC_SUCCESS);
+	xt_spin(p->a.scq, &wc);
+	XT_EQ(wc.wr_id, 0x701);
+}
+
+static void empty(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	XT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+}
+
+/* ---- completions ------------------------------------------------------- */
+
+static void test_unsignaled(void)
+{
+	struct xt_pair p;
+	int round;
+	int i;
+
+	/* Far more than the queue holds: covered work gives its slots back. */
+	xt_pair(&p, NULL, NULL);
+	for (round = 0; round < 20; round++) {
+		xt_recvs(&p.a, 0, 32);
+		for (i = 0; i < 31; i++)
+			send_nothing(&p.b, i, 0);
+		send_nothing(&p.b, 31, IBV_SEND_SIGNALED);
+		xt_wc_ok(p.b.scq, 31);
+		for (i = 0; i < 32; i++)
+			XT_EQ(xt_wc_ok(p.a.rcq, i).byte_len, 0);
+		empty(p.b.scq);
+	}
+	xt_hang_up(&p, &p.a);
+}
+
+static void test_signal_all(void)
+{
+	struct xt_opts o = XT_OPTS;
+	struct xt_pair p;
+	int i;
+
+	o.sig_all = true;
+	xt_pair(&p, &o, &o);
+	xt_recvs(&p.a, 0, 16);
+	for (i = 0; i < 16; i++)
+		send_nothing(&p.b, i, 0);
+	for (i = 0; i < 16; i++)
+		xt_wc_ok(p.b.scq, i);
+	for (i = 0; i < 16; i++)
+		xt_wc_ok(p.a.rcq, i);
+	xt_hang_up(&p, &p.b);
+}
+
+/* A pair with registered memory on both sides. */
+struct store {
+	struct xt_pair p;
+	struct xt_buf src;
+	struct xt_buf dst;
+};
+
+static void store_up(struct store *s, const struct xt_opts *o, size_t len)
+{
+	xt_pair(&s->p, o, o);
+	s->src = xt_buf(&s->p.b, len, XT_LOCAL);
+	s->dst = xt_buf(&s->p.a, len, XT_REMOTE);
+}
+
+static void store_down(struct store *s)
+{
+	XT_GUARDS(&s->src);
+	XT_GUARDS(&s->dst);
+	xt_buf_free(&s->src);
+	xt_buf_free(&s->dst);
+	xt_hang_up(&s->p, &s->p.b);
+}
+
+static void post_to(struct store *s, enum ibv_wr_opcode op, __u64 wr_id,
+		    size_t off, size_t len, int flags)
+{
+	struct ibv_sge sge = xt_sge(&s->src, off, len);
+	struct ibv_send_wr wr = xt_wr_to(op, wr_id, &sge, 1, &s->dst, off);
+
+	wr.send_flags = flags;
+	xt_send(&s->p.b, &wr);
+}
+
+static void test_order(void)
+{
+	struct store s;
+	int round;
+	int i;
+
+	store_up(&s, NULL, 128 * KIB);
+	for (round = 0; round < 8; round++) {
+		xt_recvs(&s.p.a, 0, 4);
+		for (i = 0; i < 16; i += 4) {
+			post_to(&s, IBV_WR_RDMA_READ, i, 0, 16 * KIB,
+				IBV_SEND_SIGNALED);
+			post_to(&s, IBV_WR_RDMA_WRITE, i + 1, 64 * KIB, 1,
+				IBV_SEND_SIGNALED);
+			post_to(&s, IBV_WR_RDMA_READ, i + 2, 32 * KIB, 1,
+				IBV_SEND_SIGNALED);
+			send_nothing(&s.p.b, i + 3, IBV_SEND_SIGNALED);
+		}
+		for (i = 0; i < 16; i++)
+			xt_wc_ok(s.p.b.scq, i);
+		for (i = 0; i < 4; i++)
+			xt_wc_ok(s.p.a.rcq, i);
+	}
+	store_down(&s);
+}
+
+static void test_read_after_write(void)
+{
+	struct store s;
+	int i;
+
+	/* The Read returns what the Write before it wrote. */
+	store_up(&s, NULL, 64 * KIB);
+	for (i = 0; i < 20; i++) {
+		struct ibv_sge sge = xt_sge(&s.src, 32 * KIB, 20 * KIB);
+		struct ibv_send_wr read = xt_wr_to(IBV_WR_RDMA_READ, i, &sge, 1,
+						   &s.dst, 0);
+
+		xt_fill(s.src.p, 20 * KIB, i);
+		post_to(&s, IBV_WR_RDMA_WRITE, 99, 0, 20 * KIB, 0);
+		xt_send(&s.p.b, &read);
+		xt_wc_ok(s.p.b.scq, i);
+		XT_SAME(s.src.p + 32 * KIB, 20 * KIB, i);
+	}
+	store_down(&s);
+}
+
+static void test_fence(void)
+{
+	struct ibv_send_wr wr;
+	struct ibv_sge out;
+	struct ibv_sge in;
+	struct xt_buf got;
+	struct store s;
+	int i;
+
+	/* The fenced Send carries what the Read before it fetched. */
+	store_up(&s, NULL, 32 * KIB);
+	got = xt_buf(&s.p.a, 32 * KIB, XT_LOCAL);
+	in = xt_sge(&got, 0, got.len);
+	out = xt_sge(&s.src, 0, s.src.len);
+	for (i = 0; i < 10; i++) {
+		xt_recv(&s.p.a, i, &in, 1);
+		xt_fill(s.dst.p, s.dst.len, i);
+		memset(s.src.p, 0, s.src.len);
+		post_to(&s, IBV_WR_RDMA_READ, 99, 0, s.src.len, 0);
+		wr = xt_wr(IBV_WR_SEND, i, &out, 1);
+		wr.send_flags |= IBV_SEND_FENCE;
+		xt_send(&s.p.b, &wr);
+		xt_wc_ok(s.p.b.scq, i);
+		XT_EQ(xt_wc_ok(s.p.a.rcq, i).byte_len, got.len);
+		XT_SAME(got.p, got.len, i);
+	}
+	xt_buf_free(&got);
+	store_down(&s);
+}
+
+/* More Reads than the peer takes at a time: they wait, and nobody passes. */
+static void many_reads(__u8 depth, int n, size_t len)
+{
+	struct xt_opts o = XT_OPTS;
+	struct store s;
+	int batch;
+	int i;
+
+	o.ird = depth;
+	o.ord = depth;
+	store_up(&s, &o, 64 * KIB);
+	xt_fill(s.dst.p, s.dst.len, 1);
+	for (batch = 0; batch < n; batch += 40) {
+		memset(s.src.p, 0, s.src.len);
+		xt_recvs(&s.p.a, 0, 1);
+		for (i = 0; i < 40; i++)
+			post_to(&s, IBV_WR_RDMA_READ, i, i * KIB, len,
+				IBV_SEND_SIGNALED);
+		send_nothing(&s.p.b, 40, IBV_SEND_SIGNALED);
+		for (i = 0; i <= 40; i++)
+			xt_wc_ok(s.p.b.scq, i);
+		xt_wc_ok(s.p.a.rcq, 0);
+		for (i = 0; i < 40; i++)
+			XT_EQ(memcmp(s.src.p + i * KIB, s.dst.p + i * KIB, len),
+			      0);
+	}
+	store_down(&s);
+}
+
+static void test_one_read_at_a_time(void)
+{
+	many_reads(1, xt_count(800), 64);
+}
+
+static void test_many_reads(void)
+{
+	many_reads(4, 120, KIB);
+}
+
+/* ---- events ------------------------------------------------------------ */
+
+static void get_event(struct ibv_cq *cq)
+{
+	struct ibv_cq *which;
+	void *context;
+
+	XT_HERE();
+	XT_OK(ibv_get_cq_event(cq->channel, &which, &context));
+	XT_CHECK(which == cq && context == cq->cq_context,
+		 "an event of another queue");
+	ibv_ack_cq_events(cq, 1);
+}
+
+/* A message from b whose completion at a is seen by polling. */
+static void message(struct xt_pair *p, int flags)
+{
+	struct ibv_wc wc;
+
+	xt_recvs(&p->a, 0x600, 1);
+	send_nothing(&p->b, 0x601, IBV_SEND_SIGNALED | flags);
+	xt_spin(p->b.scq, &wc);
+	XT_EQ(wc.status, IBV_WC_SUCCESS);
+	xt_spin(p->a.rcq, &wc);
+	XT_EQ(wc.wr_id, 0x600);
+	XT_EQ(wc.status, IBV_WC_SUCCESS);
+}
+
+/* An event that belongs to MESSAGE would be there after the round trip. */
+static void no_event_by(struct xt_pair *p, int flags)
+{
+	message(p, flags);
+	round_trip(p);
+	XT_CHECK(!xt_readable(p->a.rcq->channel->fd),
+		 "an event that nobody asked for");
+}
+
+/* A pair whose queues were never armed. */
+static void pair_unarmed(struct xt_pair *p)
+{
+	struct xt_opts o = XT_OPTS;
+
+	o.no_hello = true;
+	xt_pair(p, &o, &o);
+}
+
+static void test_events(void)
+{
+	struct xt_pair p;
+	int i;
+
+	pair_unarmed(&p);
+	no_event_by(&p, 0);
+	for (i = 0; i < 10; i++) {
+		XT_OK(ibv_req_notify_cq(p.a.rcq, 0));
+		message(&p, 0);
+		get_event(p.a.rcq);
+		/* One request, one event. */
+		no_event_by(&p, 0);
+		no_event_by(&p, IBV_SEND_SOLICITED);
+	}
+	xt_hang_up(&p, &p.a);
+}
+
+static void test_solicited(void)
+{
+	struct xt_pair p;
+	int i;
+
+	pair_unarmed(&p);
+	for (i = 0; i < 10; i++) {
+		XT_OK(ibv_req_notify_cq(p.a.rcq, 1));
+		no_event_by(&p, 0);
+		no_event_by(&p, 0);
+		message(&p, IBV_SEND_SOLICITED);
+		get_event(p.a.rcq);
+		no_event_by(&p, IBV_SEND_SOLICITED);
+	}
+	/* A request for any completion is not narrowed by a later one. */
+	XT_OK(ibv_req_notify_cq(p.a.rcq, 0));
+	XT_OK(ibv_req_notify_cq(p.a.rcq, 1));
+	message(&p, 0);
+	get_event(p.a.rcq);
+	xt_hang_up(&p, &p.a);
+}
+
+static void test_error_is_solicited(void)
+{
+	struct xt_pair p;
+
+	pair_unarmed(&p);
+	message(&p, 0);
+	xt_recvs(&p.a, 5, 1);
+	XT_OK(ibv_req_notify_cq(p.a.rcq, 1));
+	XT_OK(rdma_disconnect(p.b.id));
+	get_event(p.a.rcq);
+	xt_flushed(p.a.rcq, 5, 1);
+}
+
+static void test_cq_overflow(void)
+{
+	struct xt_opts o = XT_OPTS;
+	struct xt_pair other;
+	struct xt_pair p;
+	int n;
+	int i;
+
+	xt_pair(&other, NULL, NULL);
+	o.recv_wr = 600;
+	o.send_wr = 600;
+	o.cqe = 2;
+	xt_pair(&p, &o, NULL);
+	n = p.a.rcq->cqe + 4;
+	XT_CHECK(n <= 600, "a queue of 2 was made one of %d", p.a.rcq->cqe);
+	xt_recvs(&p.a, 0, n);
+	for (i = 0; i < n; i++)
+		send_nothing(&p.b, i, i % 16 ? 0 : IBV_SEND_SIGNALED);
+	xt_async(&p.a, IBV_EVENT_CQ_ERR);
+
+	/* It is nobody else's trouble. */
+	xt_recvs(&other.a, 77, 1);
+	send_nothing(&other.b, 78, IBV_SEND_SIGNALED);
+	xt_wc_ok(other.b.scq, 78);
+	xt_wc_ok(other.a.rcq, 77);
+	xt_hang_up(&other, &other.b);
+}
+
+static void test_cq_resize(void)
+{
+	struct xt_pair p;
+	int ret;
+	int i;
+
+	xt_pair(&p, NULL, NULL);
+	xt_recvs(&p.a, 0, 60);
+	for (i = 0; i < 30; i++)
+		send_nothing(&p.b, i, i == 29 ? IBV_SEND_SIGNALED : 0);
+	xt_wc_ok(p.b.scq, 29);
+	xt_wc_ok(p.a.rcq, 0);
+	ret = ibv_resize_cq(p.a.rcq, 1000);
+	if (ret == EOPNOTSUPP || ret == ENOSYS)
+		xt_skip("the device cannot resize completion queues");
+	XT_EQ(ret, 0);
+	XT_CHECK(p.a.rcq->cqe >= 1000, "%d entries", p.a.rcq->cqe);
+	/* What was in the queue stays, what comes is added. */
+	for (i = 30; i < 60; i++)
+		send_nothing(&p.b, i, i == 59 ? IBV_SEND_SIGNALED : 0);
+	for (i = 1; i < 60; i++)
+		xt_wc_ok(p.a.rcq, i);
+	xt_wc_ok(p.b.scq, 59);
+	xt_hang_up(&p, &p.b);
+}
+
+/* ---- shared receive queue ---------------------------------------------- */
+
+#define SRQ_DEPTH	32
+
+/* Two connections into one queue, at the same end. */
+static void srq_pairs(struct xt_pair *p, struct xt_pair *q)
+{
+	struct xt_opts o = XT_OPTS;
+
+	o.srq_wr = SRQ_DEPTH;
+	xt_pair(p, &o, NULL);
+	o.srq_wr = 0;
+	o.srq = p->a.srq;
+	o.pd = p->a.pd;
+	xt_pair(q, &o, NULL);
+}
+
+static void test_srq(void)
+{
+	struct xt_pair p[2];
+	struct xt_buf into;
+	struct xt_buf from;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	bool used[16] = {};
+	int i;
+
+	srq_pairs(&p[0], &p[1]);
+	into = xt_buf(&p[0].a, 16 * KIB, XT_LOCAL);
+	for (i = 0; i < 16; i++) {
+		sge = xt_sge(&into, i * KIB, KIB);
+		xt_recv(&p[0].a, i, &sge, 1);
+	}
+	for (i = 0; i < 16; i++) {
+		struct xt_pair *via = &p[i & 1];
+		size_t len = 60 * i;
+
+		from = xt_buf(&via->b, KIB, XT_LOCAL);
+		xt_fill(from.p, len, i);
+		sge = xt_sge(&from, 0, len);
+		wr = xt_wr(IBV_WR_SEND, i, &sge, 1);
+		xt_send(&via->b, &wr);
+		xt_wc_ok(via->b.scq, i);
+		xt_wait(via->a.rcq, &wc);
+		XT_EQ(wc.status, IBV_WC_SUCCESS);
+		XT_EQ(wc.qp_num, via->a.qp->qp_num);
+		XT_EQ(wc.byte_len, len);
+		XT_CHECK(wc.wr_id < 16 && !used[wc.wr_id],
+			 "receive %llu twice", (unsigned long long)wc.wr_id);
+		used[wc.wr_id] = true;
+		XT_SAME(into.p + wc.wr_id * KIB, len, i);
+		xt_buf_free(&from);
+	}
+	XT_GUARDS(&into);
+}
+
+static void test_srq_limit(void)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 4 };
+	struct xt_pair p;
+	struct xt_pair q;
+	int i;
+
+	srq_pairs(&p, &q);
+	xt_recvs(&p.a, 0, 8);
+	XT_OK(ibv_modify_srq(p.a.srq, &attr, IBV_SRQ_LIMIT));
+	XT_OK(ibv_query_srq(p.a.srq, &attr));
+	XT_EQ(attr.srq_limit, 4);
+	XT_CHECK(attr.max_wr >= SRQ_DEPTH, "max_wr %u", attr.max_wr);
+	for (i = 0; i < 5; i++) {
+		XT_CHECK(!xt_readable(p.a.id->verbs->async_fd),
+			 "an event with %d receives left", 8 - i);
+		send_nothing(&p.b, i, IBV_SEND_SIGNALED);
+		xt_wc_ok(p.b.scq, i);
+		xt_wc_ok(p.a.rcq, i);
+		round_trip(&p);
+	}
+	xt_async(&p.a, IBV_EVENT_SRQ_LIMIT_REACHED);
+	XT_OK(ibv_query_srq(p.a.srq, &attr));
+	XT_EQ(attr.srq_limit, 0);
+	/* It fires once. */
+	send_nothing(&q.b, 9, IBV_SEND_SIGNALED);
+	xt_wc_ok(q.a.rcq, 5);
+	round_trip(&q);
+	XT_CHECK(!xt_readable(p.a.id->verbs->async_fd), "a second event");
+}
+
+static void test_srq_last_wqe(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct xt_pair p;
+	struct xt_pair q;
+
+	srq_pairs(&p, &q);
+	xt_recvs(&p.a, 0, 4);
+	XT_OK(ibv_modify_qp(p.a.qp, &attr, IBV_QP_STATE));
+	xt_async(&p.a, IBV_EVENT_QP_LAST_WQE_REACHED);
+	/* What is in the shared queue is not flushed: the other one has it. */
+	empty(p.a.rcq);
+	send_nothing(&q.b, 9, IBV_SEND_SIGNALED);
+	xt_wc_ok(q.b.scq, 9);
+	xt_wc_ok(q.a.rcq, 0);
+	empty(p.a.rcq);
+	/* And the same for one that the peer ends. */
+	XT_OK(rdma_disconnect(q.b.id));
+	xt_async(&q.a, IBV_EVENT_QP_LAST_WQE_REACHED);
+	empty(q.a.rcq);
+}
+
+static void test_srq_full(void)
+{
+	struct xt_opts o = XT_OPTS;
+	struct ibv_sge sge;
+	struct xt_pair p;
+	unsigned int n;
+
+	o.srq_wr = SRQ_DEPTH;
+	xt_pair(&p, &o, NULL);
+	sge = xt_sge(&p.a.spare, 0, 1);
+	for (n = 0; n < 16 * SRQ_DEPTH; n++)
+		if (xt_try_recv(&p.a, n, &sge, 1))
+			break;
+	XT_CHECK(n >= SRQ_DEPTH && n < 16 * SRQ_DEPTH,
+		 "a shared queue of %d took %u", SRQ_DEPTH, n);
+	XT_EQ(xt_try_recv(&p.a, n, &sge, 1), ENOMEM);
+	send_nothing(&p.b, 1, IBV_SEND_SIGNALED);
+	xt_wc_ok(p.a.rcq, 0);
+	XT_EQ(xt_try_recv(&p.a, n, &sge, 1), 0);
+}
+
+/* ---- errors ------------------------------------------------------------ */
+
+static void to_error(struct xt_end *e)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	XT_OK(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE));
+}
+
+/* WRs posted to a queue pair in error, to both of its queues. */
+static void flushed_at_once(struct xt_end *e)
+{
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		xt_recvs(e, 100 + i, 1);
+		send_nothing(e, 200 + i, i & 1 ? 0 : IBV_SEND_SIGNALED);
+	}
+	xt_flushed(e->rcq, 100, 5);
+	/* In error every work request completes, signalled or not. */
+	xt_flushed(e->scq, 200, 5);
+}
+
+static void test_flush(void)
+{
+	struct xt_pair p;
+
+	xt_pair(&p, NULL, NULL);
+	xt_recvs(&p.a, 10, 8);
+	xt_recvs(&p.b, 20, 4);
+	to_error(&p.b);
+	xt_flushed(p.b.rcq, 20, 4);
+	flushed_at_once(&p.b);
+	xt_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	xt_flushed(p.a.rcq, 10, 8);
+	flushed_at_once(&p.a);
+	flushed_at_once(&p.b);
+	xt_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	empty(p.a.scq);
+	xt_close(&p.a);
+	xt_close(&p.b);
+}
+
+static void test_flush_busy(void)
+{
+	struct store s;
+	struct ibv_wc wc;
+	bool flushed = false;
+	int i;
+
+	store_up(&s, NULL, 64 * KIB);
+	xt_recvs(&s.p.b, 500, 6);
+	for (i = 0; i < 40; i++)
+		post_to(&s, i % 3 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, i, 0,
+			64 * KIB, IBV_SEND_SIGNALED);
+	to_error(&s.p.b);
+	for (i = 0; i < 40; i++) {
+		xt_wait(s.p.b.scq, &wc);
+		XT_EQ(wc.wr_id, i);
+		XT_CHECK(wc.status == IBV_WC_SUCCESS ||
+			 wc.status == IBV_WC_WR_FLUSH_ERR, "WR %d: %s", i,
+			 xt_wc_name(wc.status));
+		XT_CHECK(!flushed || wc.status != IBV_WC_SUCCESS,
+			 "WR %d succeeded after one that did not", i);
+		flushed = wc.status != IBV_WC_SUCCESS;
+	}
+	empty(s.p.b.scq);
+	xt_flushed(s.p.b.rcq, 500, 6);
+	xt_expect(&s.p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	XT_GUARDS(&s.src);
+	XT_GUARDS(&s.dst);
+}
+
+static void test_flush_after_disconnect(void)
+{
+	struct xt_pair p;
+
+	xt_pair(&p, NULL, NULL);
+	xt_recvs(&p.a, 10, 3);
+	XT_OK(rdma_disconnect(p.a.id));
+	xt_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	xt_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	xt_flushed(p.a.rcq, 10, 3);
+	to_error(&p.a);
+	to_error(&p.b);
+	flushed_at_once(&p.a);
+	flushed_at_once(&p.b);
+	xt_close(&p.a);
+	xt_close(&p.b);
+}
+
+/* ---- limits ------------------------------------------------------------ */
+
+static void test_depth_zero(void)
+{
+	struct xt_opts sink = XT_OPTS;
+	struct xt_opts source = XT_OPTS;
+	struct ibv_sge sge;
+	struct xt_pair p;
+	int i;
+
+	/* The active end only sends, the passive end only receives. */
+	source.recv_wr = 0;
+	source.recv_sge = 0;
+	sink.send_wr = 0;
+	sink.send_sge = 0;
+	sink.inline_len = 0;
+	xt_pair(&p, &sink, &source);
+	xt_recvs(&p.a, 0, 20);
+	for (i = 0; i < 20; i++)
+		send_nothing(&p.b, i, IBV_SEND_SIGNALED);
+	for (i = 0; i < 20; i++) {
+		xt_wc_ok(p.b.scq, i);
+		xt_wc_ok(p.a.rcq, i);
+	}
+	sge = xt_sge(&p.b.spare, 0, 1);
+	XT_CHECK(xt_try_recv(&p.b, 1, &sge, 1),
+		 "a receive fits a queue of none");
+	xt_hang_up(&p, &p.b);
+}
+
+static void test_depth(void)
+{
+	static struct ibv_send_wr wr[1024];
+	static struct ibv_recv_wr rr[1024];
+	struct xt_opts o = XT_OPTS;
+	struct ibv_send_wr *bad_wr;
+	struct ibv_recv_wr *bad_rr;
+	struct ibv_sge sge;
+	struct xt_pair p;
+	unsigned int n;
+	unsigned int i;
+
+	/* As many as were promised, in one chain, with nothing polled. */
+	o.send_wr = 50;
+	o.recv_wr = 50;
+	o.cqe = 1024;
+	xt_pair(&p, &o, &o);
+	n = p.b.cap.max_send_wr;
+	if (n > p.a.cap.max_recv_wr)
+		n = p.a.cap.max_recv_wr;
+	XT_CHECK(n >= 50 && n < 1024, "depths %u and %u", p.b.cap.max_send_wr,
+		 p.a.cap.max_recv_wr);
+	sge = xt_sge(&p.a.spare, 0, 1);
+	for (i = 0; i < n; i++) {
+		rr[i] = (struct ibv_recv_wr){ .wr_id = i, .sg_list = &sge,
+					      .num_sge = 1 };
+		rr[i].next = i + 1 < n ? &rr[i + 1] : NULL;
+		wr[i] = xt_wr(IBV_WR_SEND, i, NULL, 0);
+		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
+	}
+	XT_EQ(ibv_post_recv(p.a.qp, rr, &bad_rr), 0);
+	XT_EQ(ibv_post_send(p.b.qp, wr, &bad_wr), 0);
+	for (i = 0; i < n; i++) {
+		xt_wc_ok(p.b.scq, i);
+		xt_wc_ok(p.a.rcq, i);
+	}
+
+	for (i = 0; i < 16 * n; i++)
+		if (xt_try_recv(&p.a, i, &sge, 1))
+			break;
+	XT_CHECK(i >= n && i < 16 * n, "a queue of %u took %u", n, i);
+	XT_EQ(xt_try_recv(&p.a, i, &sge, 1), ENOMEM);
+	xt_hang_up(&p, &p.b);
+}
+
+static void refused(struct store *s, struct ibv_send_wr wr, const char *what)
+{
+	int ret = xt_try_send(&s->p.b, &wr);
+
+	XT_CHECK(ret == EINVAL, "%s: %d (%s) instead of EINVAL", what, ret,
+		 strerror(ret));
+}
+
+static void test_bad_posts(void)
+{
+	struct ibv_send_wr chain[3];
+	struct ibv_send_wr *bad;
+	struct ibv_sge many[64];
+	struct ibv_send_wr wr;
+	struct store s;
+	size_t i;
+
+	store_up(&s, NULL, KIB);
+	for (i = 0; i < XT_NELEM(many); i++)
+		many[i] = xt_sge(&s.src, i, 1);
+
+	refused(&s, xt_wr(IBV_WR_SEND_WITH_IMM, 1, many, 1), "SEND_WITH_IMM");
+	refused(&s, xt_wr(IBV_WR_TSO, 1, many, 1), "TSO");
+	refused(&s, xt_wr(IBV_WR_DRIVER1, 1, many, 1), "DRIVER1");
+	refused(&s, xt_wr((enum ibv_wr_opcode)32, 1, many, 1), "opcode 32");
+	refused(&s, xt_wr((enum ibv_wr_opcode)0x7fffffff, 1, many, 1),
+		"opcode 0x7fffffff");
+	wr = xt_wr_to(IBV_WR_RDMA_READ, 1, many, 1, &s.dst, 0);
+	wr.send_flags |= IBV_SEND_INLINE;
+	refused(&s, wr, "inline Read");
+	wr = xt_wr(IBV_WR_SEND, 1, many, XT_NELEM(many));
+	XT_CHECK(xt_try_send(&s.p.b, &wr), "a send of 64 elements");
+	wr = xt_wr(IBV_WR_SEND, 1, many, -1);
+	XT_CHECK(xt_try_send(&s.p.b, &wr), "a send of -1 elements");
+	XT_CHECK(xt_try_recv(&s.p.b, 1, many, XT_NELEM(many)),
+		 "a receive of 64 elements");
+
+	/* What is before the bad one of a chain is done, the rest is not. */
+	xt_recvs(&s.p.a, 0, 1);
+	for (i = 0; i < 3; i++) {
+		chain[i] = xt_wr(i == 1 ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND, i,
+				 many, 1);
+		chain[i].next = i < 2 ? &chain[i + 1] : NULL;
+	}
+	XT_CHECK(ibv_post_send(s.p.b.qp, chain, &bad), "a bad chain was taken");
+	XT_CHECK(bad == &chain[1], "the bad one is another one");
+	xt_wc_ok(s.p.b.scq, 0);
+	xt_wc_ok(s.p.a.rcq, 0);
+	empty(s.p.b.scq);
+	post_to(&s, IBV_WR_RDMA_WRITE, 9, 0, 10, IBV_SEND_SIGNALED);
+	xt_wc_ok(s.p.b.scq, 9);
+	store_down(&s);
+}
+
+static void test_no_elements(void)
+{
+	struct xt_pair p;
+	int i;
+
+	xt_pair(&p, NULL, NULL);
+	for (i = 0; i < 4; i++) {
+		xt_recv(&p.a, i, NULL, 0);
+		send_nothing(&p.b, i, IBV_SEND_SIGNALED);
+		xt_wc_ok(p.b.scq, i);
+		XT_EQ(xt_wc_ok(p.a.rcq, i).byte_len, 0);
+	}
+	xt_hang_up(&p, &p.b);
+}
+
+static void test_query(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct xt_pair p;
+
+	xt_pair(&p, NULL, NULL);
+	XT_OK(ibv_query_qp(p.a.qp, &attr, IBV_QP_STATE | IBV_QP_CAP |
+			   IBV_QP_ACCESS_FLAGS, &init));
+	XT_EQ(attr.qp_state, IBV_QPS_RTS);
+	XT_EQ(attr.cap.max_send_wr, p.a.cap.max_send_wr);
+	XT_EQ(attr.cap.max_recv_wr, p.a.cap.max_recv_wr);
+	XT_CHECK(p.a.cap.max_send_wr >= 64 && p.a.cap.max_recv_wr >= 64 &&
+		 p.a.cap.max_send_sge >= 2 && p.a.cap.max_recv_sge >= 2 &&
+		 p.a.cap.max_inline_data >= 32, "less than was asked for");
+	XT_OK(rdma_disconnect(p.a.id));
+	xt_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	to_error(&p.a);
+	XT_OK(ibv_query_qp(p.a.qp, &attr, IBV_QP_STATE, &init));
+	XT_EQ(attr.qp_state, IBV_QPS_ERR);
+}
+
+/* ---- threads ----------------------------------------------------------- */
+
+#define THREADS		4
+#define PER_THREAD	50
+
+struct poster {
+	pthread_t thread;
+	struct xt_end *e;
+	struct xt_buf *from;
+	unsigned int number;
+};
+
+/* Every message says who sent it and the how manieth it is. */
+static void *post_many(void *arg)
+{
+	struct poster *w = arg;
+	unsigned int slot;
+	unsigned int i;
+	__u32 *msg;
+
+	for (i = 0; i < PER_THREAD; i++) {
+		struct ibv_send_wr wr;
+		struct ibv_sge sge;
+
+		slot = w->number * PER_THREAD + i;
+		msg = (__u32 *)(w->from->p + 8 * slot);
+		msg[0] = w->number;
+		msg[1] = i;
+		sge = xt_sge(w->from, 8 * slot, 8);
+		wr = xt_wr(IBV_WR_SEND, slot, &sge, 1);
+		while (xt_try_send(w->e, &wr))
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	const unsigned int total = THREADS * PER_THREAD;
+	struct poster w[THREADS];
+	unsigned int next[THREADS] = {};
+	struct xt_opts o = XT_OPTS;
+	struct xt_buf from;
+	struct xt_buf into;
+	struct ibv_sge sge;
+	struct xt_pair p;
+	struct ibv_wc wc;
+	unsigned int i;
+	__u32 *msg;
+
+	o.recv_wr = total;
+	xt_pair(&p, &o, NULL);
+	from = xt_buf(&p.b, 8 * total, XT_LOCAL);
+	into = xt_buf(&p.a, 8 * total, XT_LOCAL);
+	for (i = 0; i < total; i++) {
+		sge = xt_sge(&into, 8 * i, 8);
+		xt_recv(&p.a, i, &sge, 1);
+	}
+	for (i = 0; i < THREADS; i++) {
+		w[i] = (struct poster){ .e = &p.b, .from = &from, .number = i };
+		XT_OK(pthread_create(&w[i].thread, NULL, post_many, &w[i]));
+	}
+	for (i = 0; i < total; i++) {
+		xt_wait(p.b.scq, &wc);
+		XT_EQ(wc.status, IBV_WC_SUCCESS);
+	}
+	for (i = 0; i < total; i++) {
+		XT_EQ(xt_wc_ok(p.a.rcq, i).byte_len, 8);
+		msg = (__u32 *)(into.p + 8 * i);
+		XT_CHECK(msg[0] < THREADS && msg[1] == next[msg[0]],
+			 "message %u of thread %u", msg[1], msg[0]);
+		next[msg[0]]++;
+	}
+	for (i = 0; i < THREADS; i++)
+		XT_OK(pthread_join(w[i].thread, NULL));
+}
+
+static const struct xt_case cases[] = {
+	{ "unsignaled", "one completion covers a batch", test_unsignaled },
+	{ "signal-all", "every send completes when the queue says so",
+	  test_signal_all },
+	{ "order", "completions come in the order of the posts", test_order },
+	{ "read-after-write", "a Read sees the Write before it",
+	  test_read_after_write },
+	{ "fence", "a fenced Send carries what was read", test_fence },
+	{ "one-read", "Reads back to back with one slot",
+	  test_one_read_at_a_time },
+	{ "many-reads", "more Reads than slots", test_many_reads },
+	{ "events", "one event for each request", test_events },
+	{ "solicited", "only solicited messages wake the solicited",
+	  test_solicited },
+	{ "error-solicited", "an error wakes the solicited",
+	  test_error_is_solicited },
+	{ "cq-overflow", "an overrun completion queue is reported",
+	  test_cq_overflow },
+	{ "cq-resize", "a resized completion queue keeps its contents",
+	  test_cq_resize },
+	{ "srq", "two connections share receives", test_srq },
+	{ "srq-limit", "the limit of a shared queue is reported once",
+	  test_srq_limit },
+	{ "srq-last", "the last receive of a shared queue is reported",
+	  test_srq_last_wqe },
+	{ "srq-full", "a shared queue takes what it promised", test_srq_full },
+	{ "flush", "work before and after an error is flushed once",
+	  test_flush },
+	{ "flush-busy", "an error under load completes each WR once, in order",
+	  test_flush_busy },
+	{ "flush-late", "work posted after a disconnect is flushed",
+	  test_flush_after_disconnect },
+	{ "depth-zero", "queues of no depth", test_depth_zero },
+	{ "depth", "queues take what they promised", test_depth },
+	{ "bad-posts", "bad work requests are refused and harm nothing",
+	  test_bad_posts },
+	{ "no-elements", "receives without elements take empty messages",
+	  test_no_elements },
+	{ "query", "queries tell the truth", test_query },
+	{ "threads", "threads share a queue pair", test_threads },
+};
+
+int main(int argc, char **argv)
+{
+	return xt_main(argc, argv, cases, XT_NELEM(cases));
+}

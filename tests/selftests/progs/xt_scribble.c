@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A hostile process: it has connections like any other, and writes whatever
+ * it likes into the queues that it shares with the kernel. It may harm itself
+ * in any way. The device has to take the next connection, the memory of its
+ * peer has to stay as it was outside of what was granted, and the kernel and
+ * the other processes must not notice; that is for the caller to check.
+ */
+#include "xt.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_verbs.h>
+#include <rdma/xiw-abi.h>
+
+#define MAX_MAPS	16
+#define ROOM		8192UL
+#define MAGIC		0x5ca1ab1e0badcafeULL
+#define CTRL		sizeof(struct xiw_ring_ctrl)
+
+/**
+ * struct rings - what the hostile process has
+ * @p: its connection; it is end b
+ * @mine: memory of its own
+ * @victim: memory of the peer that it was granted
+ * @map: its mapped queues
+ * @len: bytes of each
+ * @n: number of them
+ */
+struct rings {
+	struct xt_pair p;
+	struct xt_buf mine;
+	struct xt_buf victim;
+	__u8 *map[MAX_MAPS];
+	size_t len[MAX_MAPS];
+	unsigned int n;
+};
+
+static __u64 random_state;
+static volatile bool *set_up;
+
+static __u64 rnd(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static void find_maps(struct rings *r)
+{
+	const char *name = r->p.b.id->verbs->device->dev_name;
+	FILE *maps = XT_PTR(fopen("/proc/self/maps", "r"));
+	unsigned long from;
+	unsigned long to;
+	char line[512];
+	char perm[8];
+
+	while (fgets(line, sizeof(line), maps)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strlen(line) < strlen(name) ||
+		    strcmp(line + strlen(line) - strlen(name), name))
+			continue;
+		XT_EQ(sscanf(line, "%lx-%lx %7s", &from, &to, perm), 3);
+		if (perm[1] != 'w' || r->n == MAX_MAPS)
+			continue;
+		r->map[r->n] = (__u8 *)from;
+		r->len[r->n++] = to - from;
+	}
+	fclose(maps);
+	XT_CHECK(r->n > 0, "no queue of %s is mapped", name);
+}
+
+static void rings_up(struct rings *r)
+{
+	memset(r, 0, sizeof(*r));
+	xt_pair(&r->p, NULL, NULL);
+	r->mine = xt_buf(&r->p.b, ROOM, XT_LOCAL);
+	r->victim = xt_buf(&r->p.a, ROOM, XT_REMOTE);
+	xt_recvs(&r->p.a, 1, 16);
+	xt_recvs(&r->p.b, 1, 16);
+	find_maps(r);
+	*set_up = true;
+}
+
+/* Whatever became of the connection, it can be ended. */
+static void rings_down(struct rings *r)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	XT_OK(ibv_modify_qp(r->p.b.qp, &attr, IBV_QP_STATE));
+	xt_expect(&r->p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	XT_GUARDS(&r->victim);
+	XT_GUARDS(&r->p.a.spare);
+}
+
+/* ---- commands that the library would not send like this ---------------- */
+
+/* The kernel's answer does not matter. */
+static void command(struct rings *r, __u32 number, void *cmd, size_t len,
+		    size_t resp_len)
+{
+	struct ib_uverbs_cmd_hdr *hdr = cmd;
+
+	hdr->command = number;
+	hdr->in_words = len / 4;
+	hdr->out_words = resp_len / 4;
+	if (write(r->p.b.id->verbs->cmd_fd, cmd, len) < 0)
+		return;
+}
+
+static void post_send_command(struct rings *r, struct ib_uverbs_send_wr *wr)
+{
+	struct ib_uverbs_post_send_resp resp;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_post_send cmd;
+		struct ib_uverbs_send_wr wr;
+	} c = {
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.qp_handle = r->p.b.qp->handle,
+			.wr_count = wr ? 1 : 0,
+			.wqe_size = sizeof(c.wr),
+		},
+	};
+
+	if (wr)
+		c.wr = *wr;
+	command(r, IB_USER_VERBS_CMD_POST_SEND, &c,
+		wr ? sizeof(c) : offsetof(__typeof__(c), wr), sizeof(resp));
+}
+
+static void post_recv_command(struct rings *r)
+{
+	struct ib_uverbs_post_recv_resp resp;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_post_recv cmd;
+	} c = {
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.qp_handle = r->p.b.qp->handle,
+			.wqe_size = sizeof(struct ib_uverbs_recv_wr),
+		},
+	};
+
+	command(r, IB_USER_VERBS_CMD_POST_RECV, &c, sizeof(c), sizeof(resp));
+}
+
+static void arm_command(struct rings *r, struct ibv_cq *cq)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_req_notify_cq cmd;
+	} c = {
+		.cmd = { .cq_handle = cq->handle, .solicited_only = rnd() & 1 },
+	};
+
+	command(r, IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, &c, sizeof(c), 0);
+}
+
+static void poll_command(struct rings *r, struct ibv_cq *cq)
+{
+	struct {
+		struct ib_uverbs_poll_cq_resp head;
+		struct ib_uverbs_wc wc[4];
+	} resp;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_poll_cq cmd;
+	} c = {
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.cq_handle = cq->handle,
+			.ne = 4,
+		},
+	};
+
+	command(r, IB_USER_VERBS_CMD_POLL_CQ, &c, sizeof(c), sizeof(resp));
+}
+
+static void ring_bells(struct rings *r)
+{
+	post_send_command(r, NULL);
+	post_recv_command(r);
+	arm_command(r, r->p.b.scq);
+	arm_command(r, r->p.b.rcq);
+}
+
+/* The peer's message makes the kernel take a receive and write completions. */
+static void let_peer_send(struct rings *r)
+{
+	struct ibv_sge sge = xt_sge(&r->p.a.spare, 0, 16);
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 1, &sge, 1);
+
+	xt_try_send(&r->p.a, &wr);
+}
+
+/* ---- what a round may do ----------------------------------------------- */
+
+static void scribble_all(struct rings *r, int round)
+{
+	unsigned int i;
+	size_t at;
+
+	(void)round;
+	for (i = 0; i < r->n; i++)
+		for (at = 0; at < r->len[i]; at++)
+			r->map[i][at] = rnd();
+	ring_bells(r);
+	let_peer_send(r);
+	ring_bells(r);
+}
+
+static void scribble_some(struct rings *r, int round)
+{
+	unsigned int map;
+	size_t at;
+	int i;
+
+	(void)round;
+	for (i = 0; i < 300; i++) {
+		map = rnd() % r->n;
+		at = rnd() % (r->len[map] - 8);
+		memcpy(r->map[map] + at, &(__u64){ rnd() }, 1 + rnd() % 8);
+		if (i % 4 == 0)
+			ring_bells(r);
+		if (i % 32 == 0)
+			let_peer_send(r);
+	}
+}
+
+/* Extreme values where indices, flags and counts may be. */
+static void scribble_indices(struct rings *r, int round)
+{
+	static const __u32 values[] = {
+		0, 1, 2, 63, 64, 65, 127, 128, 129, 255, 256, 257, 0x7fffffff,
+		0x80000000, 0xfffffffe, 0xffffffff,
+	};
+	unsigned int i;
+	size_t at;
+
+	for (at = 0; at < 512; at += 4) {
+		for (i = 0; i < r->n; i++)
+			*(volatile __u32 *)(r->map[i] + at) =
+				values[(round + at / 64) % XT_NELEM(values)];
+		if (at % 64 == 0)
+			ring_bells(r);
+	}
+	let_peer_send(r);
+	ring_bells(r);
+}
+
+static void scribble_commands(struct rings *r, int round)
+{
+	struct ib_uverbs_send_wr wr;
+	int i;
+
+	for (i = 0; i < 16; i++) {
+		memset(&wr, 0, sizeof(wr));
+		wr.opcode = 16 * round + i;
+		wr.wr_id = rnd();
+		wr.ex.imm_data = rnd();
+		wr.wr.rdma.rkey = r->victim.mr->rkey;
+		wr.wr.rdma.remote_addr = (uintptr_t)r->victim.p;
+		post_send_command(r, &wr);
+		poll_command(r, r->p.b.scq);
+		poll_command(r, r->p.b.rcq);
+	}
+}
+
+/* ---- with the layout known --------------------------------------------- */
+
+/**
+ * struct sq - the mapped send queue
+ * @ctrl: its control block
+ * @entries: its first entry
+ * @stride: bytes of an entry
+ * @num: entries
+ */
+struct sq {
+	struct xiw_ring_ctrl *ctrl;
+	__u8 *entries;
+	size_t stride;
+	unsigned int num;
+};
+
+static __u8 *find_word(__u8 *map, size_t len, __u64 word)
+{
+	size_t at;
+
+	for (at = CTRL; at + sizeof(word) <= len; at += sizeof(word))
+		if (!memcmp(map + at, &word, sizeof(word)))
+			return map + at;
+	return NULL;
+}
+
+/* Two work requests with known numbers show where the queue is. */
+static struct sq find_sq(struct rings *r)
+{
+	struct sq sq = {};
+	__u8 *first;
+	__u8 *second;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, MAGIC + i, NULL, 0);
+
+		xt_send(&r->p.b, &wr);
+		xt_wc_ok(r->p.b.scq, MAGIC + i);
+	}
+	for (i = 0; i < r->n; i++) {
+		first = find_word(r->map[i], r->len[i], MAGIC);
+		second = find_word(r->map[i], r->len[i], MAGIC + 1);
+		/* The completion queue has both, too, but not the opcode. */
+		if (!first || !second ||
+		    ((struct xiw_sqe *)first)->opcode != IBV_WR_SEND)
+			continue;
+		sq.ctrl = (struct xiw_ring_ctrl *)r->map[i];
+		sq.entries = r->map[i] + CTRL;
+		sq.stride = second - first;
+		sq.num = 1;
+		while (2 * sq.num * sq.stride + CTRL <= r->len[i])
+			sq.num *= 2;
+		if (!((size_t)(first - sq.entries) % sq.stride))
+			return sq;
+	}
+	xt_skip("the send queue is not one of xiw");
+}
+
+static struct xiw_sqe *next_sqe(struct sq *sq)
+{
+	return (struct xiw_sqe *)(sq->entries + sq->stride *
+				  (sq->ctrl->prod & (sq->num - 1)));
+}
+
+static void publish(struct rings *r, struct sq *sq)
+{
+	__atomic_store_n(&sq->ctrl->prod, sq->ctrl->prod + 1, __ATOMIC_RELEASE);
+	post_send_command(r, NULL);
+}
+
+/* A work request that is right but for what the caller changes. */
+static struct xiw_sqe *good_sqe(struct rings *r, struct sq *sq)
+{
+	struct xiw_sqe *sqe = next_sqe(sq);
+	struct xiw_sge *sge = (struct xiw_sge *)(sqe + 1);
+
+	memset(sqe, 0, sq->stride);
+	sqe->wr_id = 1;
+	sqe->flags = XIW_SQE_SIGNALED;
+	sqe->num_sge = 1;
+	sqe->rkey = r->victim.mr->rkey;
+	sqe->raddr = (uintptr_t)r->victim.p;
+	sge->addr = (uintptr_t)r->mine.p;
+	sge->length = 64;
+	sge->lkey = r->mine.mr->lkey;
+	return sqe;
+}
+
+/* Opcodes of the kernel only, of other devices, and of nobody. */
+static void scribble_opcodes(struct rings *r, int round)
+{
+	struct sq sq = find_sq(r);
+	struct xiw_sqe *sqe = good_sqe(r, &sq);
+
+	sqe->opcode = round < 32 ? round : 240 + round % 16;
+	sqe->ext = rnd();
+	publish(r, &sq);
+}
+
+static void scribble_fields(struct rings *r, int round)
+{
+	struct sq sq = find_sq(r);
+	struct xiw_sqe *sqe = good_sqe(r, &sq);
+	struct xiw_sge *sge = (struct xiw_sge *)(sqe + 1);
+
+	sqe->opcode = round & 1 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
+	switch (round / 2) {
+	case 0:
+		sqe->num_sge = 255;
+		break;
+	case 1:
+		sqe->flags = XIW_SQE_INLINE;
+		sqe->num_sge = 0;
+		sqe->inline_len = 0xffffffff;
+		break;
+	case 2:
+		sqe->flags = XIW_SQE_INLINE;
+		sqe->inline_len = sq.stride;
+		break;
+	case 3:
+		sqe->flags = 0xff;
+		break;
+	case 4:
+		sqe->reserved = 1;
+		break;
+	case 5:
+		sqe->reserved2[1] = ~0ULL;
+		break;
+	case 6:
+		sge->length = 0xffffffff;
+		break;
+	case 7:
+		sge->addr = ~0ULL - 3;
+		break;
+	case 8:
+		sqe->raddr += ROOM - 63;
+		break;
+	case 9:
+		sqe->raddr = ~0ULL - 3;
+		break;
+	default:
+		memcpy(sqe, &(__u64){ rnd() }, 8);
+		sge->length = rnd();
+		break;
+	}
+	publish(r, &sq);
+}
+
+struct racer {
+	pthread_t thread;
+	struct rings *r;
+	struct xiw_sqe *sqe;
+	volatile bool stop;
+};
+
+/* Swings every field between right and absurd while the kernel reads it. */
+static void *race(void *arg)
+{
+	struct racer *w = arg;
+	volatile struct xiw_sqe *sqe = w->sqe;
+	volatile struct xiw_sge *sge = (struct xiw_sge *)(w->sqe + 1);
+
+	while (!w->stop) {
+		sqe->num_sge = 255;
+		sge->length = 0x7fffffff;
+		sge->lkey = 0;
+		sqe->inline_len = 0x10000;
+		sqe->opcode = 255;
+		sqe->opcode = IBV_WR_RDMA_WRITE;
+		sqe->inline_len = 0;
+		sge->lkey = w->r->mine.mr->lkey;
+		sge->length = 64;
+		sqe->num_sge = 1;
+	}
+	return NULL;
+}
+
+static void scribble_race(struct rings *r, int round)
+{
+	struct sq sq = find_sq(r);
+	struct racer w = { .r = r };
+	unsigned int i;
+
+	(void)round;
+	for (i = 0; i < sq.num; i++) {
+		w.sqe = good_sqe(r, &sq);
+		w.sqe->opcode = IBV_WR_RDMA_WRITE;
+		w.stop = false;
+		XT_OK(pthread_create(&w.thread, NULL, race, &w));
+		publish(r, &sq);
+		w.stop = true;
+		XT_OK(pthread_join(w.thread, NULL));
+	}
+}
+
+/* ---- rounds ------------------------------------------------------------ */
+
+static void hostile_round(void (*scribble)(struct rings *r, int round),
+			  int round)
+{
+	struct rings r;
+
+	xt_watchdog(30);
+	random_state = 0x9e3779b97f4a7c15ULL * (round + 1);
+	rings_up(&r);
+	scribble(&r, round);
+	rings_down(&r);
+	_exit(0);
+}
+
+/*
+ * Each round is a process. It may die of what it did to itself, once it has
+ * its connection, but not time out.
+ */
+static void rounds(void (*scribble)(struct rings *r, int round), int n)
+{
+	int status;
+	pid_t pid;
+	int i;
+
+	set_up = mmap(NULL, XT_PAGE, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	XT_CHECK(set_up != MAP_FAILED, "mmap: %m");
+	for (i = 0; i < n; i++) {
+		*set_up = false;
+		pid = fork();
+		XT_CHECK(pid >= 0, "fork: %m");
+		if (!pid)
+			hostile_round(scribble, i);
+		XT_EQ(waitpid(pid, &status, 0), pid);
+		XT_CHECK(*set_up, "round %d got no connection", i);
+		if (WIFSIGNALED(status))
+			continue;
+		if (WEXITSTATUS(status) == XT_SKIP)
+			_exit(XT_SKIP);
+		XT_CHECK(!WEXITSTATUS(status), "round %d: status %d", i,
+			 WEXITSTATUS(status));
+	}
+}
+
+static void test_all(void)
+{
+	rounds(scribble_all, xt_count(5));
+}
+
+static void test_some(void)
+{
+	rounds(scribble_some, xt_count(6));
+}
+
+static void test_indices(void)
+{
+	rounds(scribble_indices, xt_count(8));
+}
+
+static void test_commands(void)
+{
+	rounds(scribble_commands, xt_count(3));
+}
+
+static void test_opcodes(void)
+{
+	rounds(scribble_opcodes, xt_count(48));
+}
+
+static void test_fields(void)
+{
+	rounds(scribble_fields, xt_count(26));
+}
+
+static void test_race(void)
+{
+	rounds(scribble_race, xt_count(4));
+}
+
+static const struct xt_case cases[] = {
+	{ "all", "random bytes all over the queues", test_all },
+	{ "some", "random bytes here and there", test_some },
+	{ "indices", "extreme values in the control blocks", test_indices },
+	{ "commands", "posts and polls past the library", test_commands },
+	{ "opcodes", "every opcode in the send queue", test_opcodes },
+	{ "fields", "absurd fields in the send queue", test_fields },
+	{ "race", "an entry that changes while it is read", test_race },
+};
+
+int main(int argc, char **argv)
+{
+	return xt_main(argc, argv, cases, XT_NELEM(cases));
+}
