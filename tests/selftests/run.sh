@@ -9,15 +9,18 @@
 cd "$(dirname "$0")" || exit
 out=${XIW_OUT:-/run/xiw/out}
 
-# append FILE NUMBER DESC: one more failed claim after the test's own.
-append_fail()
+# fail FILE DESC: one more failed claim after the test's own.
+fail()
 {
-	echo "not ok $2 - $3" | tee -a "$1"
+	local n
+
+	n=$(grep -cE '^(not )?ok ' "$1")
+	echo "not ok $((n + 1)) - $2" | tee -a "$1"
 }
 
 run_one()
 {
-	local name=$1 tap=$out/$1.tap start=$SECONDS limit rc n lines
+	local name=$1 tap=$out/$1.tap start=$SECONDS limit rc lines
 
 	limit=$(sed -n 's/^# xiw-timeout: *\([0-9]*\)$/\1/p' "$name.sh")
 	lines=$(dmesg | wc -l)
@@ -26,17 +29,16 @@ run_one()
 	timeout -k 10 "${limit:-300}" "./$name.sh" 2>"$out/$name.err" |
 		tee "$tap"
 	rc=${PIPESTATUS[0]}
-	n=$(grep -cE '^(not )?ok ' "$tap")
 	if ((rc == 124 || rc == 137)); then
-		append_fail "$tap" "$((n + 1))" "ended within ${limit:-300} s"
+		fail "$tap" "ended within ${limit:-300} s"
 	elif ! grep -q '^1\.\.' "$tap"; then
-		append_fail "$tap" "$((n + 1))" "ran to its end (status $rc)"
+		fail "$tap" "ran to its end (status $rc)"
 	elif ((rc == 1)) && ! grep -q '^not ok' "$tap"; then
-		append_fail "$tap" "$((n + 1))" "exit status agrees with its TAP"
+		fail "$tap" "exit status agrees with its TAP"
 	fi
 	if dmesg | tail -n "+$((lines + 1))" |
 	   grep -E -f ../qemu/log-patterns >"$out/$name.complaints"; then
-		append_fail "$tap" "$((n + 2))" "the kernel did not complain"
+		fail "$tap" "the kernel did not complain"
 		sed 's/^/#   /' "$out/$name.complaints"
 	fi
 	if [[ -s $out/$name.err ]] && grep -q '^not ok' "$tap"; then
