@@ -450,6 +450,8 @@ static enum xiw_ep_state ep_abort(struct xiw_ep *ep)
 static enum xiw_ep_state ep_stalled(struct xiw_ep *ep)
 {
 	xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
+	if (ep->qp)
+		xiw_qp_event(ep->qp, XIW_QPE_CLOSE_TIMEOUT);
 	return ep_abort(ep);
 }
 

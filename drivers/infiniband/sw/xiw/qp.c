@@ -305,8 +305,10 @@ void xiw_qp_event(struct xiw_qp *qp, enum xiw_qp_event event)
 	step = xiw_qpstate_step(old, event);
 	if (!step.legal) {
 		spin_unlock_bh(&qp->lock);
+		/* Those that come from a consumer or a timer may be late. */
 		WARN_ON_ONCE(event != XIW_QPE_RESET &&
-			     event != XIW_QPE_LOCAL_CLOSE);
+			     event != XIW_QPE_LOCAL_CLOSE &&
+			     event != XIW_QPE_CLOSE_TIMEOUT);
 		return;
 	}
 	WRITE_ONCE(qp->state, step.next);
@@ -530,9 +532,9 @@ static void detach_stream(struct xiw_qp *qp, struct xiw_sock *xs)
 {
 	xiw_sock_set_ops(xs, NULL, NULL);
 	xiw_sock_lock(xs);
+	/* Whatever ended it, for the queue pair the stream is lost now. */
+	xiw_qp_event(qp, XIW_QPE_LLP_LOST);
 	spin_lock_bh(&qp->lock);
-	WRITE_ONCE(qp->state, XIW_QPS_ERROR);
-	WRITE_ONCE(qp->ib_state, IB_QPS_ERR);
 	qp->xs = NULL;
 	spin_unlock_bh(&qp->lock);
 	xiw_sock_unlock(xs);
@@ -726,8 +728,8 @@ static int qp_to_reset(struct xiw_qp *qp)
 	/* What was flushed late must be out of the way. */
 	flush_work(&qp->flush_work);
 
+	xiw_qp_event(qp, XIW_QPE_RESET);
 	spin_lock_bh(&qp->lock);
-	qp->state = XIW_QPS_IDLE;
 	qp->ib_state = IB_QPS_RESET;
 	spin_unlock_bh(&qp->lock);
 	qp->tx.fin = false;

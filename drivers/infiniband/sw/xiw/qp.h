@@ -17,6 +17,7 @@
 #define _XIW_QP_H
 
 #include <linux/completion.h>
+#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/spinlock.h>
 #include <linux/uio.h>
@@ -193,6 +194,8 @@ enum xiw_tx_limits {
 	XIW_TX_TRAIN_ORDER	= 4,
 	/* One turn; then others get the CPU and the socket. */
 	XIW_TX_BUDGET_BYTES	= 1024 * 1024,
+	/* How long a stream of posts is collected; see tx.c. */
+	XIW_TX_WINDOW_NS	= 20 * 1000,
 };
 
 /* Whose message is being sent. */
@@ -241,6 +244,7 @@ enum xiw_tx_source {
  * @term_len: its ULPDU length, 0 = none
  * @term_ulpdu: its octets
  * @retry: takes over when nothing else will call us again
+ * @window: collects a stream of posts into one train
  */
 struct xiw_tx {
 	atomic_t run;
@@ -280,6 +284,7 @@ struct xiw_tx {
 	u8 term_ulpdu[XIW_TERM_ULPDU_MAX];
 
 	struct delayed_work retry;
+	struct hrtimer window;
 };
 
 enum xiw_rx_limits {

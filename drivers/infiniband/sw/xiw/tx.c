@@ -21,6 +21,12 @@
  *
  * When the socket is full, or requests wait for a response, RUNNING stays
  * set: write_space or the receive pass is certain to run the engine again.
+ *
+ * A user process that posts while earlier data is still in flight is likely
+ * to go on posting. Then RUNNING stays set for a short time, too, and a timer
+ * runs the engine: what was posted meanwhile without a system call leaves as
+ * one train. Who waits for an answer before the next post has nothing in
+ * flight when it comes, and never meets the timer.
  */
 
 #include <linux/crc32c.h>
@@ -450,6 +456,22 @@ static enum tx_outcome drain(struct xiw_qp *qp)
 	return xiw_sendq_waits(qp) ? TX_BLOCKED : TX_IDLE;
 }
 
+/*
+ * The process is posting in a stream: spare it the doorbell and look again in
+ * a moment. Only after a run that found something, so it ends by itself.
+ */
+static bool stay_on(struct xiw_qp *qp, bool in_flight, u64 pos)
+{
+	struct xiw_tx *tx = &qp->tx;
+
+	if (qp->kernel || !in_flight || tx->pos == pos || tx->fin ||
+	    READ_ONCE(qp->state) != XIW_QPS_RTS)
+		return false;
+	hrtimer_start(&tx->window, ns_to_ktime(XIW_TX_WINDOW_NS),
+		      HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
 /* True if the engine may leave; false if there is news. */
 static bool go_idle(struct xiw_qp *qp)
 {
@@ -486,6 +508,8 @@ static bool go_idle(struct xiw_qp *qp)
 void xiw_tx_run_locked(struct xiw_qp *qp)
 {
 	struct xiw_tx *tx = &qp->tx;
+	bool in_flight;
+	u64 pos;
 
 	/*
 	 * TCP may process its backlog, or find room, while it takes a train;
@@ -499,7 +523,9 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 	xiw_sq_want_doorbell(&qp->sq, false);
 	do {
 		atomic_xchg(&tx->run, XIW_TX_RUNNING);
-		if (drain(qp) == TX_BLOCKED)
+		in_flight = !xiw_sock_idle_locked(qp->xs);
+		pos = tx->pos;
+		if (drain(qp) == TX_BLOCKED || stay_on(qp, in_flight, pos))
 			break;
 	} while (!go_idle(qp));
 	tx->active = false;
@@ -523,6 +549,29 @@ static void run_sleeping(struct xiw_qp *qp)
 	xiw_sock_put(xs);
 }
 
+/* Softirq context, so the lock may be had or not, but not waited for. */
+static void run_now_or_soon(struct xiw_qp *qp)
+{
+	struct xiw_sock *xs = xiw_qp_get_sock(qp);
+
+	if (!xs)
+		return;
+	if (xiw_sock_trylock_bh(xs)) {
+		run_if_attached(qp, xs);
+		xiw_sock_unlock_bh(xs);
+	} else {
+		come_back(qp, 0);
+	}
+	xiw_sock_put(xs);
+}
+
+/* Stopping the transmit side cancels the timer, so it holds no reference. */
+static enum hrtimer_restart tx_window(struct hrtimer *timer)
+{
+	run_now_or_soon(container_of(timer, struct xiw_qp, tx.window));
+	return HRTIMER_NORESTART;
+}
+
 static void tx_retry(struct work_struct *work)
 {
 	struct xiw_qp *qp = container_of(to_delayed_work(work), struct xiw_qp,
@@ -541,8 +590,6 @@ static void tx_retry(struct work_struct *work)
  */
 void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep)
 {
-	struct xiw_sock *xs;
-
 	if (atomic_fetch_or(XIW_TX_KICK, &qp->tx.run))
 		return;
 	if (may_sleep) {
@@ -554,16 +601,7 @@ void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep)
 		come_back(qp, 0);
 		return;
 	}
-	xs = xiw_qp_get_sock(qp);
-	if (!xs)
-		return;
-	if (xiw_sock_trylock_bh(xs)) {
-		run_if_attached(qp, xs);
-		xiw_sock_unlock_bh(xs);
-	} else {
-		come_back(qp, 0);
-	}
-	xiw_sock_put(xs);
+	run_now_or_soon(qp);
 }
 
 /**
@@ -577,6 +615,8 @@ void xiw_tx_init(struct xiw_qp *qp)
 	/* Without a stream there is nobody to be kicked. */
 	atomic_set(&qp->tx.run, XIW_TX_RUNNING);
 	INIT_DELAYED_WORK(&qp->tx.retry, tx_retry);
+	hrtimer_init(&qp->tx.window, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	qp->tx.window.function = tx_window;
 }
 
 /**
@@ -612,6 +652,7 @@ void xiw_tx_stop(struct xiw_qp *qp)
 {
 	struct xiw_tx *tx = &qp->tx;
 
+	hrtimer_cancel(&tx->window);
 	if (cancel_delayed_work_sync(&tx->retry))
 		xiw_qp_put(qp);
 	while (tx->vec_count) {
