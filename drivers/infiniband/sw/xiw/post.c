@@ -124,7 +124,8 @@ void xiw_sq_destroy(struct xiw_sq *sq)
  */
 void xiw_sq_want_doorbell(struct xiw_sq *sq, bool want)
 {
-	if (sq->kernel)
+	/* Once all is flushed, every post must be announced. */
+	if (sq->kernel || (!want && READ_ONCE(sq->stopped)))
 		return;
 	WRITE_ONCE(sq->queue.ctrl->flags, want ? XIW_RING_NEED_DB : 0);
 	if (want)
