@@ -25,6 +25,7 @@
 #include "ep.h"
 #include "qp.h"
 #include "sock.h"
+#include "trace.h"
 
 static void ep_free(struct kref *ref)
 {
@@ -463,7 +464,9 @@ static enum xiw_ep_state ep_shutdown(struct xiw_ep *ep)
 
 static enum xiw_ep_state ep_peer_closed(struct xiw_ep *ep)
 {
-	xiw_ep_report(ep, IW_CM_EVENT_DISCONNECT, 0, NULL, 0);
+	if (!ep->told_disconnect)
+		xiw_ep_report(ep, IW_CM_EVENT_DISCONNECT, 0, NULL, 0);
+	ep->told_disconnect = true;
 	return ep->state;
 }
 
@@ -611,6 +614,8 @@ static void handle(struct xiw_ep *ep, enum xiw_ep_event event)
 	if (!handler)
 		return;
 	next = handler(ep);
+	if (next != ep->state)
+		trace_ep_state(ep, ep->state, next);
 	if (next == XIW_EPS_DEAD)
 		bury(ep);
 	else
@@ -707,6 +712,7 @@ int xiw_ep_publish(struct xiw_ep *ep)
  */
 void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
 {
+	trace_ep_state(ep, ep->state, state);
 	ep->state = state;
 	spin_lock_irq(&ep->lock);
 	ep->armed = true;

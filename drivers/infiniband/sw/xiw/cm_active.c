@@ -73,8 +73,6 @@ static int open_socket(struct xiw_ep *ep)
 		ret = dial(ep, net, &local, &ep->cm_id->m_remote_addr);
 	}
 	put_net(net);
-	if (!ret)
-		xiw_ep_set_timer(ep, ep->policy.reply_ms);
 	return ret;
 }
 
@@ -139,6 +137,8 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ret = open_socket(ep);
 	if (ret)
 		goto err_discard;
+	/* For all of it: iw_cm cannot destroy the cm_id any earlier. */
+	xiw_ep_set_timer(ep, ep->policy.reply_ms);
 	xiw_ep_arm(ep, XIW_EPS_CONNECTING);
 	return 0;
 
@@ -205,7 +205,6 @@ static enum xiw_ep_state send_request(struct xiw_ep *ep)
 	if (xiw_sock_send_buf(ep->xs, st->frame, len) != len)
 		return fail(ep, -ECONNRESET);
 	st->have = 0;
-	xiw_ep_set_timer(ep, ep->policy.reply_ms);
 	return xiw_active_reply(ep);
 }
 

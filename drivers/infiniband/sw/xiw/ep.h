@@ -205,6 +205,7 @@ struct xiw_ep_listen {
  * @born: jiffies when the endpoint was created
  * @xs: socket or NULL
  * @cm_id: identifier to report to, with a reference, or NULL
+ * @told_disconnect: iw_cm heard DISCONNECT; it has room for one
  * @qp: queue pair, with a reference, or NULL
  * @conn: what startup agreed on
  * @policy: the device's, when the endpoint was created
@@ -235,6 +236,7 @@ struct xiw_ep {
 	unsigned long born;
 	struct xiw_sock *xs;
 	struct iw_cm_id *cm_id;
+	bool told_disconnect;
 	struct xiw_qp *qp;
 	struct xiw_conn conn;
 	struct xiw_mpa_policy policy;

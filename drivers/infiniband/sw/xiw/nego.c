@@ -67,10 +67,11 @@ enum xiw_nego_verdict xiw_nego_check_request(const struct xiw_mpa_frame *req)
  */
 static u8 rtr_types(const struct xiw_mpa_policy *p, u8 requested, u16 *ird)
 {
-	u8 rtr = requested & p->rtr;
+	u8 own = p->max_ird ? p->rtr : p->rtr & ~XIW_RTR_READ;
+	u8 rtr = requested & own;
 
 	if (!rtr)
-		rtr = p->rtr;
+		rtr = own;
 	if (*ird)
 		return rtr;
 	if (rtr != XIW_RTR_READ)

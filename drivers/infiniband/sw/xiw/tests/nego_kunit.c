@@ -389,6 +389,14 @@ static void nego_read_rtr_needs_a_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reply.enh.ird, NONE);
 	KUNIT_EXPECT_EQ(test, agreed.ird, 1);
 
+	/* The policy has no room at all: there is no such RTR here. */
+	p.max_ird = 0;
+	KUNIT_EXPECT_EQ(test, xiw_nego_policy_check(&p), 0);
+	xiw_nego_accept(&p, &req, 4, 4, &reply, &agreed);
+	KUNIT_EXPECT_EQ(test, reply.enh.rtr, C);
+	KUNIT_EXPECT_EQ(test, agreed.ird, 0);
+	p = default_policy();
+
 	/* Initiator: a Responder without a slot cannot take one. */
 	xiw_nego_request(&p, 4, 4, &req);
 	reply = enhanced_reply(true, D, 0, 4);

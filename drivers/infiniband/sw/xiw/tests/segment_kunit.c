@@ -230,7 +230,8 @@ static void segment_largest_message(struct kunit *test)
 static void segment_limit_stays_in_range(struct kunit *test)
 {
 	static const u32 sizes[] = {
-		64, 136, 137, 271, 272, 536, 1448, 1460, 1461, 1463, 8948, 65483,
+		64, 136, 137, 271, 272, 536, 1448, 1460, 1461, 1463, 8948,
+		65483,
 	};
 	u32 emss, used, limit, full;
 	unsigned int i, markers;

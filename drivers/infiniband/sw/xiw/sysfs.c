@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The MPA policy of a device in /sys/class/infiniband/<device>/mpa. What is
+ * written here is in force for connections that begin afterwards.
+ */
+#include <linux/kstrtox.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <rdma/ib_verbs.h>
+
+#include "device.h"
+
+/* No wait of connection set-up is of use for longer than an hour. */
+#define POLICY_MAX_MS		(3600 * MSEC_PER_SEC)
+
+enum policy_field {
+	POLICY_REV,
+	POLICY_CRC,
+	POLICY_MARKERS,
+	POLICY_P2P,
+	POLICY_FALLBACK,
+	POLICY_REQUEST_MS,
+	POLICY_REPLY_MS,
+	POLICY_RTR_MS,
+};
+
+/**
+ * struct policy_attr - a number in struct xiw_mpa_policy
+ * @attr: the file
+ * @field: which one
+ * @min: least value
+ * @max: greatest value
+ */
+struct policy_attr {
+	struct device_attribute attr;
+	enum policy_field field;
+	u32 min;
+	u32 max;
+};
+
+static u32 policy_get(const struct xiw_mpa_policy *p, enum policy_field field)
+{
+	switch (field) {
+	case POLICY_REV:
+		return p->rev;
+	case POLICY_CRC:
+		return p->crc;
+	case POLICY_MARKERS:
+		return p->markers;
+	case POLICY_P2P:
+		return p->p2p;
+	case POLICY_FALLBACK:
+		return p->fallback;
+	case POLICY_REQUEST_MS:
+		return p->request_ms;
+	case POLICY_REPLY_MS:
+		return p->reply_ms;
+	case POLICY_RTR_MS:
+		return p->rtr_ms;
+	}
+	return 0;
+}
+
+static void policy_set(struct xiw_mpa_policy *p, enum policy_field field,
+		       u32 value)
+{
+	switch (field) {
+	case POLICY_REV:
+		p->rev = value;
+		break;
+	case POLICY_CRC:
+		p->crc = value;
+		break;
+	case POLICY_MARKERS:
+		p->markers = value;
+		break;
+	case POLICY_P2P:
+		p->p2p = value;
+		break;
+	case POLICY_FALLBACK:
+		p->fallback = value;
+		break;
+	case POLICY_REQUEST_MS:
+		p->request_ms = value;
+		break;
+	case POLICY_REPLY_MS:
+		p->reply_ms = value;
+		break;
+	case POLICY_RTR_MS:
+		p->rtr_ms = value;
+		break;
+	}
+}
+
+static struct xiw_dev *from_device(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct xiw_dev, ibdev);
+}
+
+static ssize_t policy_show(struct device *device,
+			   struct device_attribute *attr, char *buf)
+{
+	const struct policy_attr *pa = container_of(attr, struct policy_attr,
+						    attr);
+	struct xiw_mpa_policy policy;
+
+	xiw_device_get_policy(from_device(device), &policy);
+	return sysfs_emit(buf, "%u\n", policy_get(&policy, pa->field));
+}
+
+static ssize_t policy_store(struct device *device,
+			    struct device_attribute *attr, const char *buf,
+			    size_t count)
+{
+	const struct policy_attr *pa = container_of(attr, struct policy_attr,
+						    attr);
+	struct xiw_dev *dev = from_device(device);
+	struct xiw_mpa_policy policy;
+	u32 value;
+	int ret;
+
+	ret = kstrtou32(buf, 0, &value);
+	if (ret)
+		return ret;
+	if (value < pa->min || value > pa->max)
+		return -EINVAL;
+
+	spin_lock(&dev->policy_lock);
+	policy = dev->policy;
+	policy_set(&policy, pa->field, value);
+	ret = xiw_nego_policy_check(&policy);
+	if (!ret)
+		dev->policy = policy;
+	spin_unlock(&dev->policy_lock);
+	return ret ?: count;
+}
+
+#define POLICY_FILE(_name)	__ATTR(_name, 0644, policy_show, policy_store)
+
+static struct policy_attr policy_files[] = {
+	{ POLICY_FILE(revision), POLICY_REV, 1, 2 },
+	{ POLICY_FILE(crc), POLICY_CRC, 0, 1 },
+	{ POLICY_FILE(markers), POLICY_MARKERS, 0, 1 },
+	{ POLICY_FILE(peer_to_peer), POLICY_P2P, 0, 1 },
+	{ POLICY_FILE(fallback), POLICY_FALLBACK, 0, 1 },
+	{ POLICY_FILE(request_timeout_ms), POLICY_REQUEST_MS, 1, POLICY_MAX_MS },
+	{ POLICY_FILE(reply_timeout_ms), POLICY_REPLY_MS, 1, POLICY_MAX_MS },
+	{ POLICY_FILE(rtr_timeout_ms), POLICY_RTR_MS, 1, POLICY_MAX_MS },
+};
+
+static const struct {
+	const char *name;
+	u8 type;
+} rtr_names[] = {
+	{ "write", XIW_RTR_WRITE },
+	{ "read", XIW_RTR_READ },
+	{ "send", XIW_RTR_SEND },
+};
+
+static ssize_t rtr_types_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
+{
+	struct xiw_mpa_policy policy;
+	int len = 0;
+	int i;
+
+	xiw_device_get_policy(from_device(device), &policy);
+	for (i = 0; i < ARRAY_SIZE(rtr_names); i++)
+		if (policy.rtr & rtr_names[i].type)
+			len += sysfs_emit_at(buf, len, "%s%s", len ? " " : "",
+					     rtr_names[i].name);
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+/* The mask that a list of names stands for, 0 if one of them is unknown. */
+static u8 rtr_parse(char *list)
+{
+	char *word;
+	u8 rtr = 0;
+	int i;
+
+	while ((word = strsep(&list, " ,\n"))) {
+		if (!*word)
+			continue;
+		for (i = 0; i < ARRAY_SIZE(rtr_names); i++)
+			if (!strcmp(word, rtr_names[i].name))
+				break;
+		if (i == ARRAY_SIZE(rtr_names))
+			return 0;
+		rtr |= rtr_names[i].type;
+	}
+	return rtr;
+}
+
+static ssize_t rtr_types_store(struct device *device,
+			       struct device_attribute *attr, const char *buf,
+			       size_t count)
+{
+	struct xiw_dev *dev = from_device(device);
+	struct xiw_mpa_policy policy;
+	char list[32];
+	int ret;
+
+	if (strscpy(list, buf) < 0)
+		return -EINVAL;
+
+	spin_lock(&dev->policy_lock);
+	policy = dev->policy;
+	policy.rtr = rtr_parse(list);
+	ret = xiw_nego_policy_check(&policy);
+	if (!ret)
+		dev->policy = policy;
+	spin_unlock(&dev->policy_lock);
+	return ret ?: count;
+}
+static DEVICE_ATTR_RW(rtr_types);
+
+static ssize_t late_receive_ms_show(struct device *device,
+				    struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(from_device(device)->late_recv_ms));
+}
+
+static ssize_t late_receive_ms_store(struct device *device,
+				     struct device_attribute *attr,
+				     const char *buf, size_t count)
+{
+	u32 value;
+	int ret;
+
+	ret = kstrtou32(buf, 0, &value);
+	if (ret)
+		return ret;
+	if (value > POLICY_MAX_MS)
+		return -EINVAL;
+	WRITE_ONCE(from_device(device)->late_recv_ms, value);
+	return count;
+}
+static DEVICE_ATTR_RW(late_receive_ms);
+
+static struct attribute *policy_attrs[] = {
+	&policy_files[0].attr.attr,
+	&policy_files[1].attr.attr,
+	&policy_files[2].attr.attr,
+	&policy_files[3].attr.attr,
+	&policy_files[4].attr.attr,
+	&policy_files[5].attr.attr,
+	&policy_files[6].attr.attr,
+	&policy_files[7].attr.attr,
+	&dev_attr_rtr_types.attr,
+	&dev_attr_late_receive_ms.attr,
+	NULL
+};
+
+const struct attribute_group xiw_policy_group = {
+	.name = "mpa",
+	.attrs = policy_attrs,
+};
