@@ -43,6 +43,7 @@ struct xiw_uresp_alloc_ctx {
  * @map_len: bytes to map
  * @num_cqe: entries in the ring, a power of two
  * @cq_id: number of the CQ
+ * @reserved: zero
  */
 struct xiw_uresp_create_cq {
 	__aligned_u64 cq_key;
@@ -114,6 +115,10 @@ struct xiw_uresp_create_srq {
  *	work request), otherwise the kernel sees the entry by itself
  * @arm: XIW_ARM_*, completion rings only. The user sets bits atomically,
  *	executes a full barrier and polls once more
+ * @pad0: fills the cache line
+ * @pad1: likewise
+ * @pad2: likewise
+ * @pad3: likewise
  *
  * One cache line per field. The first entry follows the block.
  */

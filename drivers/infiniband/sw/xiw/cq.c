@@ -268,12 +268,13 @@ int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return missed;
 }
 
-static int cq_respond(struct xiw_cq *cq, u64 key, struct ib_udata *udata)
+static int cq_respond(struct xiw_cq *cq, const struct xiw_queue *queue,
+		      u64 key, struct ib_udata *udata)
 {
 	struct xiw_uresp_create_cq resp = {
 		.cq_key = key,
-		.map_len = cq->queue.map_len,
-		.num_cqe = cq->queue.size,
+		.map_len = queue->map_len,
+		.num_cqe = queue->size,
 		.cq_id = cq->id,
 	};
 
@@ -333,7 +334,7 @@ int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (ret)
 		goto err_queue;
 	if (udata) {
-		ret = cq_respond(cq, key, udata);
+		ret = cq_respond(cq, &cq->queue, key, udata);
 		if (ret)
 			goto err_id;
 	}
@@ -345,6 +346,76 @@ err_queue:
 	xiw_queue_free(&cq->queue);
 err_count:
 	atomic_dec(&dev->num_cq);
+	return ret;
+}
+
+/*
+ * Go on in the ring @queue: the entries that were not polled keep their
+ * indices, and what was armed stays armed. The old ring is left in @queue.
+ */
+static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue)
+{
+	struct xiw_ring_ctrl *from = cq->queue.ctrl;
+	struct xiw_ring_ctrl *to = queue->ctrl;
+	u32 cons;
+	u32 i;
+
+	lockdep_assert_held(&cq->lock);
+
+	/* Pairs with the release of who polls. */
+	cons = smp_load_acquire(&from->cons);
+	/* More than fits, or a process has written over its ring. */
+	if (cq->prod - cons > min(cq->queue.size, queue->size))
+		return -EINVAL;
+	for (i = cons; i != cq->prod; i++)
+		*(struct xiw_cqe *)xiw_queue_slot(queue, i) =
+			*(struct xiw_cqe *)xiw_queue_slot(&cq->queue, i);
+	to->prod = cq->prod;
+	to->cons = cons;
+	to->flags = from->flags;
+	to->arm = READ_ONCE(from->arm);
+	swap(cq->queue, *queue);
+	return 0;
+}
+
+/**
+ * xiw_resize_cq() - ib_device_ops.resize_cq
+ * @ibcq: completion queue
+ * @cqe: least number of entries
+ * @udata: of the call from user space, NULL for a kernel consumer
+ *
+ * A process neither polls nor arms meanwhile, and maps the new ring when the
+ * call returns.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -EINVAL for an impossible size or if the entries that were not
+ * polled do not fit, -ENOMEM or -EFAULT; then nothing has changed.
+ */
+int xiw_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct xiw_cq *cq = to_xcq(ibcq);
+	struct xiw_queue queue = {};
+	struct xiw_ucontext *uctx;
+	unsigned long flags;
+	u64 key = 0;
+	int ret;
+
+	if (cqe < 1 || cqe > XIW_MAX_CQE)
+		return -EINVAL;
+	uctx = rdma_udata_to_drv_context(udata, struct xiw_ucontext, ibuctx);
+	ret = xiw_queue_alloc(&queue, cqe, sizeof(struct xiw_cqe),
+			      uctx ? &uctx->ibuctx : NULL, &key);
+	if (ret)
+		return ret;
+	if (udata)
+		ret = cq_respond(cq, &queue, key, udata);
+	if (!ret) {
+		spin_lock_irqsave(&cq->lock, flags);
+		ret = cq_move_locked(cq, &queue);
+		ibcq->cqe = cq->queue.size;
+		spin_unlock_irqrestore(&cq->lock, flags);
+	}
+	xiw_queue_free(&queue);
 	return ret;
 }
 

@@ -13,6 +13,7 @@
 #include "device.h"
 #include "mem.h"
 #include "qp.h"
+#include "trace.h"
 
 static const u8 recv_wc_status[] = {
 	[XIW_RECV_FLUSH]	= IB_WC_WR_FLUSH_ERR,
@@ -71,7 +72,6 @@ static enum xiw_deliver fault(struct xiw_qp *qp, const struct xiw_fpdu *f,
 
 		complete_recv(qp, &cqe);
 	}
-	xiw_stat_inc(qp->dev, XIW_STAT_PROTO_ERROR);
 	xiw_qp_fault(qp, reason, &off);
 	return XIW_DELIVER_DEAD;
 }
@@ -88,7 +88,7 @@ void xiw_recv_wait_end(struct xiw_qp *qp)
 
 	if (srq)
 		xiw_srq_unwait(srq, qp);
-	else
+	else if (!READ_ONCE(qp->sq.stopped))
 		xiw_rq_want_doorbell(&qp->rq, false);
 }
 
@@ -100,7 +100,7 @@ static enum xiw_deliver wait_for_recv(struct xiw_qp *qp)
 {
 	bool posted;
 
-	if (qp->rx.gave_up || !qp->dev->late_recv_ms)
+	if (qp->rx.gave_up || !READ_ONCE(qp->dev->late_recv_ms))
 		return XIW_DELIVER_DEAD;
 	xiw_rx_stall(qp);
 	if (qp->srq) {
@@ -518,6 +518,7 @@ static enum xiw_deliver deliver_terminate(struct xiw_qp *qp,
 		xiw_qp_event(qp, XIW_QPE_FAULT_SILENT);
 		return XIW_DELIVER_DEAD;
 	}
+	trace_terminate_received(qp, term.code);
 	wr = blamed_wr(qp, &term, &atomic);
 	if (wr && !wr->done) {
 		wr->done = true;

@@ -18,6 +18,7 @@
 #include "mem.h"
 #include "qp.h"
 #include "queue.h"
+#include "restrack.h"
 #include "rq.h"
 
 #define XIW_PORT		1
@@ -33,7 +34,9 @@ static int xiw_query_device(struct ib_device *ibdev,
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = GENMASK(30, PAGE_SHIFT);
-	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_MEM_WINDOW |
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 
 	attr->max_qp = XIW_MAX_QP;
@@ -58,6 +61,7 @@ static int xiw_query_device(struct ib_device *ibdev,
 	attr->max_srq_sge = XIW_MAX_SGE;
 
 	attr->max_mr = XIW_MAX_MR;
+	attr->max_mw = XIW_MAX_MW;
 	attr->max_pd = XIW_MAX_PD;
 	attr->max_fast_reg_page_list_len = XIW_MAX_FRWR_PAGES;
 	return 0;
@@ -198,19 +202,26 @@ const struct ib_device_ops xiw_device_ops = {
 
 	.alloc_hw_port_stats = xiw_alloc_hw_port_stats,
 	.alloc_mr = xiw_alloc_mr,
+	.alloc_mw = xiw_alloc_mw,
 	.alloc_pd = xiw_alloc_pd,
 	.alloc_ucontext = xiw_alloc_ucontext,
 	.create_cq = xiw_create_cq,
 	.create_qp = xiw_create_qp,
 	.create_srq = xiw_create_srq,
 	.dealloc_driver = xiw_dealloc_driver,
+	.dealloc_mw = xiw_dealloc_mw,
 	.dealloc_pd = xiw_dealloc_pd,
 	.dealloc_ucontext = xiw_dealloc_ucontext,
 	.dereg_mr = xiw_dereg_mr,
 	.destroy_cq = xiw_destroy_cq,
 	.destroy_qp = xiw_destroy_qp,
 	.destroy_srq = xiw_destroy_srq,
+	.device_group = &xiw_policy_group,
 	.disassociate_ucontext = xiw_disassociate_ucontext,
+	.fill_res_cq_entry = xiw_fill_res_cq,
+	.fill_res_mr_entry = xiw_fill_res_mr,
+	.fill_res_qp_entry = xiw_fill_res_qp,
+	.fill_res_srq_entry = xiw_fill_res_srq,
 	.get_dma_mr = xiw_get_dma_mr,
 	.get_hw_stats = xiw_get_hw_stats,
 	.get_link_layer = xiw_get_link_layer,
@@ -238,9 +249,13 @@ const struct ib_device_ops xiw_device_ops = {
 	.query_qp = xiw_query_qp,
 	.query_srq = xiw_query_srq,
 	.reg_user_mr = xiw_reg_user_mr,
+	.reg_user_mr_dmabuf = xiw_reg_user_mr_dmabuf,
 	.req_notify_cq = xiw_req_notify_cq,
+	.rereg_user_mr = xiw_rereg_user_mr,
+	.resize_cq = xiw_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, xiw_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, xiw_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, xiw_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, xiw_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, xiw_srq, ibsrq),

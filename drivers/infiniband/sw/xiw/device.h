@@ -31,6 +31,7 @@ enum xiw_limits {
 	XIW_MAX_SRQ		= 16 * 1024,
 	XIW_MAX_SRQ_WR		= 32 * 1024,
 	XIW_MAX_MR		= 1024 * 1024,
+	XIW_MAX_MW		= 1024 * 1024,
 	XIW_MAX_PD		= 64 * 1024,
 	XIW_MAX_UCTX		= 64 * 1024,
 	XIW_MAX_FRWR_PAGES	= 1024,
@@ -56,6 +57,8 @@ enum xiw_limits {
  * @num_cq: CQs
  * @num_srq: SRQs
  * @num_mr: memory regions
+ * @num_mw: memory windows
+ * @num_bound: type 2 windows that are bound to a QP
  * @num_pd: protection domains
  * @num_ctx: user contexts
  * @policy: MPA policy for new connections
@@ -88,6 +91,8 @@ struct xiw_dev {
 	atomic_t num_cq;
 	atomic_t num_srq;
 	atomic_t num_mr;
+	atomic_t num_mw;
+	atomic_t num_bound;
 	atomic_t num_pd;
 	atomic_t num_ctx;
 
@@ -139,5 +144,8 @@ int xiw_device_add(const char *name, struct net_device *netdev);
 void xiw_device_rename(struct xiw_dev *dev);
 void xiw_device_update_port(struct xiw_dev *dev);
 void xiw_device_get_policy(struct xiw_dev *dev, struct xiw_mpa_policy *policy);
+
+/* sysfs.c */
+extern const struct attribute_group xiw_policy_group;
 
 #endif /* _XIW_DEVICE_H */

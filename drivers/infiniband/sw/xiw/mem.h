@@ -14,10 +14,12 @@
 #ifndef _XIW_MEM_H
 #define _XIW_MEM_H
 
+#include <linux/iosys-map.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+struct dma_buf;
 struct ib_umem;
 struct xiw_dev;
 
@@ -27,23 +29,23 @@ struct xiw_dev;
 				 IB_ACCESS_REMOTE_ATOMIC)
 
 enum xiw_mem_kind {
-	XIW_MEM_DMA,		/* all kernel memory; addresses are kernel virtual */
+	XIW_MEM_DMA,		/* all kernel memory, by virtual address */
 	XIW_MEM_USER,		/* ib_umem */
 	XIW_MEM_FRWR,		/* fast registration */
 	XIW_MEM_MW,		/* memory window, type 1 or 2 */
 };
 
 enum xiw_mem_state {
-	XIW_MEM_FREE,		/* FRWR or window without a valid registration */
+	XIW_MEM_FREE,		/* FRWR or window, not registered */
 	XIW_MEM_VALID,
-	XIW_MEM_DEAD,		/* deregistered; only a racing look-up sees it */
+	XIW_MEM_DEAD,		/* deregistered, seen by racing look-ups */
 };
 
 /* Verdict of a look-up, in the order in which the checks are made. */
 enum xiw_mem_status {
 	XIW_MEM_OK,
-	XIW_MEM_BAD_STAG,	/* unknown, wrong key, or no valid registration */
-	XIW_MEM_BAD_PD,		/* other protection domain, or other QP's window */
+	XIW_MEM_BAD_STAG,	/* unknown, wrong key, or not registered */
+	XIW_MEM_BAD_PD,		/* of another PD, or another QP's window */
 	XIW_MEM_BAD_ACCESS,	/* right missing */
 	XIW_MEM_WRAP,		/* address + length wraps 64 bits */
 	XIW_MEM_BOUNDS,		/* outside of the region */
@@ -67,7 +69,10 @@ enum xiw_mem_status {
  * @max_pages: capacity of @pages
  * @pages: kernel address of each page
  * @umem: pinned user memory, XIW_MEM_USER only
- * @mr: region below a window
+ * @dmabuf: instead of @umem: buffer of another device, with a reference
+ * @vmap: where all of @dmabuf is mapped
+ * @type2: window of type 2; never changes
+ * @mr: region below a window that is bound, else NULL
  * @num_mw: windows bound to this region
  * @rcu: frees the structure
  */
@@ -88,6 +93,9 @@ struct xiw_mem {
 	u32 max_pages;
 	void **pages;
 	struct ib_umem *umem;
+	struct dma_buf *dmabuf;
+	struct iosys_map vmap;
+	bool type2;
 	struct xiw_mem *mr;
 	atomic_t num_mw;
 	struct rcu_head rcu;
@@ -115,6 +123,37 @@ static inline struct xiw_mr *to_xmr(struct ib_mr *ibmr)
 {
 	return container_of(ibmr, struct xiw_mr, ibmr);
 }
+
+/**
+ * struct xiw_mw - memory window as the consumer sees it
+ * @ibmw: as the core sees it; its allocation is this struct
+ * @mem: what the data path sees
+ */
+struct xiw_mw {
+	struct ib_mw ibmw;
+	struct xiw_mem *mem;
+};
+
+static inline struct xiw_mw *to_xmw(struct ib_mw *ibmw)
+{
+	return container_of(ibmw, struct xiw_mw, ibmw);
+}
+
+/**
+ * struct xiw_bind - what a BIND_MW work request asks for
+ * @key: STag of the window, with the key part to use from now on
+ * @lkey: region to bind it to
+ * @addr: first byte of the window, which is also how the peer calls it
+ * @length: bytes
+ * @access: rights of the peer
+ */
+struct xiw_bind {
+	u32 key;
+	u32 lkey;
+	u64 addr;
+	u64 length;
+	u64 access;
+};
 
 /**
  * struct xiw_mem_ref - access to memory between xiw_mem_get() and _put()
@@ -155,6 +194,12 @@ u64 *xiw_mem_word(const struct xiw_mem_ref *ref, u64 addr);
 struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 			      u64 iova, int access, struct ib_udata *udata);
+struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+				     u64 iova, int fd, int access,
+				     struct uverbs_attr_bundle *attrs);
+struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				u64 length, u64 iova, int access,
+				struct ib_pd *pd, struct ib_udata *udata);
 struct ib_mr *xiw_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			   u32 max_num_sg);
 int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
@@ -172,5 +217,13 @@ int xiw_mem_fast_register(struct xiw_dev *dev, struct ib_pd *pd,
  */
 enum xiw_mem_status xiw_mem_invalidate(struct xiw_dev *dev, struct ib_pd *pd,
 				       u32 qpn, u32 stag, bool remote);
+
+/* mw.c: windows */
+int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int xiw_dealloc_mw(struct ib_mw *ibmw);
+int xiw_mem_bind(struct xiw_dev *dev, struct ib_pd *pd, u32 qpn,
+		 const struct xiw_bind *bind);
+void xiw_mw_unbind_locked(struct xiw_mem *mem);
+void xiw_mw_release_qp(struct xiw_dev *dev, u32 qpn);
 
 #endif /* _XIW_MEM_H */

@@ -8,6 +8,8 @@
  */
 #include "mem.h"
 
+#include <linux/dma-buf.h>
+#include <linux/fs.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -56,12 +58,24 @@ static struct xiw_mr *mr_alloc(struct ib_pd *pd, enum xiw_mem_kind kind)
 	return mr;
 }
 
+/* Undo get_dmabuf() as far as it got. */
+static void dmabuf_put(struct xiw_mem *mem)
+{
+	if (mem->num_pages)
+		dma_buf_end_cpu_access(mem->dmabuf, DMA_BIDIRECTIONAL);
+	if (!iosys_map_is_null(&mem->vmap))
+		dma_buf_vunmap_unlocked(mem->dmabuf, &mem->vmap);
+	dma_buf_put(mem->dmabuf);
+}
+
 /* @mr has no STag, or not any more. */
 static void mr_free(struct xiw_mr *mr)
 {
 	struct xiw_mem *mem = mr->mem;
 
 	ib_umem_release(mem->umem);
+	if (mem->dmabuf)
+		dmabuf_put(mem);
 	kvfree(mem->pages);
 	kvfree(mr->map);
 	atomic_dec(&mem->dev->num_mr);
@@ -169,6 +183,25 @@ static int map_umem(struct xiw_mem *mem)
 	return 0;
 }
 
+/* On failure the caller releases what @mem has got. */
+static int pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
+{
+	struct ib_umem *umem;
+
+	umem = ib_umem_get(&mem->dev->ibdev, start, length, access);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	mem->umem = umem;
+	return map_umem(mem);
+}
+
+static bool range_ok(u64 iova, u64 length)
+{
+	u64 last;
+
+	return length && !check_add_overflow(iova, length - 1, &last);
+}
+
 /**
  * xiw_reg_user_mr() - register user memory
  * @pd: protection domain
@@ -187,13 +220,12 @@ struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 {
 	struct xiw_mem *mem;
 	struct xiw_mr *mr;
-	u64 last;
 	int ret;
 
 	ret = check_access(pd->device, access);
 	if (ret)
 		return ERR_PTR(ret);
-	if (!length || check_add_overflow(iova, length - 1, &last))
+	if (!range_ok(iova, length))
 		return ERR_PTR(-EINVAL);
 
 	mr = mr_alloc(pd, XIW_MEM_USER);
@@ -201,13 +233,7 @@ struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 		return ERR_CAST(mr);
 	mem = mr->mem;
 
-	mem->umem = ib_umem_get(pd->device, start, length, access);
-	if (IS_ERR(mem->umem)) {
-		ret = PTR_ERR(mem->umem);
-		mem->umem = NULL;
-		goto err_free;
-	}
-	ret = map_umem(mem);
+	ret = pin_user(mem, start, length, access);
 	if (ret)
 		goto err_free;
 
@@ -220,6 +246,183 @@ struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 err_free:
 	mr_free(mr);
 	return ERR_PTR(ret);
+}
+
+/* One block of kernel addresses: no DMA takes place, the CPU copies. */
+static int map_dmabuf(struct xiw_mem *mem, u64 offset, u64 length)
+{
+	int ret;
+
+	mem->pages = kvmalloc_array(1, sizeof(*mem->pages), GFP_KERNEL_ACCOUNT);
+	if (!mem->pages)
+		return -ENOMEM;
+	ret = dma_buf_vmap_unlocked(mem->dmabuf, &mem->vmap);
+	if (ret)
+		return ret;
+	if (mem->vmap.is_iomem)
+		return -EOPNOTSUPP;
+	ret = dma_buf_begin_cpu_access(mem->dmabuf, DMA_BIDIRECTIONAL);
+	if (ret)
+		return ret;
+	mem->pages[0] = mem->vmap.vaddr + offset;
+	mem->max_pages = 1;
+	mem->num_pages = 1;
+	mem->page_shift = order_base_2(length);
+	return 0;
+}
+
+static int get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
+		      int access)
+{
+	struct dma_buf *dmabuf = dma_buf_get(fd);
+
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	mem->dmabuf = dmabuf;
+	if (offset > dmabuf->size || length > dmabuf->size - offset)
+		return -EINVAL;
+	if (ib_access_writable(access) && !(dmabuf->file->f_mode & FMODE_WRITE))
+		return -EACCES;
+	return map_dmabuf(mem, offset, length);
+}
+
+/**
+ * xiw_reg_user_mr_dmabuf() - register a buffer of another device
+ * @pd: protection domain
+ * @offset: first byte in the buffer
+ * @length: bytes
+ * @iova: address by which the region's users call the first byte
+ * @fd: file descriptor of the buffer
+ * @access: IB_ACCESS_*
+ * @attrs: unused
+ *
+ * The buffer must be one that its exporter can map for the CPU, and stays
+ * where it is as long as the region exists.
+ *
+ * Context: Process context, may sleep.
+ * Return: The region or an ERR_PTR().
+ */
+struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+				     u64 iova, int fd, int access,
+				     struct uverbs_attr_bundle *attrs)
+{
+	struct xiw_mem *mem;
+	struct xiw_mr *mr;
+	int ret;
+
+	ret = check_access(pd->device, access);
+	if (ret)
+		return ERR_PTR(ret);
+	if (!range_ok(iova, length))
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(pd, XIW_MEM_USER);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+
+	mem = mr->mem;
+	ret = get_dmabuf(mem, offset, length, fd, access);
+	if (ret) {
+		mr_free(mr);
+		return ERR_PTR(ret);
+	}
+	mem->iova = iova;
+	mem->length = length;
+	mem->access = access & XIW_ACCESS_RIGHTS;
+	mem->state = XIW_MEM_VALID;
+	return mr_publish(mr);
+}
+
+/* The pages pinned for @new take the place of those of @mem. */
+static void swap_pages(struct xiw_mem *mem, struct xiw_mem *new)
+{
+	swap(mem->umem, new->umem);
+	swap(mem->pages, new->pages);
+	mem->max_pages = new->max_pages;
+	mem->num_pages = new->num_pages;
+	mem->page_shift = new->page_shift;
+	mem->first_off = new->first_off;
+}
+
+static int rereg(struct xiw_mem *mem, struct xiw_mem *new)
+{
+	int ret = -EBUSY;
+
+	write_lock_bh(&mem->lock);
+	if (!atomic_read(&mem->num_mw)) {
+		if (new->umem)
+			swap_pages(mem, new);
+		mem->pd = new->pd;
+		mem->access = new->access & XIW_ACCESS_RIGHTS;
+		mem->iova = new->iova;
+		mem->length = new->length;
+		ret = 0;
+	}
+	write_unlock_bh(&mem->lock);
+	return ret;
+}
+
+/*
+ * Memory pinned for reading only must be pinned again before it is written,
+ * and only the process it belongs to can do that.
+ */
+static int repin(struct xiw_mem *mem, struct xiw_mem *new, int flags,
+		 u64 start)
+{
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		if (!ib_access_writable(new->access) || mem->umem->writable)
+			return 0;
+		if (mem->umem->owning_mm != current->mm)
+			return -EPERM;
+		start = mem->umem->address;
+	}
+	return pin_user(new, start, new->length, new->access);
+}
+
+/**
+ * xiw_rereg_user_mr() - change a region of user memory, keep its STag
+ * @ibmr: region
+ * @flags: IB_MR_REREG_*: what changes
+ * @start: user address of the first byte, with IB_MR_REREG_TRANS
+ * @length: bytes, with IB_MR_REREG_TRANS
+ * @iova: address of the first byte, with IB_MR_REREG_TRANS
+ * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS
+ * @pd: protection domain from now on
+ * @udata: unused
+ *
+ * Each segment finds either the old region or the new one.
+ *
+ * Context: Process context, may sleep.
+ * Return: NULL, as the region stays the same object, or an ERR_PTR(), which is
+ * -EBUSY while windows are bound to it; then nothing has changed.
+ */
+struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				u64 length, u64 iova, int access,
+				struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct xiw_mem *mem = to_xmr(ibmr)->mem;
+	bool moves = flags & IB_MR_REREG_TRANS;
+	struct xiw_mem new = {
+		.dev = mem->dev,
+		.pd = pd,
+		.access = flags & IB_MR_REREG_ACCESS ? access : mem->access,
+		.iova = moves ? iova : mem->iova,
+		.length = moves ? length : mem->length,
+	};
+	int ret;
+
+	if (!mem->umem)
+		return ERR_PTR(-EOPNOTSUPP);
+	ret = check_access(ibmr->device, new.access);
+	if (ret)
+		return ERR_PTR(ret);
+	if (!range_ok(new.iova, new.length))
+		return ERR_PTR(-EINVAL);
+	ret = repin(mem, &new, flags, start);
+	if (!ret)
+		ret = rereg(mem, &new);
+	ib_umem_release(new.umem);
+	kvfree(new.pages);
+	return ret ? ERR_PTR(ret) : NULL;
 }
 
 /**
@@ -307,7 +510,7 @@ int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
  * more, so the pages can be unpinned at once.
  *
  * Context: Process context, may sleep.
- * Return: 0.
+ * Return: 0, or -EBUSY while windows are bound to the region.
  */
 int xiw_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
@@ -315,6 +518,10 @@ int xiw_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct xiw_mem *mem = mr->mem;
 
 	write_lock_bh(&mem->lock);
+	if (atomic_read(&mem->num_mw)) {
+		write_unlock_bh(&mem->lock);
+		return -EBUSY;
+	}
 	mem->state = XIW_MEM_DEAD;
 	write_unlock_bh(&mem->lock);
 
@@ -380,20 +587,24 @@ int xiw_mem_fast_register(struct xiw_dev *dev, struct ib_pd *pd,
 }
 
 static enum xiw_mem_status invalidate_locked(struct xiw_mem *mem,
-					     struct ib_pd *pd, u32 stag,
-					     bool remote)
+					     struct ib_pd *pd, u32 qpn,
+					     u32 stag, bool remote)
 {
 	lockdep_assert_held_write(&mem->lock);
 
 	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
 		return XIW_MEM_BAD_STAG;
-	if (mem->pd != pd)
+	if (mem->pd != pd || (mem->type2 && mem->qpn != qpn))
 		return XIW_MEM_BAD_PD;
+	if (mem->type2) {
+		xiw_mw_unbind_locked(mem);
+		return XIW_MEM_OK;
+	}
 	/*
 	 * A peer was never told the STag of a region that gives it no rights,
 	 * so it has no business to invalidate it.
 	 */
-	if (mem->kind != XIW_MEM_FRWR ||
+	if (mem->kind != XIW_MEM_FRWR || atomic_read(&mem->num_mw) ||
 	    (remote && !(mem->access & XIW_MEM_REMOTE)))
 		return XIW_MEM_BAD_STAG;
 
@@ -409,7 +620,8 @@ static enum xiw_mem_status invalidate_locked(struct xiw_mem *mem,
  * @stag: STag
  * @remote: the peer asks (RFC 5040 section 5.3), not the consumer
  *
- * Only fast registrations can be revoked this way. When the call returns no
+ * Only fast registrations without windows on them and type 2 windows, by the
+ * QP that has bound them, can be revoked this way. When the call returns no
  * byte is read or written through the STag any more.
  *
  * Context: Any, with interrupts on.
@@ -426,7 +638,7 @@ enum xiw_mem_status xiw_mem_invalidate(struct xiw_dev *dev, struct ib_pd *pd,
 	mem = xiw_stag_find(dev, stag);
 	if (mem) {
 		write_lock_bh(&mem->lock);
-		status = invalidate_locked(mem, pd, stag, remote);
+		status = invalidate_locked(mem, pd, qpn, stag, remote);
 		write_unlock_bh(&mem->lock);
 	}
 	rcu_read_unlock();

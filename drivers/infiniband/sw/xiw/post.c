@@ -24,6 +24,7 @@ enum {
 	WR_WRITES_SGE	= BIT(2),	/* the elements are a sink */
 	WR_ATOMIC	= BIT(3),	/* one element of eight bytes */
 	WR_LOCAL	= BIT(4),	/* sends nothing */
+	WR_BIND		= BIT(5),	/* one element names a region */
 };
 
 static const u8 wr_traits[] = {
@@ -39,6 +40,7 @@ static const u8 wr_traits[] = {
 	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD]	= WR_ATOMIC,
 	[IB_WR_LOCAL_INV]			= WR_USER | WR_LOCAL,
 	[IB_WR_REG_MR]				= WR_LOCAL,
+	[IB_WR_BIND_MW]				= WR_USER | WR_LOCAL | WR_BIND,
 };
 
 static u8 traits_of(u32 opcode)
@@ -75,7 +77,8 @@ int xiw_sq_init(struct xiw_sq *sq, const struct ib_qp_init_attr *attr,
 		sq->max_inline = XIW_MAX_INLINE;
 
 	if (uctx) {
-		ret = xiw_queue_alloc(&sq->queue, max(attr->cap.max_send_wr, 1U),
+		ret = xiw_queue_alloc(&sq->queue,
+				      max(attr->cap.max_send_wr, 1U),
 				      ALIGN(sizeof(struct xiw_sqe) + room, 64),
 				      uctx, key);
 		if (ret)
@@ -129,7 +132,7 @@ void xiw_sq_want_doorbell(struct xiw_sq *sq, bool want)
 		return;
 	WRITE_ONCE(sq->queue.ctrl->flags, want ? XIW_RING_NEED_DB : 0);
 	if (want)
-		smp_mb();
+		smp_mb(); /* see above */
 }
 
 /**
@@ -165,6 +168,8 @@ static bool wr_shape_ok(struct xiw_qp *qp, struct xiw_swr *wr, u8 traits)
 		return false;
 	if (traits & WR_ATOMIC)
 		return wr->num_sge == 1 && wr->len == sizeof(u64);
+	if (traits & WR_BIND)
+		return wr->num_sge == 1;
 	if (traits & WR_LOCAL)
 		return !wr->num_sge;
 	return true;
@@ -196,7 +201,7 @@ static bool fetch_one(struct xiw_qp *qp, const void *slot, struct xiw_swr *wr)
 	u8 traits;
 
 	memcpy(&sqe, slot, sizeof(sqe));
-	barrier_data(&sqe);
+	barrier_data(&sqe); /* judge and use the same copy */
 
 	swr_prepare(wr);
 	wr->wr_id = sqe.wr_id;
@@ -247,6 +252,7 @@ bool xiw_sq_fetch(struct xiw_qp *qp)
 	u32 prod;
 
 	if (sq->kernel)
+		/* Pairs with the release in post_kernel(). */
 		return smp_load_acquire(&sq->prod) != sq->next;
 
 	/* Pairs with the user's release store behind a complete entry. */
@@ -351,7 +357,8 @@ static int build_kernel_wr(struct xiw_qp *qp, struct xiw_swr *wr,
 	u8 traits = traits_of(src->opcode);
 	int ret;
 
-	if (!traits)
+	/* The kernel has no work request for a bind. */
+	if (!traits || traits & WR_BIND)
 		return -EINVAL;
 
 	swr_prepare(wr);
@@ -444,7 +451,7 @@ int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	 * sq.stopped is set before the last look at the queue by the context
 	 * that stops it, so one of the two sees the request.
 	 */
-	smp_mb();
+	smp_mb(); /* pairs with the one in flush_both() */
 	if (READ_ONCE(qp->sq.stopped))
 		xiw_qp_late_flush(qp);
 	else

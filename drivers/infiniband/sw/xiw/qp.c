@@ -22,8 +22,10 @@
 #include "cm.h"
 #include "cq.h"
 #include "device.h"
+#include "mem.h"
 #include "qp.h"
 #include "sock.h"
+#include "trace.h"
 
 static enum ib_qp_state to_ib_state(const struct xiw_qp *qp)
 {
@@ -313,6 +315,7 @@ void xiw_qp_event(struct xiw_qp *qp, enum xiw_qp_event event)
 	}
 	WRITE_ONCE(qp->state, step.next);
 	WRITE_ONCE(qp->ib_state, to_ib_state(qp));
+	trace_qp_state(qp, event, old, step.next);
 	requests = to_requests(event, step.next, step.actions);
 	if (qp->ep && requests)
 		xiw_ep_request(qp->ep, requests);
@@ -365,8 +368,10 @@ void xiw_qp_fault(struct xiw_qp *qp, enum xiw_reason reason,
 		return;
 	}
 	qp->fault_event = fault_event(reason);
-	if (off)
+	if (off) {
 		opcode = off->hdr[1] & XIW_RDMAP_OP_MASK;
+		xiw_stat_inc(qp->dev, XIW_STAT_PROTO_ERROR);
+	}
 	if (tx->fenced || !xiw_term_wanted(reason, opcode)) {
 		xiw_qp_event(qp, XIW_QPE_FAULT_SILENT);
 		return;
@@ -374,6 +379,7 @@ void xiw_qp_fault(struct xiw_qp *qp, enum xiw_reason reason,
 	tx->term_len = xiw_term_encode(tx->term_ulpdu, reason, off);
 	tx->rtr = 0;
 	xiw_stat_inc(qp->dev, XIW_STAT_TERM_SENT);
+	trace_terminate_sent(qp, xiw_term_code(reason));
 	xiw_qp_event(qp, XIW_QPE_FAULT);
 }
 
@@ -508,6 +514,7 @@ int xiw_qp_start(struct xiw_qp *qp, struct xiw_sock *xs,
 	WRITE_ONCE(qp->state,
 		   xiw_qpstate_step(qp->state, XIW_QPE_CONNECT).next);
 	WRITE_ONCE(qp->ib_state, IB_QPS_RTS);
+	trace_qp_state(qp, XIW_QPE_CONNECT, XIW_QPS_IDLE, XIW_QPS_RTS);
 	xiw_sock_get(xs);
 	qp->xs = xs;
 	spin_unlock_bh(&qp->lock);
@@ -880,6 +887,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	cancel_delayed_work_sync(&qp->rx.kick);
 	cancel_delayed_work_sync(&qp->rx.late);
 
+	xiw_mw_release_qp(dev, qp->qpn);
 	xiw_cq_purge(qp->scq, qp->qpn);
 	if (qp->rcq != qp->scq)
 		xiw_cq_purge(qp->rcq, qp->qpn);

@@ -124,7 +124,7 @@ struct xiw_swr {
  *	flushes
  */
 struct xiw_sq {
-	spinlock_t lock;
+	spinlock_t lock; /* see above */
 	struct xiw_queue queue;
 	u8 *wrs;
 	u32 stride;
@@ -240,8 +240,7 @@ enum xiw_tx_source {
  * @body_len: octets in @body
  * @msn: next MSN per queue
  * @rtr: RTR still to be sent, XIW_RTR_*
- * @term: Terminate still to be sent
- * @term_len: its ULPDU length, 0 = none
+ * @term_len: ULPDU length of the Terminate still to be sent, 0 = none
  * @term_ulpdu: its octets
  * @retry: takes over when nothing else will call us again
  * @window: collects a stream of posts into one train
@@ -402,7 +401,7 @@ struct xiw_qp {
 	struct kref ref;
 	struct completion freed;
 
-	spinlock_t lock;
+	spinlock_t lock; /* see above */
 	enum xiw_qp_state state;
 	enum ib_qp_state ib_state;
 	struct ib_qp_attr attr;

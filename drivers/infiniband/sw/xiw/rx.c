@@ -19,6 +19,7 @@
 #include "device.h"
 #include "qp.h"
 #include "sock.h"
+#include "trace.h"
 
 /* A position in an skb: fragments are walked once, never from the start. */
 struct skb_pos {
@@ -168,7 +169,6 @@ static void blame_segment(struct xiw_qp *qp, const struct xiw_fpdu *f,
 	struct xiw_term_offender off = { .ulpdu_len = f->ulpdu_len };
 
 	memcpy(off.hdr, f->hdr, sizeof(off.hdr));
-	xiw_stat_inc(qp->dev, XIW_STAT_PROTO_ERROR);
 	xiw_qp_fault(qp, reason, &off);
 }
 
@@ -204,6 +204,7 @@ static enum xiw_deliver take_fpdu(struct xiw_qp *qp, u32 ulpdu_len)
 	}
 	ret = xiw_deliver(qp, &f);
 	if (ret != XIW_DELIVER_STALL) {
+		trace_rx_fpdu(qp, &f);
 		xiw_stat_inc(qp->dev, XIW_STAT_RX_FPDU);
 		xiw_stat_add(qp->dev, XIW_STAT_RX_BYTES, ulpdu_len);
 	}
@@ -575,11 +576,12 @@ void xiw_rx_posted(struct xiw_qp *qp)
  */
 void xiw_rx_stall(struct xiw_qp *qp)
 {
+	u32 ms = READ_ONCE(qp->dev->late_recv_ms);
+
 	WRITE_ONCE(qp->rx.stalled, true);
 	xiw_stat_inc(qp->dev, XIW_STAT_RX_LATE_RECV);
 	xiw_qp_get(qp);
-	if (!queue_delayed_work(xiw_wq, &qp->rx.late,
-				msecs_to_jiffies(qp->dev->late_recv_ms)))
+	if (!queue_delayed_work(xiw_wq, &qp->rx.late, msecs_to_jiffies(ms)))
 		xiw_qp_put(qp);
 }
 

@@ -204,38 +204,56 @@ static bool is_request(const struct xiw_swr *wr)
 
 static bool is_local(const struct xiw_swr *wr)
 {
-	return wr->opcode == IB_WR_LOCAL_INV || wr->opcode == IB_WR_REG_MR;
+	return wr->opcode == IB_WR_LOCAL_INV || wr->opcode == IB_WR_REG_MR ||
+	       wr->opcode == IB_WR_BIND_MW;
 }
 
 /*
- * LOCAL_INV with a fence, and REG_MR always, wait until every earlier request
- * has finished with local memory.
+ * REG_MR always, LOCAL_INV and BIND_MW with a fence, wait until every earlier
+ * request has finished with local memory.
  */
 static bool local_must_wait(const struct xiw_qp *qp, const struct xiw_swr *wr)
 {
-	if (wr->opcode == IB_WR_LOCAL_INV && !(wr->flags & XIW_SQE_FENCE))
+	if (wr->opcode != IB_WR_REG_MR && !(wr->flags & XIW_SQE_FENCE))
 		return false;
 	return qp->sq.head != qp->sq.next;
+}
+
+static u8 do_local(struct xiw_qp *qp, const struct xiw_swr *wr)
+{
+	struct ib_pd *pd = qp->ibqp.pd;
+	struct xiw_bind bind;
+
+	switch (wr->opcode) {
+	case IB_WR_REG_MR:
+		return xiw_mem_fast_register(qp->dev, pd, wr->mr, wr->rkey,
+					     wr->access) ?
+			IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
+	case IB_WR_BIND_MW:
+		bind.key = wr->rkey;
+		bind.lkey = wr->sge[0].lkey;
+		bind.addr = wr->raddr;
+		bind.length = wr->compare_add;
+		bind.access = wr->swap;
+		return xiw_mem_bind(qp->dev, pd, qp->qpn, &bind) ?
+			IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
+	default:
+		return xiw_mem_invalidate(qp->dev, pd, qp->qpn, wr->rkey,
+					  false) == XIW_MEM_OK ?
+			IB_WC_SUCCESS : IB_WC_LOC_QP_OP_ERR;
+	}
 }
 
 /* The request at sq.next, a local one: true if it was executed. */
 static bool run_local(struct xiw_qp *qp, struct xiw_swr *wr)
 {
-	struct ib_pd *pd = qp->ibqp.pd;
-	int ret;
+	u8 status;
 
 	if (local_must_wait(qp, wr))
 		return false;
-	if (wr->opcode == IB_WR_REG_MR) {
-		ret = xiw_mem_fast_register(qp->dev, pd, wr->mr, wr->rkey,
-					    wr->access);
-		if (ret) {
-			xiw_sq_fail(qp, wr, IB_WC_MW_BIND_ERR);
-			return false;
-		}
-	} else if (xiw_mem_invalidate(qp->dev, pd, qp->qpn, wr->rkey,
-				      false) != XIW_MEM_OK) {
-		xiw_sq_fail(qp, wr, IB_WC_LOC_QP_OP_ERR);
+	status = do_local(qp, wr);
+	if (status != IB_WC_SUCCESS) {
+		xiw_sq_fail(qp, wr, status);
 		return false;
 	}
 	wr->done = true;
@@ -537,6 +555,7 @@ static const u8 wc_opcode[] = {
 	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD]	= IB_WC_MASKED_FETCH_ADD,
 	[IB_WR_LOCAL_INV]			= IB_WC_LOCAL_INV,
 	[IB_WR_REG_MR]				= IB_WC_REG_MR,
+	[IB_WR_BIND_MW]				= IB_WC_BIND_MW,
 };
 
 static void complete_wr(struct xiw_qp *qp, const struct xiw_swr *wr)

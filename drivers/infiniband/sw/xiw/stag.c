@@ -19,7 +19,7 @@
 
 #define XIW_STAG_INDEX_MAX	GENMASK(23, 0)
 
-/* With XIW_MAX_MR regions one index in sixteen is taken. */
+/* With XIW_MAX_MR and XIW_MAX_MW one index in eight is taken. */
 #define XIW_STAG_TRIES		64
 
 /**
@@ -99,6 +99,9 @@ static enum xiw_mem_status check_mem(const struct xiw_mem *mem,
 		return XIW_MEM_BAD_STAG;
 	if (mem->pd != pd || (mem->qpn && mem->qpn != qpn))
 		return XIW_MEM_BAD_PD;
+	/* A window is for the peer only. */
+	if (mem->kind == XIW_MEM_MW && !(access & XIW_MEM_REMOTE))
+		return XIW_MEM_BAD_STAG;
 	if ((mem->access & access) != access)
 		return XIW_MEM_BAD_ACCESS;
 	return XIW_MEM_OK;

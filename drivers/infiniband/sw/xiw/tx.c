@@ -37,6 +37,7 @@
 #include "mem.h"
 #include "qp.h"
 #include "sock.h"
+#include "trace.h"
 
 enum tx_outcome {
 	TX_IDLE,	/* nothing left that could be sent */
@@ -404,6 +405,7 @@ static int send_train(struct xiw_qp *qp)
 	ret = xiw_sock_send_locked(qp->xs, vec, tx->vec_count, len,
 				   tx->source != XIW_TX_NONE &&
 				   tx->offset < tx->msg.len);
+	trace_tx_train(qp, len, ret);
 	if (ret > 0)
 		train_sent(qp, ret);
 	return ret < 0 ? ret : ret == len ? 0 : -EAGAIN;

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory windows: STags that give a peer rights in a part of a region, bound
+ * and unbound by work requests.
+ *
+ * A type 1 window can be used through every QP of its protection domain and
+ * may be bound anew at any time; a type 2 window belongs to the QP that bound
+ * it and is bound again only after it was invalidated.
+ *
+ * A window counts in @num_mw of the region below it, which is not revoked
+ * before that count is zero. So whoever holds the window's lock may use the
+ * region without holding the region's.
+ */
+#include "mem.h"
+
+#include <linux/lockdep.h>
+#include <linux/overflow.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "device.h"
+
+/* A bind takes the lock of the region within that of the window. */
+static struct lock_class_key mw_lock_key;
+
+/**
+ * xiw_alloc_mw() - ib_device_ops.alloc_mw
+ * @ibmw: allocated by the core as part of struct xiw_mw
+ * @udata: unused
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -ENOMEM or -ENOSPC.
+ */
+int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	struct xiw_dev *dev = to_xdev(ibmw->device);
+	struct xiw_mem *mem;
+	int ret;
+
+	if (!atomic_add_unless(&dev->num_mw, 1, XIW_MAX_MW))
+		return -ENOMEM;
+	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+	if (!mem) {
+		ret = -ENOMEM;
+		goto err_count;
+	}
+
+	rwlock_init(&mem->lock);
+	lockdep_set_class(&mem->lock, &mw_lock_key);
+	mem->dev = dev;
+	mem->pd = ibmw->pd;
+	mem->kind = XIW_MEM_MW;
+	mem->type2 = ibmw->type == IB_MW_TYPE_2;
+	mem->state = XIW_MEM_FREE;
+	ret = xiw_stag_alloc(mem);
+	if (ret)
+		goto err_free;
+
+	to_xmw(ibmw)->mem = mem;
+	ibmw->rkey = mem->stag;
+	return 0;
+
+err_free:
+	kfree(mem);
+err_count:
+	atomic_dec(&dev->num_mw);
+	return ret;
+}
+
+/**
+ * xiw_mw_unbind_locked() - take the region away from a window, if it has one
+ * @mem: window; its lock is held for writing
+ *
+ * Context: Any.
+ */
+void xiw_mw_unbind_locked(struct xiw_mem *mem)
+{
+	lockdep_assert_held_write(&mem->lock);
+
+	mem->state = XIW_MEM_FREE;
+	if (!mem->mr)
+		return;
+	if (mem->qpn)
+		atomic_dec(&mem->dev->num_bound);
+	mem->qpn = 0;
+	/* From here on the region may go away. */
+	atomic_dec(&mem->mr->num_mw);
+	mem->mr = NULL;
+}
+
+/**
+ * xiw_dealloc_mw() - ib_device_ops.dealloc_mw
+ * @ibmw: window, bound or not
+ *
+ * Context: Process context, may sleep.
+ * Return: 0.
+ */
+int xiw_dealloc_mw(struct ib_mw *ibmw)
+{
+	struct xiw_mem *mem = to_xmw(ibmw)->mem;
+
+	write_lock_bh(&mem->lock);
+	xiw_mw_unbind_locked(mem);
+	mem->state = XIW_MEM_DEAD;
+	write_unlock_bh(&mem->lock);
+
+	xiw_stag_free(mem);
+	atomic_dec(&mem->dev->num_mw);
+	kfree_rcu(mem, rcu);
+	return 0;
+}
+
+/* May a window with these rights be laid over the region? */
+static bool region_admits(const struct xiw_mem *mr, struct ib_pd *pd,
+			  const struct xiw_bind *bind)
+{
+	u64 last;
+
+	if (mr->state != XIW_MEM_VALID || mr->stag != bind->lkey ||
+	    mr->pd != pd || !(mr->access & IB_ACCESS_MW_BIND))
+		return false;
+	if (bind->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
+	    !(mr->access & IB_ACCESS_LOCAL_WRITE))
+		return false;
+	return !check_add_overflow(bind->addr, bind->length - 1, &last) &&
+	       bind->addr >= mr->iova && bind->length <= mr->length &&
+	       bind->addr - mr->iova <= mr->length - bind->length;
+}
+
+static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
+		       struct ib_pd *pd, u32 qpn, const struct xiw_bind *bind)
+{
+	bool admitted;
+
+	lockdep_assert_held_write(&mw->lock);
+
+	if (mw->state == XIW_MEM_DEAD || mw->pd != pd)
+		return -EINVAL;
+	if (mw->type2 && mw->state != XIW_MEM_FREE)
+		return -EINVAL;
+
+	read_lock(&mr->lock);
+	admitted = region_admits(mr, pd, bind);
+	if (admitted)
+		atomic_inc(&mr->num_mw);
+	read_unlock(&mr->lock);
+	if (!admitted)
+		return -EINVAL;
+
+	xiw_mw_unbind_locked(mw);
+	if (mw->type2) {
+		mw->qpn = qpn;
+		atomic_inc(&mw->dev->num_bound);
+	}
+	mw->mr = mr;
+	mw->stag = bind->key;
+	mw->iova = bind->addr;
+	mw->length = bind->length;
+	mw->access = bind->access;
+	mw->state = XIW_MEM_VALID;
+	return 0;
+}
+
+/* Nothing to be bound to: a type 1 window is only taken off its region. */
+static int unbind(struct xiw_mem *mw, struct ib_pd *pd, u32 key)
+{
+	int ret = -EINVAL;
+
+	write_lock_bh(&mw->lock);
+	if (!mw->type2 && mw->state != XIW_MEM_DEAD && mw->pd == pd) {
+		xiw_mw_unbind_locked(mw);
+		mw->stag = key;
+		ret = 0;
+	}
+	write_unlock_bh(&mw->lock);
+	return ret;
+}
+
+/**
+ * xiw_mem_bind() - carry out a BIND_MW work request
+ * @dev: device
+ * @pd: protection domain of the QP
+ * @qpn: number of the QP
+ * @bind: what it asks for; a length of 0 unbinds a type 1 window
+ *
+ * Context: Any, with interrupts on.
+ * Return: 0 or -EINVAL; then nothing has changed.
+ */
+int xiw_mem_bind(struct xiw_dev *dev, struct ib_pd *pd, u32 qpn,
+		 const struct xiw_bind *bind)
+{
+	struct xiw_mem *mw;
+	struct xiw_mem *mr;
+	int ret = -EINVAL;
+
+	if (bind->access & ~(u64)XIW_MEM_REMOTE)
+		return -EINVAL;
+
+	rcu_read_lock();
+	mw = xiw_stag_find(dev, bind->key);
+	if (!mw || mw->kind != XIW_MEM_MW)
+		goto out;
+	if (!bind->length) {
+		ret = unbind(mw, pd, bind->key);
+		goto out;
+	}
+	mr = xiw_stag_find(dev, bind->lkey);
+	if (!mr || mr->kind == XIW_MEM_MW)
+		goto out;
+	write_lock_bh(&mw->lock);
+	ret = bind_locked(mw, mr, pd, qpn, bind);
+	write_unlock_bh(&mw->lock);
+out:
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * xiw_mw_release_qp() - invalidate the windows bound to a QP
+ * @dev: device
+ * @qpn: number of the QP, which is being destroyed; another one may get it
+ *
+ * Context: Process context.
+ */
+void xiw_mw_release_qp(struct xiw_dev *dev, u32 qpn)
+{
+	struct xiw_mem *mem;
+	unsigned long index;
+
+	if (!atomic_read(&dev->num_bound))
+		return;
+	rcu_read_lock();
+	xa_for_each(&dev->mems, index, mem) {
+		if (mem->kind != XIW_MEM_MW || !mem->type2)
+			continue;
+		write_lock_bh(&mem->lock);
+		if (mem->qpn == qpn)
+			xiw_mw_unbind_locked(mem);
+		write_unlock_bh(&mem->lock);
+	}
+	rcu_read_unlock();
+}

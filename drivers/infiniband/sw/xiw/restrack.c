@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What "rdma resource show" tells of our objects beyond what the core knows.
+ * No addresses and no STags: the command is open to everybody.
+ *
+ * Values are read without the locks of the data path, so those of one object
+ * need not be of one moment.
+ */
+#include "restrack.h"
+
+#include <net/netlink.h>
+#include <rdma/restrack.h>
+#include <uapi/rdma/rdma_netlink.h>
+
+#include "cq.h"
+#include "mem.h"
+#include "qp.h"
+#include "rq.h"
+
+/**
+ * struct fact - one line of a report
+ * @name: what is told
+ * @value: its value
+ */
+struct fact {
+	const char *name;
+	u32 value;
+};
+
+static int put_facts(struct sk_buff *msg, const struct fact *facts, size_t n)
+{
+	struct nlattr *table;
+	size_t i;
+
+	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table)
+		return -EMSGSIZE;
+	for (i = 0; i < n; i++) {
+		if (rdma_nl_put_driver_u32(msg, facts[i].name,
+					   facts[i].value)) {
+			nla_nest_cancel(msg, table);
+			return -EMSGSIZE;
+		}
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}
+
+/**
+ * xiw_fill_res_qp() - ib_device_ops.fill_res_qp_entry
+ * @msg: message to add to
+ * @ibqp: queue pair
+ *
+ * Context: Process context.
+ * Return: 0 or -EMSGSIZE.
+ */
+int xiw_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	const struct xiw_qp *qp = to_xqp(ibqp);
+	const struct fact facts[] = {
+		{ "state", READ_ONCE(qp->state) },
+		{ "sq_size", qp->sq.max_wr },
+		{ "sq_posted", READ_ONCE(qp->sq.prod) },
+		{ "sq_started", READ_ONCE(qp->sq.next) },
+		{ "sq_completed", READ_ONCE(qp->sq.head) },
+		{ "rq_size", qp->srq ? 0 : qp->rq.max_wr },
+		{ "rq_taken", qp->srq ? 0 : READ_ONCE(qp->rq.cons) },
+		{ "ord", READ_ONCE(qp->ord) },
+		{ "ord_used", READ_ONCE(qp->orq_tail) -
+			      READ_ONCE(qp->orq_head) },
+		{ "ird", READ_ONCE(qp->irq_size) },
+		{ "ird_used", READ_ONCE(qp->irq_tail) -
+			      READ_ONCE(qp->irq_head) },
+		{ "emss", READ_ONCE(qp->tx.emss) },
+		{ "tx_crc", READ_ONCE(qp->tx.crc) },
+		{ "rx_crc", READ_ONCE(qp->rx.crc) },
+		{ "rx_stalled", READ_ONCE(qp->rx.stalled) },
+	};
+
+	return put_facts(msg, facts, ARRAY_SIZE(facts));
+}
+
+/**
+ * xiw_fill_res_cq() - ib_device_ops.fill_res_cq_entry
+ * @msg: message to add to
+ * @ibcq: completion queue
+ *
+ * Context: Process context.
+ * Return: 0 or -EMSGSIZE.
+ */
+int xiw_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct xiw_cq *cq = to_xcq(ibcq);
+	struct fact facts[] = {
+		{ "prod" }, { "cons" }, { "armed" }, { "broken" },
+	};
+
+	/* The ring may be replaced by a resize. */
+	spin_lock_irq(&cq->lock);
+	facts[0].value = cq->prod;
+	facts[1].value = READ_ONCE(cq->queue.ctrl->cons);
+	facts[2].value = READ_ONCE(cq->queue.ctrl->arm);
+	facts[3].value = cq->broken;
+	spin_unlock_irq(&cq->lock);
+	return put_facts(msg, facts, ARRAY_SIZE(facts));
+}
+
+/**
+ * xiw_fill_res_mr() - ib_device_ops.fill_res_mr_entry
+ * @msg: message to add to
+ * @ibmr: region
+ *
+ * Context: Process context.
+ * Return: 0 or -EMSGSIZE.
+ */
+int xiw_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct xiw_mem *mem = to_xmr(ibmr)->mem;
+	const struct fact facts[] = {
+		{ "kind", mem->kind },
+		{ "valid", READ_ONCE(mem->state) == XIW_MEM_VALID },
+		{ "access", READ_ONCE(mem->access) },
+		{ "blocks", READ_ONCE(mem->num_pages) },
+		{ "block_shift", READ_ONCE(mem->page_shift) },
+		{ "windows", atomic_read(&mem->num_mw) },
+	};
+
+	return put_facts(msg, facts, ARRAY_SIZE(facts));
+}
+
+/**
+ * xiw_fill_res_srq() - ib_device_ops.fill_res_srq_entry
+ * @msg: message to add to
+ * @ibsrq: shared receive queue
+ *
+ * Context: Process context.
+ * Return: 0 or -EMSGSIZE.
+ */
+int xiw_fill_res_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
+{
+	struct xiw_srq *srq = to_xsrq(ibsrq);
+	const struct fact facts[] = {
+		{ "size", srq->rq.max_wr },
+		{ "posted", READ_ONCE(srq->rq.queue.ctrl->prod) },
+		{ "taken", READ_ONCE(srq->rq.cons) },
+		{ "limit", READ_ONCE(srq->rq.limit) },
+		{ "waiting", !list_empty_careful(&srq->waiters) },
+	};
+
+	return put_facts(msg, facts, ARRAY_SIZE(facts));
+}
