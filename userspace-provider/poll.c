@@ -4,6 +4,7 @@
  * here enters the kernel.
  */
 #include <errno.h>
+#include <string.h>
 
 #include <infiniband/driver.h>
 #include <util/compiler.h>
@@ -87,8 +88,8 @@ void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn)
 		if (cqe->qp_id == qpn)
 			dropped++;
 		else if (dropped)
-			*(struct xiw_cqe *)xiw_ring_slot(ring, i - 1 + dropped) =
-				*cqe;
+			memcpy(xiw_ring_slot(ring, i - 1 + dropped), cqe,
+			       sizeof(*cqe));
 	}
 	if (dropped)
 		xiw_ring_release(ring, ring->index + dropped);

@@ -76,6 +76,16 @@ int xiw_sqe_init(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint64_t wr_id,
 	return 0;
 }
 
+/* Does the list name more than a message can hold, 2^32-1 bytes? */
+static bool too_long(const struct ibv_sge *sge, size_t num_sge)
+{
+	uint64_t len = 0;
+
+	for (; num_sge; sge++, num_sge--)
+		len += sge->length;
+	return len > UINT32_MAX;
+}
+
 int xiw_sqe_set_sge(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint32_t op,
 		    const struct ibv_sge *sge, size_t num_sge)
 {
@@ -83,6 +93,8 @@ int xiw_sqe_set_sge(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint32_t op,
 		return EINVAL;
 	if (unlikely((op & XIW_OP_ATOMIC) &&
 		     (num_sge != 1 || sge->length != sizeof(uint64_t))))
+		return EINVAL;
+	if (num_sge > 1 && unlikely(too_long(sge, num_sge)))
 		return EINVAL;
 
 	if (num_sge)

@@ -52,6 +52,7 @@ static const struct verbs_context_ops xiw_context_ops = {
 	.reg_dmabuf_mr		= xiw_reg_dmabuf_mr,
 	.reg_mr			= xiw_reg_mr,
 	.req_notify_cq		= xiw_req_notify_cq,
+	.rereg_mr		= xiw_rereg_mr,
 	.resize_cq		= xiw_resize_cq,
 };
 

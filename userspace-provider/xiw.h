@@ -205,14 +205,17 @@ struct ibv_td *xiw_alloc_td(struct ibv_context *context,
 			    struct ibv_td_init_attr *attr);
 int xiw_dealloc_td(struct ibv_td *td);
 struct ibv_pd *xiw_alloc_pd(struct ibv_context *context);
-struct ibv_pd *xiw_alloc_parent_domain(struct ibv_context *context,
-				       struct ibv_parent_domain_init_attr *attr);
+struct ibv_pd *
+xiw_alloc_parent_domain(struct ibv_context *context,
+			struct ibv_parent_domain_init_attr *attr);
 int xiw_dealloc_pd(struct ibv_pd *pd);
 struct ibv_mr *xiw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			  uint64_t hca_va, int access);
 struct ibv_mr *xiw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				 size_t length, uint64_t iova, int fd,
 				 int access);
+int xiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+		 void *addr, size_t length, int access);
 int xiw_dereg_mr(struct verbs_mr *vmr);
 struct ibv_mw *xiw_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int xiw_dealloc_mw(struct ibv_mw *mw);
