@@ -20,9 +20,13 @@ help:
 #: make install         both, into this system; make uninstall removes them
 #: make demo            boot the stock kernel in QEMU and show xiw at work
 #: make check           all tests, in QEMU on a debug kernel
+#: make check-ulp       storage protocols and other consumers of RDMA, on the
+#:                      distribution's kernel; T="name ..." chooses
 #: make kunit           only the KUnit suites
 #: make selftests       only the end-to-end tests; T="name ..." chooses;
 #:                      with T the leak scan is left out, LEAKS=1 keeps it
+#: make fuzz            fuzz the protocol files, RUNS=executions per target,
+#:                      T="name ..." chooses; ends with their coverage
 #: make vm              a shell in a guest with xiw loaded; K=stock or debug
 #: make lint            all static checks; L="name ..." chooses
 #: make clean           remove build/
@@ -52,11 +56,17 @@ demo:
 check:
 	@tests/qemu/check host kunit selftests
 
+check-ulp:
+	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check ulp
+
 kunit:
 	@tests/qemu/check kunit
 
 selftests:
 	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check selftests
+
+fuzz:
+	@T="$(T)" RUNS="$(RUNS)" tests/fuzz/run fuzz
 
 vm:
 	@tests/qemu/shell "$(or $(K),stock)"
@@ -67,5 +77,5 @@ lint:
 clean:
 	rm -rf build
 
-.PHONY: all help module provider progs install uninstall demo check kunit \
-	selftests vm lint clean
+.PHONY: all help module provider progs install uninstall demo check check-ulp \
+	kunit selftests fuzz vm lint clean

@@ -37,8 +37,6 @@ need_space()
 {
 	local free
 
-	mkdir -p "$1" 2>/dev/null ||
-		die "cannot create $1." "point XIW_CACHE at a writable directory."
 	free=$(df -Pm "$1" | awk 'NR == 2 { print $4 }')
 	[[ $free -ge $2 ]] ||
 		die "$1 has $free MiB free, $2 MiB are needed." \
@@ -51,7 +49,6 @@ with_lock()
 	local name=$1 fd rc=0
 
 	shift
-	mkdir -p "$XIW_CACHE/lock"
 	exec {fd}>"$XIW_CACHE/lock/$name"
 	if ! flock -n "$fd"; then
 		say "waiting for another run that prepares '$name'"
@@ -200,3 +197,7 @@ pick_out()
 	rm -rf "$OUT"
 	mkdir -p "$OUT"
 }
+
+mkdir -p "$XIW_CACHE/lock" "$XIW_CACHE/log" 2>/dev/null ||
+	die "the cache $XIW_CACHE cannot be written." \
+	    "set XIW_CACHE to a directory of yours."

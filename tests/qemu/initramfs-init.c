@@ -3,7 +3,7 @@
  * First process of every guest: loads the modules that the root file system
  * needs (the list is empty where the kernel has them built in), mounts the
  * host's root read-only and what belongs on top of it, and goes on with the
- * init found there (xiw.init= on the kernel command line).  It is in C because
+ * init found there (XIW_INIT= on the kernel command line).  It is in C because
  * a mount(8) takes most of a second on an emulated debug kernel.
  */
 #define _GNU_SOURCE
@@ -92,40 +92,17 @@ static void mount_all(void)
 	     "mount the results");
 }
 
-/* The path after xiw.init= is all that is taken from the command line. */
-static char *real_init(char *cmdline, size_t size)
-{
-	static const char key[] = "xiw.init=";
-	ssize_t len;
-	char *path;
-	int fd;
-
-	fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
-	must(fd, "/proc/cmdline");
-	len = read(fd, cmdline, size - 1);
-	must(len, "/proc/cmdline");
-	close(fd);
-	cmdline[len] = '\0';
-	path = strstr(cmdline, key);
-	if (!path) {
-		errno = ENOENT;
-		must(-1, key);
-	}
-	path += strlen(key);
-	path[strcspn(path, "\n ")] = '\0';
-	return path;
-}
-
 int main(void)
 {
-	char cmdline[4096];
-	char *init;
+	/* What the kernel does not know on its command line is environment. */
+	const char *init = getenv("XIW_INIT");
 
 	load_modules();
 	must(mkdir("/host", 0755), "/host");
 	enter_root();
 	mount_all();
-	init = real_init(cmdline, sizeof(cmdline));
+	errno = ENOENT;
+	must(init ? 0 : -1, "XIW_INIT=");
 	execl(init, init, NULL);
 	must(-1, init);
 	return 1;

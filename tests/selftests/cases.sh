@@ -44,22 +44,24 @@ cases()
 # A load is a connection with both ends in a process of their own (xt_load),
 # passive-NAME in xa and active-NAME in xb, whose data is checked at both.
 declare -A load_pid=()
+LOAD_ARGS=()
 
 # load_start END NAME ARGS...: in the background, itself and not a wrapper
-# being the process, so that it can be killed.
+# being the process, so that it can be killed; and behind the shell, which has
+# the same processors.
 load_start()
 {
 	local end=$1 name=$2
 
 	shift 2
-	xt_load -T "${LOAD_SECONDS:-60}" "$@" >"$TMP/$end-$name.log" 2>&1 \
-		</dev/null &
+	nice -n 19 xt_load -T "${LOAD_SECONDS:-60}" "$@" \
+		>"$TMP/$end-$name.log" 2>&1 </dev/null &
 	load_pid[$end-$name]=$!
 }
 
 load_says()
 {
-	grep -qx "$2" "$TMP/$1.log"
+	[[ $'\n'$(<"$TMP/$1.log") == *$'\n'"$2"* ]]
 }
 
 load_alive()
@@ -72,17 +74,26 @@ load_runs()
 	load_says "passive-$1" running && load_says "active-$1" running
 }
 
-# load_up NAME [ARGS...]: true when messages go back and forth.
+# load_up NAME...: true when messages go back and forth on all of them.
 load_up()
 {
-	local name=$1 port
+	local name port=()
 
-	shift
-	port=$(free_port)
-	load_start passive "$name" -s "$NS_A/$A4" -p "$port" "$@"
-	wait_for 30 listening "$NS_A" "$port" || { load_show; return 1; }
-	load_start active "$name" -c "$NS_B/$A4" -p "$port" "$@"
-	wait_for 30 load_runs "$name" || { load_show; return 1; }
+	for name in "$@"; do
+		port[${#port[@]}]=$(free_port)
+		load_start passive "$name" -s "$NS_A/$A4" -p "${port[-1]}" \
+			"${LOAD_ARGS[@]}"
+	done
+	for name in "$@"; do
+		wait_for 30 listening "$NS_A" "${port[0]}" ||
+			{ load_show; return 1; }
+		load_start active "$name" -c "$NS_B/$A4" -p "${port[0]}" \
+			"${LOAD_ARGS[@]}"
+		port=("${port[@]:1}")
+	done
+	for name in "$@"; do
+		wait_for 30 load_runs "$name" || { load_show; return 1; }
+	done
 }
 
 # load_wait END-NAME: the exit status of a process that is to end by itself.
@@ -94,6 +105,16 @@ load_wait()
 	wait "$pid" || rc=$?
 	((rc == 0)) || { echo "$1: status $rc"; tail -n 5 "$TMP/$1.log"; }
 	return "$rc"
+}
+
+# load_ended NAME...: both ends of each end by themselves, without error.
+load_ended()
+{
+	local name
+
+	for name in "$@"; do
+		load_wait "passive-$name" && load_wait "active-$name" || return
+	done
 }
 
 # load_end NAME: some more messages, then a disconnect; all is well with both.

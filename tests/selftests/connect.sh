@@ -25,11 +25,11 @@ pair "ucmatose: 20 connections at once" \
 	"ucmatose -b $A4 -p @PORT@ -c 20 -C 3 -S 500" \
 	"ucmatose -s $A4 -p @PORT@ -c 20 -C 3 -S 500"
 # Its server knows no end.
-port=$(free_port)
-start_server cmtime "$NS_A" cmtime -b "$A4" -p "$port" -c 50
-wait_listen cmtime "$NS_A" "$port"
+cm_port=$(free_port)
+start_server cmtime "$NS_A" cmtime -b "$A4" -p "$cm_port" -c 50
+wait_listen cmtime "$NS_A" "$cm_port"
 tap_run "cmtime: 50 connections at once" \
-	in_b cmtime -s "$A4" -p "$port" -c 50
+	in_b cmtime -s "$A4" -p "$cm_port" -c 50
 stop_server cmtime
 tap_objects "nothing is left behind" "$TMP/baseline"
 

@@ -11,11 +11,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-three_up()
-{
-	load_up 1 && load_up 2 && load_up 3
-}
-
 # survivors END: its processes end by themselves, without error.
 survivors()
 {
@@ -29,17 +24,17 @@ survivors()
 topo_up
 objects >"$TMP/baseline"
 
-tap_run "three connections are under load" three_up
+tap_run "three connections are under load" load_up 1 2 3
 tap_run "the active ends are killed" load_kill active-{1,2,3}
 tap_run "the passive ends end in order" survivors passive
 tap_objects "nothing is left behind by active ends" "$TMP/baseline"
 
-tap_run "three more connections are under load" three_up
+tap_run "three more connections are under load" load_up 1 2 3
 tap_run "the passive ends are killed" load_kill passive-{1,2,3}
 tap_run "the active ends end in order" survivors active
 tap_objects "nothing is left behind by passive ends" "$TMP/baseline"
 
-tap_run "again three connections are under load" three_up
+tap_run "again three connections are under load" load_up 1 2 3
 tap_run "all ends are killed" load_kill {active,passive}-{1,2,3}
 tap_objects "nothing is left behind by either" "$TMP/baseline"
 

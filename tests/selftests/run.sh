@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# run.sh TEST...: runs selftests in this guest, one after the other, prints
-# their TAP as it comes and leaves each as $XIW_OUT/TEST.tap.  A test that
+# run.sh DIR TEST...: runs tests of DIR in this guest, one after the other,
+# prints their TAP as it comes and leaves each as $XIW_OUT/TEST.tap.  A test that
 # exceeds its time (a line "# xiw-timeout: SECONDS" in its head, default 300),
 # or during which the kernel complains, has failed a claim of its own.
 
-cd "$(dirname "$0")" || exit
+cd "$1" || exit
+shift
 out=${XIW_OUT:-/run/xiw/out}
 
 # fail FILE DESC: one more failed claim after the test's own.
@@ -16,6 +17,12 @@ fail()
 
 	n=$(grep -cE '^(not )?ok ' "$1")
 	echo "not ok $((n + 1)) - $2" | tee -a "$1"
+}
+
+# planned FILE: its plan is the number of its claims.
+planned()
+{
+	grep -qE "^1\.\.$(grep -cE '^(not )?ok ' "$1")( |$)" "$1"
 }
 
 run_one()
@@ -33,6 +40,8 @@ run_one()
 		fail "$tap" "ended within ${limit:-300} s"
 	elif ! grep -q '^1\.\.' "$tap"; then
 		fail "$tap" "ran to its end (status $rc)"
+	elif ! planned "$tap"; then
+		fail "$tap" "made as many claims as it planned"
 	elif ((rc == 1)) && ! grep -q '^not ok' "$tap"; then
 		fail "$tap" "exit status agrees with its TAP"
 	fi

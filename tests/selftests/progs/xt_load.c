@@ -31,7 +31,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEPTH		12
+#define DEPTH		6
 #define BLOCK		8192UL
 #define MSG		2000UL
 #define RECVS		4
@@ -99,6 +99,15 @@ static void finish(struct load *l, __u64 slot)
 	l->busy[slot] = false;
 }
 
+/* A device that is not there any more says so before the event does. */
+static void posted(struct load *l, int ret)
+{
+	if (ret == EIO || ret == ENODEV)
+		l->gone = true;
+	else
+		XT_CHECK(!ret, "post: %s", strerror(ret));
+}
+
 static void transfer(struct load *l, unsigned int slot)
 {
 	struct ibv_sge sge = xt_sge(&l->data, slot_off(slot), BLOCK);
@@ -109,7 +118,7 @@ static void transfer(struct load *l, unsigned int slot)
 	wr.wr.rdma.remote_addr = l->peer.addr + (is_read(slot) ? BLOCK : 0);
 	wr.wr.rdma.rkey = l->peer.rkey;
 	start(l, slot);
-	xt_send(&l->e, &wr);
+	posted(l, xt_try_send(&l->e, &wr));
 }
 
 static void receive(struct load *l, unsigned int slot)
@@ -117,7 +126,7 @@ static void receive(struct load *l, unsigned int slot)
 	struct ibv_sge sge = xt_sge(&l->data, slot_off(slot), MSG);
 
 	start(l, slot);
-	xt_recv(&l->e, slot, &sge, 1);
+	posted(l, xt_try_recv(&l->e, slot, &sge, 1));
 }
 
 /* Never more than one under way in either direction: the peer is ready. */
@@ -128,7 +137,7 @@ static void send_message(struct load *l)
 
 	xt_fill(l->data.p + slot_off(DEPTH), MSG, l->sent++);
 	start(l, DEPTH);
-	xt_send(&l->e, &wr);
+	posted(l, xt_try_send(&l->e, &wr));
 }
 
 /* ---- completions ------------------------------------------------------- */

@@ -1,0 +1,820 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""DDP and RDMAP: what a peer may do wrong, and what follows from it.
+
+Most cases send one segment with one fault on a fresh connection. They check
+the Terminate octet by octet, that it is the last thing sent, the asynchronous
+event, the completions, and that no memory was touched.
+"""
+
+import struct
+import sys
+
+import wire
+from live import case, cases, main
+
+FATAL, REQ_ERR, ACCESS_ERR = 1, 2, 3
+LEN_ERR, PROT_ERR, FLUSH, INV_REQ, ACCESS, OP = 1, 4, 5, 9, 10, 11
+READ, ATOMIC, IMM_OP = 2, 4, 129
+DATA = bytes(range(0x10, 0x18))
+BAD_STAG = 0xDEAD0001
+
+
+def at(ulpdu, offset, octets):
+    """The segment with some octets replaced."""
+    return ulpdu[:offset] + octets + ulpdu[offset + len(octets):]
+
+
+def with_bounds(change):
+    return lambda t: [wire.write(t.rw.stag, *change(t.rw))]
+
+
+def down(bench, conn, event, recvs=4, first=0):
+    """The stream has ended: the event, what was posted, the connection."""
+    if event:
+        conn.asynchronous(event)
+    conn.event("DISCONNECTED")
+    for number in range(first, recvs):
+        conn.wc(f"r{number}", FLUSH)
+    conn.nothing("wc")
+    conn.nothing("async")
+
+
+def untouched(bench):
+    target = bench.target
+    for region in "rw", "other", "local":
+        size = getattr(target, region).len
+        assert not any(target.peek(region, 0, size)), f"{region} was written"
+
+
+def clean(bench):
+    bench.target.do("fill", "rw", 0)
+
+
+# Name, claim, segments of which the first is at fault, code, event.
+# Covers: TERM-17
+@cases([
+    # Covers: DDP-04 TERM-01 TERM-02 TERM-03
+    ("N01", "untagged segment, DDP version 2: 0x1206",
+     lambda t: [at(wire.send(1, DATA), 0, b"\x42")], 0x1206, FATAL),
+    # Covers: DDP-03 TERM-03
+    ("N02", "tagged segment, DDP version 2: 0x1104",
+     lambda t: [at(wire.write(t.rw.stag, t.rw.base, DATA), 0, b"\xC2")],
+     0x1104, FATAL),
+    # Covers: RDMAP-03
+    ("N03", "RDMAP version 2: 0x0205",
+     lambda t: [wire.send(1, DATA, rv=2)], 0x0205, FATAL),
+    # Covers: RDMAP-03
+    ("N04", "RDMAP version 0: 0x0205",
+     lambda t: [wire.send(1, DATA, rv=0)], 0x0205, FATAL),
+    # Covers: RDMAP-04
+    ("N05", "opcode C: 0x0206",
+     lambda t: [wire.send(1, DATA, op=0xC)], 0x0206, REQ_ERR),
+    # Covers: RDMAP-04
+    ("N06", "opcode F: 0x0206",
+     lambda t: [wire.send(1, DATA, op=0xF)], 0x0206, REQ_ERR),
+    # Covers: RDMAP-05
+    ("N07", "tagged Send: 0x0206",
+     lambda t: [at(wire.write(t.rw.stag, t.rw.base, DATA), 1, b"\x43")],
+     0x0206, REQ_ERR),
+    # Covers: RDMAP-05
+    ("N08", "untagged Write: 0x0206",
+     lambda t: [wire.send(1, DATA, op=wire.WRITE)], 0x0206, REQ_ERR),
+    # Covers: DDP-19
+    ("N09", "queue 4: 0x1201",
+     lambda t: [wire.send(1, DATA, qn=4)], 0x1201, REQ_ERR),
+    # Covers: RDMAP-06
+    ("N10", "Send on the queue of requests: 0x1201",
+     lambda t: [wire.send(1, DATA, qn=1)], 0x1201, REQ_ERR),
+    # Covers: RDMAP-06
+    ("N11", "Read Request on the queue of Sends: 0x1201",
+     lambda t: [wire.read_req(1, 8, t.rw.stag, t.rw.base, qn=0)],
+     0x1201, REQ_ERR),
+    # Covers: DDP-17
+    ("N12", "first Send with MSN 2: 0x1203",
+     lambda t: [wire.send(2, DATA)], 0x1203, REQ_ERR),
+    # Covers: DDP-17
+    ("N13", "first Send with MSN 0: 0x1203",
+     lambda t: [wire.send(0, DATA)], 0x1203, REQ_ERR),
+    # Covers: DDP-20
+    ("N16", "message offset beyond the buffer: 0x1204",
+     lambda t: [wire.send(1, DATA, mo=0x7FFFFFF0)], 0x1204, REQ_ERR),
+    # Covers: DDP-22
+    ("N18", "Write to an unknown STag: 0x1100",
+     lambda t: [wire.write(BAD_STAG, 0x1000, DATA)], 0x1100, ACCESS_ERR),
+    # Covers: DDP-22
+    ("N18_key", "Write to an STag with another key: 0x1100",
+     lambda t: [wire.write(t.rw.stag ^ 1, t.rw.base, DATA)],
+     0x1100, ACCESS_ERR),
+    # Covers: DDP-23
+    ("N19", "Write to another protection domain: 0x1102",
+     lambda t: [wire.write(t.other.stag, t.other.base, DATA)],
+     0x1102, ACCESS_ERR),
+    # Covers: RDMAP-18
+    ("N20", "Write without the right to: 0x1100",
+     lambda t: [wire.write(t.local.stag, t.local.base, DATA)],
+     0x1100, ACCESS_ERR),
+    # Covers: DDP-24
+    ("N21", "Write whose last octet is behind the end: 0x1101",
+     with_bounds(lambda rw: (rw.base + rw.len - 7, DATA)), 0x1101, ACCESS_ERR),
+    # Covers: DDP-24
+    ("N22", "Write that begins before the base: 0x1101",
+     with_bounds(lambda rw: (rw.base - 1, DATA)), 0x1101, ACCESS_ERR),
+    # Covers: DDP-25
+    ("N23", "Write whose range wraps: 0x1103",
+     with_bounds(lambda rw: (0xFFFFFFFFFFFFFFFC, DATA)), 0x1103, ACCESS_ERR),
+    # Covers: RDMAP-23 TERM-04
+    ("N24", "Read of an unknown STag: 0x0100 with the RDMAP header",
+     lambda t: [wire.read_req(1, 8, BAD_STAG, 0x800)], 0x0100, ACCESS_ERR),
+    # Covers: RDMAP-24
+    ("N25", "Read from another protection domain: 0x0103",
+     lambda t: [wire.read_req(1, 8, t.other.stag, t.other.base)],
+     0x0103, ACCESS_ERR),
+    # Covers: RDMAP-25
+    ("N26", "Read without the right to: 0x0102",
+     lambda t: [wire.read_req(1, 8, t.local.stag, t.local.base)],
+     0x0102, ACCESS_ERR),
+    # Covers: RDMAP-26
+    ("N27", "Read of one octet too many: 0x0101",
+     lambda t: [wire.read_req(1, 9, t.rw.stag, t.rw.base + t.rw.len - 8)],
+     0x0101, ACCESS_ERR),
+    # Covers: RDMAP-26
+    ("N28", "Read whose range wraps: 0x0104",
+     lambda t: [wire.read_req(1, 0x2000, t.rw.stag, 0xFFFFFFFFFFFFF000)],
+     0x0104, ACCESS_ERR),
+    # Covers: RDMAP-27
+    ("N30", "Read Request of 27 octets: 0x02FF",
+     lambda t: [wire.read_req(1, 8, t.rw.stag, t.rw.base)[:-1]],
+     0x02FF, REQ_ERR),
+    # Covers: RDMAP-33
+    ("N31", "Read Response that nobody waits for: 0x0206",
+     lambda t: [wire.tagged(wire.READ_RESP, t.rw.stag, t.rw.base, DATA)],
+     0x0206, REQ_ERR),
+    # Covers: ATOM-14 TERM-04
+    ("N34", "atomic on an unaligned address: 0x0207",
+     lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base + 1)],
+     0x0207, REQ_ERR),
+    # Covers: ATOM-15
+    ("N35", "atomic operation 1: 0x0206",
+     lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base, aop=1)],
+     0x0206, REQ_ERR),
+    # Covers: ATOM-15
+    ("N35_15", "atomic operation 15: 0x0206",
+     lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base, aop=15)],
+     0x0206, REQ_ERR),
+    # Covers: ATOM-16
+    ("N36", "atomic without the right to: 0x0102",
+     lambda t: [wire.atomic_req(1, t.local.stag, t.local.base)],
+     0x0102, ACCESS_ERR),
+    # Covers: ATOM-17
+    ("atomic_stag", "atomic on an unknown STag: 0x0100",
+     lambda t: [wire.atomic_req(1, BAD_STAG, 0)], 0x0100, ACCESS_ERR),
+    # Covers: ATOM-17
+    ("atomic_pd", "atomic in another protection domain: 0x0103",
+     lambda t: [wire.atomic_req(1, t.other.stag, t.other.base)],
+     0x0103, ACCESS_ERR),
+    # Covers: ATOM-17
+    ("atomic_bounds", "atomic behind the end: 0x0101",
+     lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base + t.rw.len)],
+     0x0101, ACCESS_ERR),
+    # Covers: ATOM-17
+    ("atomic_wrap", "atomic whose range wraps: 0x0104",
+     lambda t: [wire.atomic_req(1, t.rw.stag, 0xFFFFFFFFFFFFFFFC)],
+     0x0104, ACCESS_ERR),
+    # Covers: ATOM-18
+    ("N37", "Atomic Request of 44 octets: 0x02FF",
+     lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base)[:18 + 44]],
+     0x02FF, REQ_ERR),
+    # Covers: ATOM-23
+    ("N38", "Atomic Response that nobody waits for: 0x1202",
+     lambda t: [wire.atomic_resp(1, 0x01020304, 1)], 0x1202, FATAL),
+    # Covers: DDP-29 TERM-05
+    ("N42", "segment of 10 octets: 0x1000 and no header",
+     lambda t: [wire.send(1)[:10]], 0x1000, FATAL),
+    # Covers: DDP-29
+    ("N42_one", "segment of one octet: 0x1000 and no header",
+     lambda t: [b"\x41"], 0x1000, FATAL),
+    # Covers: TERM-08
+    ("two_faults", "of two faults in one TCP segment the first is reported",
+     lambda t: [wire.send(1, DATA, op=0xC), wire.write(BAD_STAG, 0, DATA)],
+     0x0206, REQ_ERR),
+])
+def inject(bench, build, code, event):
+    untouched(bench)
+    peer, conn = bench.open()
+    segments = build(bench.target)
+    errors = bench.counter("protocol_errors")
+    sent = bench.counter("terminates_sent")
+    peer.send(*segments)
+    quoted = None if code == 0x1000 else segments[0]
+    peer.expect_terminate(code, quoted)
+    opened_recv = 1 if code in (0x1204, 0x1205) else 0
+    if opened_recv:
+        conn.wc("r0", FLUSH)
+    down(bench, conn, event, first=opened_recv)
+    assert bench.counter("terminates_sent") == sent + 1
+    assert bench.counter("protocol_errors") == errors + 1
+    untouched(bench)
+
+
+@case
+# Covers: DDP-17 DDP-14
+def N14(bench):
+    """the same Send twice: 0x1203 for the second"""
+    peer, conn = bench.open()
+    twice = wire.send(1, DATA)
+    peer.send(twice, twice)
+    conn.wc("r0", len=8, data=DATA.hex())
+    peer.expect_terminate(0x1203, twice)
+    down(bench, conn, REQ_ERR, first=1)
+
+
+@case
+# Covers: DDP-18 IMM-08
+def N15(bench):
+    """no receive posted, none posted late: 0x1202"""
+    bench.policy(late_receive_ms=50)
+    late = bench.counter("rx_late_receives")
+    for segment in wire.send(1, DATA), \
+            wire.send(1, b"\0" * 8, op=wire.IMM):
+        peer, conn = bench.open(recvs=0)
+        peer.send(segment)
+        peer.expect_terminate(0x1202, segment)
+        down(bench, conn, FATAL, 0)
+    assert bench.counter("rx_late_receives") == late + 2
+    bench.policy(late_receive_ms=0)
+    peer, conn = bench.open(recvs=0)
+    peer.send(segment)
+    peer.expect_terminate(0x1202, segment)
+    down(bench, conn, FATAL, 0)
+    assert bench.counter("rx_late_receives") == late + 2
+
+
+@case
+# Covers: DDP-18
+def late_receive(bench):
+    """a receive posted late is in time for the message that waits for it"""
+    bench.policy(late_receive_ms=20000)
+    late = bench.counter("rx_late_receives")
+    peer, conn = bench.open(recvs=0)
+    peer.send(wire.send(1, DATA))
+    while bench.counter("rx_late_receives") == late:
+        conn.nothing("event")
+    conn.recv()
+    conn.wc("r0", len=8, data=DATA.hex())
+
+
+@case
+# Covers: DDP-21 RDMAP-09
+def N17(bench):
+    """a Send one octet longer than the receive: 0x1205, nothing beyond it"""
+    peer, conn = bench.open()
+    segment = wire.send(1, b"\x55" * 65)
+    peer.send(segment)
+    peer.expect_terminate(0x1205, segment)
+    conn.wc("r0", LEN_ERR, vendor=0x1205)
+    down(bench, conn, REQ_ERR, first=1)
+
+
+@case
+# Covers: DDP-21
+def N17_second(bench):
+    """a second segment that goes beyond the receive: 0x1205"""
+    peer, conn = bench.open()
+    first = wire.send(1, b"\x55" * 60, last=False)
+    second = wire.send(1, b"\x55" * 5, mo=60)
+    peer.send(first, second)
+    peer.expect_terminate(0x1205, second)
+    conn.wc("r0", LEN_ERR, vendor=0x1205)
+    down(bench, conn, REQ_ERR, first=1)
+
+
+@case
+# Covers: RDMAP-12 RDMAP-13
+def N32_N33(bench):
+    """Send with Invalidate of what cannot be invalidated: 0x0209, 0x0109"""
+    target = bench.target
+    for stag, code in ((BAD_STAG, 0x0209), (target.rw.stag, 0x0209),
+                       (target.other.stag, 0x0109)):
+        for op in wire.SEND_INV, wire.SEND_SE_INV:
+            peer, conn = bench.open()
+            segment = wire.send(1, DATA, op=op, inv=stag)
+            peer.send(segment)
+            peer.expect_terminate(code, segment)
+            conn.wc("r0", INV_REQ, vendor=code)
+            down(bench, conn, ACCESS_ERR, first=1)
+    # The region is still good.
+    peer, conn = bench.open()
+    peer.send(wire.write(target.rw.stag, target.rw.base, DATA),
+              wire.send(1))
+    conn.wc("r0", len=0)
+    assert target.peek("rw", 0, 8) == DATA
+    clean(bench)
+
+
+@case
+# Covers: RDMAP-29
+def N29(bench):
+    """one Read more than the IRD, while not reading: 0x1202"""
+    big = bench.target.big
+    peer, conn = bench.open(ird=2)
+    requests = [wire.read_req(msn, big.len, big.stag, big.base)
+                for msn in range(1, 13)]
+    peer.send(*requests)
+    conn.asynchronous(FATAL)
+    # The segments already under way may come first, whole.
+    while True:
+        ulpdu = peer.rx.fpdu()
+        if ulpdu[1] & 0xF == wire.TERMINATE:
+            break
+        assert ulpdu[1] & 0xF == wire.READ_RESP
+    msn = struct.unpack(">I", ulpdu[24 + 10:24 + 14])[0]
+    assert msn >= 3, f"Terminate quotes MSN {msn}"
+    assert ulpdu == wire.terminate_for(0x1202, requests[msn - 1])
+    peer.expect_fin()
+    down(bench, conn, 0)
+
+
+@case
+# Covers: IMM-11
+def N40(bench):
+    """Immediate Data of other than 8 octets: 0x02FF"""
+    for size in 0, 4, 7, 9, 12:
+        peer, conn = bench.open()
+        segment = wire.send(1, b"\0" * size, op=wire.IMM)
+        peer.send(segment)
+        peer.expect_terminate(0x02FF, segment)
+        down(bench, conn, REQ_ERR)
+
+
+@case
+# Covers: TERM-16 TERM-05 MPA-12 MPA-13 MPA-14 DDP-28
+def N43(bench):
+    """wrong CRC: 0x2002, nothing placed, nothing after it delivered"""
+    rw = bench.target.rw
+    errors = bench.counter("crc_errors")
+    peer, conn = bench.open()
+    peer.send(wire.send(1, DATA))
+    conn.wc("r0", len=8)
+    peer.send(wire.write(rw.stag, rw.base, DATA), crc_xor=1)
+    peer.send(wire.send(2, DATA))
+    peer.expect_terminate(0x2002)
+    down(bench, conn, FATAL, first=1)
+    untouched(bench)
+    assert bench.counter("crc_errors") == errors + 1
+
+
+# Covers: TERM-11 TERM-12 TERM-13 TERM-17
+@cases([
+    ("N44", "a Terminate is not answered", wire.terminate(0)),
+    ("N44_quote", "a Terminate with headers is not answered",
+     wire.terminate_for(0x1202, wire.send(9, b"x" * 100))),
+    ("N45_msn", "a Terminate with MSN 2 is not answered",
+     wire.terminate(0, msn=2)),
+    ("N45_short", "a Terminate of 20 octets is not answered",
+     wire.terminate(0)[:20]),
+    ("term_mpa3", "an MPA error with error type 3 is fatal",
+     wire.terminate(0x2302)),
+    ("term_unknown", "an unknown Terminate code is fatal",
+     wire.terminate(0xF7AB)),
+    ("term_cut", "a Terminate whose quoted header is cut is fatal",
+     wire.terminate(0x0100, b"\0\x2e\x41\x41", 0xE0)),
+    ("term_long", "a Terminate of 53 octets is not answered",
+     wire.terminate(0, bytes(49))),
+])
+def terminated(bench, ulpdu):
+    sent = bench.counter("terminates_sent")
+    peer, conn = bench.open()
+    peer.send(ulpdu)
+    peer.expect_end()
+    down(bench, conn, FATAL)
+    assert bench.counter("terminates_sent") == sent
+
+
+def reading(bench, size=16, count=1, **accept):
+    """The device reads: peer, connection, the Read Requests' headers."""
+    peer, conn = bench.open(**accept)
+    peer.send(wire.RTR["C"])
+    conn.post("read", size, count, 0xCAFE, 0x5000)
+    return peer, conn
+
+
+def request(peer, msn, size):
+    """The next FPDU, a Read Request: its sink STag and offset."""
+    ulpdu = peer.rx.fpdu()
+    assert len(ulpdu) == 46 and ulpdu[:2] == b"\x41\x41", ulpdu.hex()
+    assert ulpdu[2:18] == struct.pack(">IIII", 0, 1, msn, 0), ulpdu.hex()
+    sink, sink_to, length, src, src_to = struct.unpack(">IQIIQ", ulpdu[18:])
+    assert (length, src, src_to) == (size, 0xCAFE, 0x5000), ulpdu.hex()
+    return sink, sink_to, ulpdu
+
+
+def response(sink, to, data=b"", **how):
+    return wire.tagged(wire.READ_RESP, sink, to, data, **how)
+
+
+# Covers: RDMAP-34 RDMAP-35 RDMAP-19
+@cases([
+    ("N46", "Read Response for another STag: 0x1100",
+     lambda s, o: response(s ^ 1, o, bytes(16)), 0x1100, ACCESS_ERR),
+    ("N47", "Read Response for another offset: 0x1101",
+     lambda s, o: response(s, o + 1, bytes(15)), 0x1101, ACCESS_ERR),
+    ("N48", "Read Response with an octet too many: 0x1101",
+     lambda s, o: response(s, o, bytes(17)), 0x1101, ACCESS_ERR),
+    ("N49", "Read Response that ends an octet early: 0x02FF",
+     lambda s, o: response(s, o, b"\x77" * 15), 0x02FF, REQ_ERR),
+    ("resp_empty", "Read Response without the data: 0x02FF",
+     lambda s, o: response(s, o), 0x02FF, REQ_ERR),
+])
+def bad_response(bench, build, code, event):
+    bench.target.do("fill", "sink", 0)
+    peer, conn = reading(bench)
+    sink, sink_to, _ = request(peer, 1, 16)
+    segment = build(sink, sink_to)
+    peer.send(segment)
+    peer.expect_terminate(code, segment)
+    wc = conn.target.report(conn.nr, "wc")
+    assert wc["name"] == "s0" and wc["status"] != "0", wc
+    down(bench, conn, event)
+    if code != 0x02FF:
+        assert not any(bench.target.peek("sink", 0, 64))
+
+
+@case
+# Covers: ATOM-23 ATOM-24 ATOM-01 ATOM-05 ATOM-13 ATOM-12
+def N39(bench):
+    """an Atomic Response with another identifier is refused: 0x02FF"""
+    for wrong in 0, 1:
+        peer, conn = bench.open()
+        peer.send(wire.RTR["C"])
+        conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
+        got = peer.rx.fpdu()
+        ident = struct.unpack(">I", got[22:26])[0]
+        assert got == wire.atomic_req(1, 0xCAFE, 0x5000, ident, add=1)
+        peer.expect_silence()
+        conn.nothing("wc")
+        segment = wire.atomic_resp(1, ident ^ wrong, 0x1122334455667788)
+        peer.send(segment)
+        if not wrong:
+            conn.wc("s0", len=8, op=ATOMIC)
+            assert bench.target.peek("sink", 0, 8) == \
+                struct.pack("=Q", 0x1122334455667788)
+            continue
+        peer.expect_terminate(0x02FF, segment)
+        conn.wc("s0", FLUSH)
+        down(bench, conn, REQ_ERR)
+
+
+@case
+# Covers: TERM-14 TERM-15
+def terminated_read(bench):
+    """a Terminate that quotes a Read ends that Read, the rest is flushed"""
+    peer, conn = reading(bench, count=2)
+    _, _, ulpdu = request(peer, 1, 16)
+    request(peer, 2, 16)
+    peer.send(wire.terminate_for(0x0100, ulpdu))
+    peer.expect_end()
+    conn.wc("s0", ACCESS, vendor=0x0100)
+    conn.wc("s1", FLUSH)
+    down(bench, conn, FATAL)
+
+
+@case
+# Covers: TERM-07 TERM-10
+def flood(bench):
+    """a peer that goes on sending can still read the Terminate"""
+    rw = bench.target.rw
+    peer, conn = bench.open()
+    bad = wire.write(BAD_STAG, 0, DATA)
+    peer.send(bad)
+    good = peer.tx.fpdu(wire.write(rw.stag, rw.base, b"\x66" * 1000))
+    for _ in range(200):
+        peer.raw(good)
+    peer.expect_terminate(0x1100, bad)
+    down(bench, conn, ACCESS_ERR)
+    untouched(bench)
+
+
+@case
+# Covers: DDP-02 RDMAP-02 RDMAP-07
+def reserved_bits(bench):
+    """reserved bits and an Invalidate STag without meaning are ignored"""
+    peer, conn = bench.open()
+    peer.send(at(wire.send(1, DATA), 0, b"\x7D"),
+              at(wire.send(2, DATA), 1, b"\x73"),
+              wire.send(3, DATA, inv=0xFFFFFFFF))
+    for number in range(3):
+        conn.wc(f"r{number}", len=8, data=DATA.hex())
+
+
+@case
+# Covers: DDP-13 DDP-12
+def nothing_to_nowhere(bench):
+    """tagged segments without payload: STag and offset are not looked at"""
+    peer, conn = bench.open()
+    peer.send(wire.write(BAD_STAG, 0xFFFFFFFFFFFFFFFF),
+              wire.write(BAD_STAG, 1, last=False),
+              wire.write(0, 0), wire.send(1))
+    conn.wc("r0", len=0)
+    untouched(bench)
+
+
+@case
+# Covers: DDP-24 DDP-27 RDMAP-08 RDMAP-15
+def exact_fit(bench):
+    """what just fits is taken: Writes to both ends, a Send of all sizes"""
+    target, rw = bench.target, bench.target.rw
+    peer, conn = bench.open()
+    peer.send(wire.write(rw.stag, rw.base, b"a"),
+              wire.write(rw.stag, rw.base + rw.len - 8, DATA, last=False),
+              wire.write(rw.stag, rw.base + 1, b"b"),
+              wire.send(1, bytes(64)), wire.send(2))
+    conn.wc("r0", len=64)
+    conn.wc("r1", len=0)
+    assert target.peek("rw", 0, 3) == b"ab\0"
+    assert target.peek("rw", rw.len - 8, 8) == DATA
+    clean(bench)
+    # Two segments: one completion, at the end.
+    peer.send(wire.send(3, DATA, last=False))
+    peer.expect_silence()
+    conn.nothing("wc")
+    peer.send(wire.send(3, b"\x99", mo=8))
+    conn.wc("r2", len=9, data=(DATA + b"\x99").hex())
+
+
+@case
+# Covers: RDMAP-20 RDMAP-21 RDMAP-22 RDMAP-28 DDP-11
+# Covers: MPA-01 MPA-02 MPA-04 MPA-07
+def reads(bench):
+    """Reads are answered in order, at the sink named, whatever their size"""
+    big = bench.target.big
+    sizes = 8, 0, 5000, 1, 40000
+    peer, _ = bench.open(ird=8)
+    peer.send(*[wire.read_req(n + 1, size, big.stag if size else BAD_STAG,
+                              big.base + n, 0xB0 + n, 0x1000 * n)
+                for n, size in enumerate(sizes)])
+    for n, size in enumerate(sizes):
+        data = b""
+        last = False
+        while not last:
+            ulpdu = peer.rx.fpdu()
+            last = ulpdu[0] == 0xC1
+            assert last or ulpdu[0] == 0x81
+            assert ulpdu[1:14] == struct.pack(
+                ">BIQ", 0x42, 0xB0 + n, 0x1000 * n + len(data))
+            data += ulpdu[14:]
+        assert data == bench.target.peek("big", n, size) if size else not data
+    peer.expect_silence()
+
+
+@case
+# Covers: RDMAP-32
+def read_after_read(bench):
+    """with IRD 1 the next Read may come as soon as the last was answered"""
+    rw = bench.target.rw
+    peer, _ = bench.open(ird=1)
+    for msn in range(1, 101):
+        peer.send(wire.read_req(msn, 4, rw.stag, rw.base, 0x77, msn))
+        peer.expect(response(0x77, msn, bytes(4)))
+
+
+@case
+# Covers: RDMAP-30 RDMAP-31 MPA-68
+def ord_limit(bench):
+    """at the ORD the queue stops, and a Send does not overtake"""
+    peer, conn = reading(bench, count=4, ord=2)
+    conn.post("send", 8)
+    sinks = [request(peer, msn, 16)[:2] for msn in (1, 2)]
+    for msn in 3, 4:
+        peer.expect_silence()
+        peer.send(response(*sinks.pop(0), bytes(16)))
+        sinks.append(request(peer, msn, 16)[:2])
+    # The Send is behind the last Read and follows it at once.
+    got = peer.rx.fpdu()
+    assert got[:18] == wire.send(1) and len(got) == 26
+    for sink in sinks:
+        peer.send(response(*sink, bytes(16)))
+    for number in range(5):
+        conn.wc(f"s{number}")
+
+
+def sent_message(peer, data, head, build):
+    """The segments of a message, within the MULPDU of an MTU of 1500."""
+    got = b""
+    while len(got) < len(data):
+        ulpdu = peer.rx.fpdu()
+        piece = ulpdu[head:]
+        assert piece and len(ulpdu) <= 1454, len(ulpdu)
+        assert ulpdu == build(len(got), piece, len(got + piece) == len(data))
+        got += piece
+    assert got == data
+
+
+@case
+# Covers: DDP-01 DDP-05 DDP-06 DDP-07 DDP-08 DDP-11 RDMAP-01 RDMAP-17
+# Covers: IMM-01 IMM-02 IMM-03 IMM-09 IMM-14
+def sent_segments(bench):
+    """every octet of Sends, Writes and Immediate Data, of one segment or more"""
+    data = bytes(n * 7 & 0xFF for n in range(5000))
+    peer, conn = bench.open()
+    peer.send(wire.RTR["C"])
+    bench.target.do("pattern", "sink", 7)
+    conn.post("send", 5000)
+    conn.post("write", 5000, 1, 0xCAFE, 0xFFFFFFFF)
+    conn.post("write", 0, 1, 0xCAFE, 0x5000)
+    conn.post("imm", 9, 1, 0xCAFE, 0x5000)
+    conn.post("imm", 0, 1, 0xCAFE, 0x5000, 1 << 2)
+    sent_message(peer, data, 18, lambda at, piece, last:
+                 wire.send(1, piece, mo=at, last=last))
+    sent_message(peer, data, 14, lambda at, piece, last:
+                 wire.write(0xCAFE, 0xFFFFFFFF + at, piece, last=last))
+    peer.expect(wire.write(0xCAFE, 0x5000))
+    peer.expect(wire.write(0xCAFE, 0x5000, data[:9]))
+    peer.expect(wire.send(2, bytes.fromhex("c0ffee0100000000"), op=wire.IMM))
+    peer.expect(wire.write(0xCAFE, 0x5000))
+    peer.expect(wire.send(3, bytes.fromhex("c0ffee0100000000"),
+                          op=wire.IMM_SE))
+    for number in range(5):
+        conn.wc(f"s{number}")
+    peer.expect_silence()
+    conn.nothing("wc")
+
+
+@case
+# Covers: RDMAP-38 RDMAP-36 RDMAP-37
+def fence_and_order(bench):
+    """completions in order; a fenced request waits for the Read, others not"""
+    peer, conn = reading(bench)
+    sink = request(peer, 1, 16)[:2]
+    conn.post("write", 8, 1, 0xCAFE, 0x6000)
+    got = peer.rx.fpdu()
+    assert got[:14] == wire.write(0xCAFE, 0x6000) and len(got) == 22
+    conn.post("send", 8, flags=1)
+    peer.expect_silence()
+    conn.nothing("wc")
+    peer.send(response(*sink, bytes(16)))
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    conn.wc("s0", op=READ)
+    conn.wc("s1")
+    conn.wc("s2")
+
+
+@case
+# Covers: DDP-30
+def interleaved(bench):
+    """a Read Response between two segments of a Send: both arrive"""
+    peer, conn = reading(bench, size=8)
+    sink = request(peer, 1, 8)[:2]
+    peer.send(wire.send(1, DATA, last=False), response(*sink, b"\x42" * 8),
+              wire.send(1, DATA, mo=8))
+    conn.wc("s0", op=READ)
+    conn.wc("r0", len=16, data=(DATA + DATA).hex())
+    assert bench.target.peek("sink", 0, 8) == b"\x42" * 8
+
+
+def qword(target):
+    return struct.unpack("=Q", target.peek("rw", 0, 8))[0]
+
+
+@case
+# Covers: DDP-16 ATOM-02 ATOM-03 ATOM-04 ATOM-05 ATOM-06 ATOM-07 ATOM-21 ATOM-22
+def atomics(bench):
+    """Read, two Fetch&Add, Read: answered in order, each seeing the last"""
+    target, rw = bench.target, bench.target.rw
+    peer, _ = bench.open()
+    # 28 reserved bits in front of the operation are not looked at.
+    peer.send(wire.read_req(1, 8, rw.stag, rw.base),
+              wire.atomic_req(2, rw.stag, rw.base, 0xA1, aop=0xFFFFFFF0),
+              wire.atomic_req(3, rw.stag, rw.base, 0xA2),
+              wire.read_req(4, 8, rw.stag, rw.base))
+    peer.expect(response(0xBEEF, 0x1000, bytes(8)))
+    peer.expect(wire.atomic_resp(1, 0xA1, 0))
+    peer.expect(wire.atomic_resp(2, 0xA2, 5))
+    peer.expect(response(0xBEEF, 0x1000, struct.pack("=Q", 10)))
+    assert qword(target) == 10
+    clean(bench)
+
+
+ALL = 0xFFFFFFFFFFFFFFFF
+
+
+@case
+# Covers: ATOM-08 ATOM-09 ATOM-10 ATOM-11
+def masked_atomics(bench):
+    """masks of Fetch&Add and Compare&Swap, match and mismatch"""
+    target, rw = bench.target, bench.target.rw
+    peer, _ = bench.open()
+    steps = (
+        # aop, add or swap, its mask, compare, its mask, value afterwards
+        (0, 0xFFFFFFFF, 0, 0, ALL, 0xFFFFFFFF),
+        (0, 0x0000000100000001, 0x8000000080000000, 0, ALL, 0x100000000),
+        (2, 0x1122334455667788, ALL, 0x100000000, ALL, 0x1122334455667788),
+        (2, 0x99, ALL, 0x1122334455667789, ALL, 0x1122334455667788),
+        (2, 0xFF, 0xFF, 0x55000000, 0xFF000000, 0x11223344556677FF),
+        (2, 0x00, 0xFF, 0x56000000, 0xFF000000, 0x11223344556677FF),
+    )
+    before = 0
+    for msn, (aop, value, mask, compare, compare_mask, after) in \
+            enumerate(steps, 1):
+        peer.send(wire.atomic_req(msn, rw.stag, rw.base, msn, aop, value,
+                                  mask, compare, compare_mask))
+        peer.expect(wire.atomic_resp(msn, msn, before))
+        assert qword(target) == after, f"step {msn}: {qword(target):#x}"
+        before = after
+    clean(bench)
+
+
+@case
+# Covers: IMM-04 IMM-05 IMM-06 IMM-10
+def immediate(bench):
+    """Immediate Data: the octets behind it ignored, the length of the Write"""
+    rw = bench.target.rw
+    peer, conn = bench.open()
+    peer.send(wire.send(1, bytes.fromhex("c0ffee01ffffffff"), op=wire.IMM),
+              wire.write(rw.stag, rw.base, DATA, last=False),
+              wire.write(rw.stag, rw.base + 8, DATA),
+              wire.send(2, bytes.fromhex("c0ffee0200000000"), op=wire.IMM_SE),
+              wire.send(3, DATA),
+              wire.send(4, bytes.fromhex("c0ffee0300000000"), op=wire.IMM))
+    conn.wc("r0", op=IMM_OP, len=0, imm="c0ffee01")
+    conn.wc("r1", op=IMM_OP, len=16, imm="c0ffee02")
+    conn.wc("r2", len=8, data=DATA.hex())
+    conn.wc("r3", op=IMM_OP, len=0, imm="c0ffee03")
+    clean(bench)
+
+
+@case
+# Covers: TERM-19 MPA-89
+def fin_between(bench):
+    """FIN between FPDUs with nothing outstanding: a clean disconnect"""
+    sent = bench.counter("terminates_sent")
+    peer, conn = bench.open()
+    peer.send(wire.send(1, DATA))
+    conn.wc("r0")
+    peer.fin()
+    peer.expect_fin()
+    down(bench, conn, 0, first=1)
+    assert bench.counter("terminates_sent") == sent
+
+
+@case
+# Covers: TERM-18 TERM-20 MPA-90
+def cut_off(bench):
+    """FIN or RST inside an FPDU, at many offsets: lost, all flushed"""
+    message = wire.send(2, bytes(range(60)))
+    whole = wire.Framer().fpdu(message)
+    for cut in (1, 2, 3, 4, 19, 20, 21, 40, len(whole) - 5, len(whole) - 4,
+                len(whole) - 1):
+        for end in "fin", "reset":
+            peer, conn = bench.open(recvs=2)
+            peer.send(wire.send(1, DATA))
+            conn.wc("r0")
+            peer.raw(whole[:cut])
+            getattr(peer, end)()
+            if end == "fin":
+                peer.expect_end()
+            down(bench, conn, 0, 2, 1)
+            conn.free()
+            bench.target.conns.remove(conn)
+            peer.close()
+
+
+@case
+# Covers: TERM-18
+def fin_in_message(bench):
+    """FIN inside a message, or with a Read outstanding: flushed, no reply"""
+    peer, conn = bench.open()
+    peer.send(wire.send(1, DATA, last=False))
+    peer.fin()
+    peer.expect_end()
+    down(bench, conn, 0)
+    peer, conn = reading(bench)
+    request(peer, 1, 16)
+    peer.fin()
+    peer.expect_end()
+    conn.wc("s0", FLUSH)
+    down(bench, conn, 0)
+
+
+@case
+# Covers: TERM-09 TERM-07
+def slow_reader(bench):
+    """behind a full send buffer the Terminate still starts on a boundary"""
+    big = bench.target.big
+    peer, conn = bench.open(ird=4)
+    peer.send(*[wire.read_req(msn, big.len, big.stag, big.base)
+                for msn in (1, 2)])
+    bad = wire.write(BAD_STAG, 0, DATA)
+    peer.send(bad)
+    conn.asynchronous(ACCESS_ERR)
+    while True:
+        ulpdu = peer.rx.fpdu()
+        if ulpdu[1] & 0xF != wire.READ_RESP:
+            break
+    assert ulpdu == wire.terminate_for(0x1100, bad), ulpdu.hex()
+    peer.expect_fin()
+    down(bench, conn, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,460 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""The two ends of a hand-made connection, and the runner of the cases.
+
+Target is the device's end: the program xt_target, which listens, connects and
+reports in the namespace of side a. Peer is the other end: a plain TCP socket
+in the namespace of side b, that is, of this process.
+"""
+
+import argparse
+import ctypes
+import os
+import pathlib
+import select
+import socket
+import struct
+import subprocess
+import sys
+import time
+import traceback
+
+import wire
+
+# The slow debug kernel is allowed to need it.
+PATIENCE = 30
+# So long nothing must happen, where that is the claim.
+SILENCE = 0.3
+
+
+class Conn:
+    """The device's end of one connection."""
+
+    def __init__(self, target, number, request=None):
+        self.target = target
+        self.nr = number
+        self.request = request
+
+    def _do(self, verb, *args):
+        return self.target.do(verb, self.nr, *args)
+
+    def accept(self, ird=4, ord=4, recvs=4, data=b""):
+        self._do("accept", ird, ord, recvs, "x" + data.hex())
+
+    def reject(self, data=b""):
+        self._do("reject", "x" + data.hex())
+
+    def recv(self, count=1):
+        self._do("recv", count)
+
+    def post(self, what, size=0, count=1, stag=0, to=0, flags=0):
+        self._do("post", what, size, count, stag, to, flags)
+
+    def disconnect(self):
+        self._do("disconnect")
+
+    def free(self):
+        self._do("free")
+
+    def event(self, name, **want):
+        fields = self.target.report(self.nr, "event")
+        assert fields["name"] == name, f"event {fields}, wanted {name}"
+        for key, value in want.items():
+            assert fields[key] == str(value), f"{key}: {fields}"
+        return fields
+
+    def wc(self, name, status=0, **want):
+        """Completion NAME (r0, r1, ... or s0, ...) is the next one."""
+        fields = self.target.report(self.nr, "wc")
+        assert fields["name"] == name and fields["status"] == str(status), \
+            f"completion {fields}, wanted {name} status {status}"
+        for key, value in want.items():
+            assert fields[key] == str(value), f"{key}={value}: {fields}"
+        return fields
+
+    def asynchronous(self, number):
+        fields = self.target.report(self.nr, "async")
+        assert fields["name"] == str(number), f"async {fields}, not {number}"
+
+    def nothing(self, kind):
+        """There is no unread report of that kind."""
+        self.target.pump(0)
+        left = self.target.reports.get((self.nr, kind))
+        assert not left, f"unexpected {kind}: {left}"
+
+
+class Region:
+    def __init__(self, text):
+        self.stag, self.base, self.len = map(int, text.split(","))
+
+
+class Target:
+    """xt_target, a line-oriented program on a pipe."""
+
+    def __init__(self, side, peer):
+        self.proc = subprocess.Popen(
+            ["xt_target", side, peer], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, bufsize=0)
+        self.buf = b""
+        self.answers = []
+        self.reports = {}
+        self.conns = []
+        hello = dict(word.split("=") for word in self._answer().split())
+        self.port = int(hello.pop("port"))
+        self.device = hello.pop("device")
+        for name, text in hello.items():
+            setattr(self, name, Region(text))
+
+    def _line(self, line):
+        words = line.split(" ")
+        if words[0] in ("ok", "error"):
+            self.answers.append(line)
+            return
+        if not (words[0].startswith("c") and words[0][1:].lstrip("-").isdigit()):
+            raise AssertionError(f"target: {line}")
+        fields = dict(word.split("=", 1) for word in words[2:] if "=" in word)
+        if len(words) > 2:
+            fields["name"] = words[2]
+        key = int(words[0][1:]), words[1]
+        if words[1] in ("request", "dial"):
+            conn = Conn(self, key[0], fields)
+            self.conns.append(conn)
+            key = None, words[1]
+            fields = conn
+        self.reports.setdefault(key, []).append(fields)
+
+    def pump(self, seconds):
+        """Take in what the target says; false if that is nothing in time."""
+        if not select.select([self.proc.stdout], [], [], seconds)[0]:
+            return False
+        data = os.read(self.proc.stdout.fileno(), 65536)
+        assert data, f"target ended: {self.buf}"
+        *lines, self.buf = (self.buf + data).split(b"\n")
+        for line in lines:
+            self._line(line.decode())
+        return True
+
+    def _wait(self, queue, what, seconds=PATIENCE):
+        end = time.monotonic() + seconds
+        while not queue:
+            left = end - time.monotonic()
+            assert left > 0 and self.pump(left) or queue, f"no {what}"
+        return queue.pop(0)
+
+    def _answer(self):
+        answer = self._wait(self.answers, "answer")
+        word, _, rest = answer.partition(" ")
+        if word == "error":
+            raise OSError(int(rest.split()[0]), rest)
+        return rest
+
+    def send(self, *words):
+        line = " ".join(str(word) for word in words) + "\n"
+        self.proc.stdin.write(line.encode())
+
+    def do(self, *words):
+        self.send(*words)
+        return self._answer()
+
+    def report(self, number, kind, seconds=PATIENCE):
+        queue = self.reports.setdefault((number, kind), [])
+        return self._wait(queue, f"{kind} for connection {number}", seconds)
+
+    def request(self, seconds=PATIENCE):
+        """The connection that somebody asks for."""
+        return self.report(None, "request", seconds)
+
+    def no_request(self):
+        self.pump(0)
+        assert not self.reports.get((None, "request")), "a connection request"
+
+    def dial(self, port, ird=4, ord=4, recvs=4, data=b""):
+        self.do("dial", 0, ird, ord, recvs, "x" + data.hex(), port)
+        return self.report(None, "dial")
+
+    def peek(self, region, offset, size):
+        return bytes.fromhex(self.do("peek", region, offset, size))
+
+    def clear(self):
+        """Frees what a case left, and forgets what was said about it."""
+        for conn in self.conns:
+            try:
+                conn.free()
+            except OSError:
+                pass
+        self.conns = []
+        while self.pump(0):
+            pass
+        self.reports = {}
+
+    def end(self):
+        self.proc.stdin.close()
+        self.proc.wait(PATIENCE)
+
+
+class Peer:
+    """The hand-made end."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.sock.settimeout(PATIENCE)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.tx = wire.Framer()
+        self.rx = wire.Deframer(self.read)
+
+    def raw(self, data):
+        self.sock.sendall(data)
+
+    def octets(self, data):
+        """One TCP segment for each octet."""
+        for octet in data:
+            self.sock.send(bytes([octet]))
+
+    def read(self, size):
+        data = b""
+        while len(data) < size:
+            more = self.sock.recv(size - len(data))
+            assert more, f"FIN after {len(data)} of {size} octets: {data.hex()}"
+            data += more
+        return data
+
+    def startup(self):
+        head = self.read(20)
+        size = struct.unpack(">H", head[18:20])[0]
+        return wire.Startup(head + self.read(size))
+
+    def full_operation(self, own_flags, peer_flags):
+        """After the startup frames, whose M and C decide."""
+        self.tx.markers = bool(peer_flags & wire.M)
+        self.rx.markers = bool(own_flags & wire.M)
+        self.rx.crc = bool((own_flags | peer_flags) & wire.C)
+
+    def send(self, *ulpdus, **spoil):
+        self.raw(b"".join(self.tx.fpdu(ulpdu, **spoil) for ulpdu in ulpdus))
+
+    def expect(self, ulpdu):
+        got = self.rx.fpdu()
+        assert got == ulpdu, f"got {got.hex()}, wanted {ulpdu.hex()}"
+
+    def expect_terminate(self, code, offender=None):
+        """The Terminate, then FIN and nothing else."""
+        self.expect(wire.terminate_for(code, offender))
+        self.expect_fin()
+
+    def expect_fin(self):
+        data = self.sock.recv(4096)
+        assert not data, f"octets instead of FIN: {data.hex()}"
+
+    def expect_end(self):
+        """FIN or RST without any octet."""
+        try:
+            data = self.sock.recv(4096)
+        except ConnectionResetError:
+            return
+        assert not data, f"octets instead of the end: {data.hex()}"
+
+    def expect_silence(self):
+        assert not select.select([self.sock], [], [], SILENCE)[0], \
+            f"not silent: {self.sock.recv(4096).hex()}"
+
+    def fin(self):
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def reset(self):
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                             struct.pack("ii", 1, 0))
+        self.sock.close()
+
+    def close(self):
+        self.sock.close()
+
+
+class Bench:
+    """What a case works with."""
+
+    def __init__(self, args):
+        self.addr_a = args.a.partition("/")[2]
+        self.addr_b = args.b.partition("/")[2]
+        self.family = socket.AF_INET6 if ":" in self.addr_a else socket.AF_INET
+        self.target = Target(args.a, self.addr_b)
+        self.policy_dir = pathlib.Path("/sys/class/infiniband",
+                                       self.target.device, "mpa")
+        self.counter_dir = self.policy_dir.parent / "ports/1/hw_counters"
+        # Not as they were at the last look.
+        (self.counter_dir / "lifespan").write_text("0")
+        self.saved = {}
+        self.peers = []
+        self.bystander = None
+
+    # Connections.
+
+    def tcp(self):
+        """A TCP connection to the device."""
+        return self.peer_of(socket.create_connection(
+            (self.addr_a, self.target.port), PATIENCE))
+
+    def peer_of(self, sock):
+        self.peers.append(Peer(sock))
+        return self.peers[-1]
+
+    def ask(self, flags=wire.C, rev=1, pdata=b""):
+        """A TCP connection with a Request sent, and its connection."""
+        peer = self.tcp()
+        peer.raw(wire.startup(wire.REQ_KEY, flags, rev, pdata))
+        return peer, self.target.request()
+
+    def answered(self, flags=wire.C, rev=1, pdata=b"", **accept):
+        """As ask(), accepted: peer, connection, Reply."""
+        peer, conn = self.ask(flags, rev, pdata)
+        conn.accept(**accept)
+        reply = peer.startup()
+        assert reply.key == wire.REP_KEY and not reply.flags & wire.R
+        peer.full_operation(flags, reply.flags)
+        return peer, conn, reply
+
+    def open(self, flags=wire.C, **accept):
+        """A connection of revision 1, established."""
+        peer, conn, _ = self.answered(flags, **accept)
+        conn.event("ESTABLISHED", status=0)
+        return peer, conn
+
+    def listener(self):
+        sock = socket.create_server((self.addr_b, 0), family=self.family)
+        sock.settimeout(PATIENCE)
+        return sock
+
+    def called(self, **dial):
+        """The device connects to the peer: peer, connection, Request."""
+        with self.listener() as sock:
+            conn = self.target.dial(sock.getsockname()[1], **dial)
+            peer = self.peer_of(sock.accept()[0])
+        return peer, conn, peer.startup()
+
+    # The administrator.
+
+    def policy(self, **values):
+        for name, value in values.items():
+            path = self.policy_dir / name
+            self.saved.setdefault(name, path.read_text())
+            path.write_text(str(value))
+
+    def counter(self, name):
+        # The core looks at them once in a tick of its clock.
+        time.sleep(0.012)
+        return int((self.counter_dir / name).read_text())
+
+    # Around a case.
+
+    def begin(self):
+        if self.bystander is None:
+            peer, conn = self.open(recvs=8)
+            self.bystander = peer, conn
+            self.by_sent = 0
+            self.peers.remove(peer)
+            self.target.conns.remove(conn)
+
+    def others_are_well(self):
+        """A message on a connection that has nothing to do with the case."""
+        peer, conn = self.bystander
+        text = b"still here %d" % self.by_sent
+        self.by_sent += 1
+        peer.send(wire.send(self.by_sent, text))
+        conn.wc(f"r{self.by_sent - 1}", data=text.hex())
+        conn.recv()
+        conn.nothing("event")
+
+    def finish(self):
+        for peer in self.peers:
+            peer.close()
+        self.peers = []
+        for name, value in self.saved.items():
+            (self.policy_dir / name).write_text(value)
+        self.saved = {}
+        self.target.do("guards")
+        self.others_are_well()
+        self.target.clear()
+
+    def drop(self):
+        """After a failure nothing is known about the target."""
+        for name, value in self.saved.items():
+            (self.policy_dir / name).write_text(value)
+        for peer in self.peers:
+            peer.close()
+        self.target.proc.kill()
+        self.target.proc.wait()
+
+
+CASES = []
+
+
+def case(function):
+    """Its docstring is the claim."""
+    CASES.append((function.__name__, function.__doc__.partition("\n")[0],
+                  function))
+    return function
+
+
+def cases(table):
+    """One case for each row: name, claim, and arguments of the function."""
+    def register(function):
+        for name, claim, *args in table:
+            def run(bench, args=tuple(args)):
+                return function(bench, *args)
+            CASES.append((name, claim, run))
+        return function
+    return register
+
+
+def enter(side):
+    name = side.partition("/")[0]
+    with open(f"/run/netns/{name}", "rb") as file:
+        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0):
+            raise OSError(ctypes.get_errno(), f"setns {name}")
+
+
+def run_all(args):
+    failed = 0
+    bench = None
+    for name, claim, function in CASES:
+        if args.t and name not in args.t:
+            continue
+        begin = time.monotonic()
+        try:
+            bench = bench or Bench(args)
+            bench.begin()
+            function(bench)
+            bench.finish()
+            verdict = "ok"
+        except Exception as error:
+            verdict = "not ok"
+            failed += 1
+            for line in traceback.format_exc().splitlines():
+                if line.startswith("  File"):
+                    print(f"# {line.strip()}")
+            print(f"# {type(error).__name__}: {error}")
+            if bench:
+                bench.drop()
+                bench = None
+        print(f"{verdict} {name}: {claim}")
+        if args.v:
+            print(f"# {time.monotonic() - begin:.2f} s")
+        sys.stdout.flush()
+    if bench:
+        bench.target.end()
+    return 1 if failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="cases against a live device")
+    parser.add_argument("-l", action="store_true", help="list the cases")
+    parser.add_argument("-a", metavar="NS/ADDR", help="side of the device")
+    parser.add_argument("-b", metavar="NS/ADDR", help="side of the peer")
+    parser.add_argument("-t", metavar="CASE", action="append",
+                        help="run this case only")
+    parser.add_argument("-v", action="store_true", help="print times")
+    args = parser.parse_args()
+    if args.l:
+        for name, claim, _ in CASES:
+            print(f"{name}: {claim}")
+        return 0
+    enter(args.b)
+    return run_all(args)

@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What the tools say about a device: attributes, links, resources, counters;
+# and that the provider is found whatever a device is called.
+#
+# xiw-timeout: 150
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+loaded()
+{
+	[[ -e /sys/module/$XIW_LINK_TYPE ]]
+}
+
+# attribute NAME: its value in $TMP/devinfo.
+attribute()
+{
+	sed -n "s/^[[:space:]]*$1:[[:space:]]*//p" "$TMP/devinfo" | head -n 1
+}
+
+# at_least NAME MINIMUM
+at_least()
+{
+	local value
+
+	value=$(attribute "$1")
+	((value >= $2)) || { echo "$1 is '$value'"; return 1; }
+}
+
+# is NAME PATTERN
+is()
+{
+	attribute "$1" | grep -qE "^$2" || { attribute "$1"; return 1; }
+}
+
+# counters: all of them, a line each.
+counters()
+{
+	rdma -p statistic show link "$DEV_A/1" 2>/dev/null
+}
+
+net_up
+modprobe -r "$XIW_LINK_TYPE" 2>/dev/null
+tap_run_not "the module is not loaded" loaded
+tap_run "rdma link add loads it" link_add "$NS_A" "$DEV_A" "$VETH_A"
+tap_run "now it is" loaded
+tap_run "a second device" link_add "$NS_B" "$DEV_B" "$VETH_B"
+tap_run_not "a name is not given twice" link_add "$NS_B" "$DEV_A" "$VETH_B"
+tap_run_not "an interface that is not there gets no device" \
+	link_add "$NS_B" other nonesuch
+tap_run "its port becomes active" wait_for 20 port_active "$DEV_A"
+tap_run "that of the second one too" wait_for 20 port_active "$DEV_B"
+
+ibv_devices >"$TMP/devices"
+tap_run "ibv_devices lists the first" grep -qw "$DEV_A" "$TMP/devices"
+tap_run "and the second" grep -qw "$DEV_B" "$TMP/devices"
+ibv_devinfo -v -d "$DEV_A" >"$TMP/devinfo" 2>&1
+tap_run "transport" is transport 'iWARP \(1\)'
+tap_run "state" is state 'PORT_ACTIVE \(4\)'
+tap_run "link layer" is link_layer Ethernet
+tap_run "one port" is phys_port_cnt '1$'
+tap_run "atomics" is atomic_cap 'ATOMIC_(NONE|HCA|GLOB) \([0-2]\)'
+tap_run "regions of a gibibyte" is max_mr_size '0x[1-9a-f][0-9a-f]{7,}$'
+tap_run "queue pairs" at_least max_qp 1024
+tap_run "work requests" at_least max_qp_wr 1024
+tap_run "elements" at_least max_sge 4
+tap_run "elements of a Read" at_least max_sge_rd 1
+tap_run "completion queues" at_least max_cq 1024
+tap_run "completions" at_least max_cqe 4096
+tap_run "regions" at_least max_mr 1024
+tap_run "protection domains" at_least max_pd 1024
+tap_run "reads at a time" at_least max_qp_rd_atom 1
+tap_run "shared receive queues" at_least max_srq 1
+tap_run "receives of a shared queue" at_least max_srq_wr 128
+tap_run "the GUID is not zero" is node_guid '.*[1-9a-f]'
+guid=$(attribute node_guid)
+ibv_devinfo -v -d "$DEV_B" >"$TMP/devinfo" 2>&1
+tap_run_not "nor that of the other device" is node_guid "$guid"
+
+in_a rdma link show "$DEV_A/1" >"$TMP/link"
+tap_run "rdma link knows the interface" grep -q "netdev $VETH_A" "$TMP/link"
+tap_run "and the physical state" grep -q 'physical_state LINK_UP' "$TMP/link"
+
+objects >"$TMP/baseline"
+counters >"$TMP/counters"
+tap_run "a connection is under load" load_up show
+rdma resource show qp link "$DEV_A/1" >"$TMP/qp"
+tap_run "its queue pair is shown" grep -q 'state RTS .*comm xt_load' "$TMP/qp"
+rdma resource show cm_id >"$TMP/cm"
+tap_run "its connection is shown" \
+	grep -qE "$DEV_A.*state CONNECT .*src-addr $A4" "$TMP/cm"
+rdma resource show cq >"$TMP/cq"
+tap_run "its completion queues are shown" \
+	grep -q "dev $DEV_A\\|$DEV_A.*comm xt_load" "$TMP/cq"
+rdma resource show mr >"$TMP/mr"
+tap_run "its memory is shown" grep -qE "$DEV_A.*comm xt_load" "$TMP/mr"
+if [[ -s $TMP/counters ]]; then
+	counters | diff "$TMP/counters" - >"$TMP/changed"
+	tap_run "counters count" test -s "$TMP/changed"
+else
+	tap_skip "counters count" "the device has no counters"
+fi
+tap_run "the connection ends" load_end show
+tap_objects "it is no longer shown" "$TMP/baseline"
+
+# From here on nothing in the names tells which provider it is.
+rdma dev set "$DEV_A" name foo0
+DEV_A=foo0
+tap_run "a device can be renamed" dev_exists foo0
+tap_run "the tools know it by its new name" ibv_devinfo -d foo0
+tap_run "a connection works under that name" load_up renamed
+tap_run "and ends" load_end renamed
+tap_run "it can be deleted by that name" link_del foo0
+DEV_A=eth_rdma-1
+tap_run "a device can have any name" link_add "$NS_A" "$DEV_A" "$VETH_A"
+tap_run "the tools know it" ibv_devinfo -d "$DEV_A"
+wait_for 20 port_active "$DEV_A"
+tap_run "a connection works on it" load_up any
+tap_run "and ends" load_end any
+load_stop
+tap_done

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Memory windows, regions registered anew, dma-buf regions, resized completion
+# queues (xt_mem), and what "rdma resource" and the tracepoints tell of them.
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+topo_up
+objects >"$TMP/baseline"
+cases xt_mem "${SIDES4[@]}"
+
+# tells TYPE NAME: rdma resource shows that detail of such an object.
+tells()
+{
+	rdma -d resource show "$1" | grep " $DEV_A: " | grep -qE "(^| |_)$2 "
+}
+
+tap_run "a connection with traffic" load_up res
+for fact in qp:sq_posted qp:ord cq:prod cq:armed mr:blocks mr:windows; do
+	tap_run "rdma resource tells ${fact#*:} of a ${fact%:*}" \
+		tells "${fact%:*}" "${fact#*:}"
+done
+tap_run "the connection ends" load_end res
+tap_objects "nothing is left behind" "$TMP/baseline"
+tap_done

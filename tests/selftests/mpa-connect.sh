@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# A peer made by hand is connected to: the device's Requests, Replies good and
+# bad, RTR, negotiation, Markers, silence and sudden ends, by
+# tests/conformance/mpa_connect.py in xb against xa.
+#
+# xiw-timeout: 300
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+topo_up
+objects >"$TMP/baseline"
+cases "$SELFTESTS/../conformance/mpa_connect.py" "${SIDES4[@]}"
+tap_objects "nothing is left behind" "$TMP/baseline"
+
+tap_done

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# The perftest programs over the RDMA connection manager: bandwidth of Send,
+# Write and Read for sizes from a byte to 8 MiB, latency, waiting for events
+# instead of polling, several queue pairs, shared receive queues.  What is
+# measured does not matter here; that every iteration of the size asked for is
+# reported does.
+#
+# xiw-timeout: 300
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+# A line of results begins with the size and the number of iterations.
+reported()
+{
+	grep -qE "^ *$1 +$2 " "$TMP/client.log"
+}
+
+# perf PROGRAM SIZE ITERATIONS [ARGS...]
+perf()
+{
+	local prog=$1 size=$2 n=$3
+
+	shift 3
+	pair "$prog $size bytes, $n times${*:+, $*}" \
+		"$prog -R -d $DEV_A -p @PORT@ -s $size -n $n -F $*" \
+		"$prog -R -d $DEV_B -p @PORT@ -s $size -n $n -F $* $A4" ||
+		return
+	tap_run "  and says so" reported "$size" "$n"
+}
+
+topo_up
+objects >"$TMP/baseline"
+
+for prog in ib_send_bw ib_write_bw ib_read_bw; do
+	perf $prog 1 100
+	perf $prog 1425 50
+	perf $prog 4096 50
+	perf $prog 65536 20
+	perf $prog 1048576 5
+done
+perf ib_write_bw 8388608 5
+perf ib_send_bw 16384 20 -b
+perf ib_write_bw 8192 20 -q 4
+perf ib_send_bw 2048 50 -e
+perf ib_send_bw 2048 50 --use-srq
+perf ib_read_bw 2048 50 -e
+
+for prog in ib_send_lat ib_write_lat ib_read_lat; do
+	perf $prog 1 100
+	perf $prog 4000 50
+done
+perf ib_send_lat 64 100 -e
+perf ib_read_lat 64 100 -e
+
+tap_objects "nothing is left behind" "$TMP/baseline"
+tap_done

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Everything can be taken away under load, in bounded time: the device, the
+# network interface, the namespaces, the module; also from under processes
+# that keep their handles open.  The processes are told, and afterwards all of
+# it works again.
+#
+# Covers: TERM-20
+# xiw-timeout: 300
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+BOUND=30	# seconds that a removal may take on the slow kernel
+
+# within CMD...: what cannot be killed while it hangs is not waited for.
+within()
+{
+	local pid rc=0
+
+	"$@" &
+	pid=$!
+	wait_for "$BOUND" not_running "$pid" || {
+		echo "still running after $BOUND s:"
+		cat "/proc/$pid/stack"
+		return 1
+	}
+	wait "$pid" || rc=$?
+	return "$rc"
+}
+
+not_running()
+{
+	[[ ! -e /proc/$1 ]] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
+}
+
+both_gone()
+{
+	dev_gone "$DEV_A" && dev_gone "$DEV_B"
+}
+
+module_gone()
+{
+	[[ ! -e /sys/module/$XIW_LINK_TYPE ]]
+}
+
+not_listening()
+{
+	! listening "$NS_A" 7999
+}
+
+port_down()
+{
+	rdma link show "$1/1" | grep -q 'state DOWN'
+}
+
+# settled NAME: the load goes on until it is told to end, or has ended.
+settled()
+{
+	if load_alive "$1" 2>/dev/null; then
+		load_end "$1"
+	else
+		load_ended "$1"
+	fi
+}
+
+namespaces_del()
+{
+	ip netns del "$NS_A" && ip netns del "$NS_B"
+}
+
+# works WHAT: a connection can be made, used and closed.
+works()
+{
+	tap_run "$1: a connection works" load_up check
+	tap_run "$1: and ends in order" load_end check
+}
+
+topo_up
+tap_run "connections are under load" load_up 1 2
+tap_run "rdma link del ends under load" within rdma link del "$DEV_A"
+tap_run "the device is gone" dev_gone "$DEV_A"
+tap_run "both ends of the connections are told" load_ended 1 2
+tap_run "the device can be added again" link_add "$NS_A" "$DEV_A" "$VETH_A"
+works "after rdma link del"
+
+LOAD_ARGS=(-k)
+tap_run "a connection whose processes stay" load_up keep
+LOAD_ARGS=()
+tap_run "rdma link del does not wait for them" within rdma link del "$DEV_A"
+tap_run "nor does the other one" within rdma link del "$DEV_B"
+tap_run "the processes are still there" load_alive keep
+tap_run "the devices are not" both_gone
+links_up
+works "beside processes with handles of dead devices"
+tap_run "the processes can be killed" load_kill {active,passive}-keep
+
+start_server idle "$NS_A" rping -s -a "$A4" -p 7999
+wait_listen idle "$NS_A" 7999
+tap_run "rdma link del ends with a listener" within rdma link del "$DEV_A"
+stop_server idle
+tap_run "nobody listens any more" wait_for 20 not_listening
+link_add "$NS_A" "$DEV_A" "$VETH_A"
+
+tap_run "a connection is under load" load_up down
+ip -n "$NS_A" link set "$VETH_A" down
+tap_run "an interface that is down makes a port that is" \
+	wait_for 20 port_down "$DEV_A"
+ip -n "$NS_A" link set "$VETH_A" up
+ip -n "$NS_A" addr add "$A6/64" dev "$VETH_A" nodad
+tap_run "an interface that is up makes a port that is" \
+	wait_for 20 port_active "$DEV_A"
+tap_run "the connection goes on, or both ends are told" settled down
+works "after an interface was down"
+
+tap_run "a connection is under load" load_up netdev
+tap_run "ip link del ends under load" within ip -n "$NS_A" link del "$VETH_A"
+tap_run "the devices are gone" wait_for "$BOUND" both_gone
+tap_run "both ends of the connection are told" load_ended netdev
+net_down
+
+net_up
+links_up
+works "after the interface was deleted"
+tap_run "a connection is under load" load_up netns
+tap_run "the namespaces are deleted" namespaces_del
+tap_run "the processes of the connection are killed" \
+	load_kill {active,passive}-netns
+tap_run "the devices are gone" wait_for "$BOUND" both_gone
+
+for i in 1 2; do
+	net_up
+	links_up
+	tap_run "round $i: a connection is under load" load_up "module$i"
+	tap_run "round $i: the module can be removed" \
+		within modprobe -r "$XIW_LINK_TYPE"
+	tap_run "round $i: it is gone" module_gone
+	tap_run "round $i: both ends are told" load_ended "module$i"
+	net_down
+	tap_run "round $i: it can be loaded again" modprobe "$XIW_LINK_TYPE"
+done
+net_up
+links_up
+works "after all this"
+load_stop
+tap_done

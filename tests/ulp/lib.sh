@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the tests of upper-layer protocols share, on top of the selftests' own
+# lib.sh. Some of these protocols live in the first network namespace only, so
+# that both ends are on one machine and one device: $DEV_L on the dummy netdev
+# $NET_L with the address $L4.
+
+. "$(dirname "${BASH_SOURCE[0]}")/../selftests/lib.sh"
+
+NET_L=xl
+DEV_L=xiwL
+L4=10.78.0.1
+CONFIGFS=/sys/kernel/config
+
+# run_claim DESC CMD...: the claim is that CMD succeeds within its time; what
+# it printed stays in $TMP/out and is shown if it does not.
+run_claim()
+{
+	local desc=$1 rc=0
+
+	shift
+	bounded "$@" >"$TMP/out" 2>&1 </dev/null || rc=$?
+	tap_result $rc "$desc"
+	((rc == 0)) || { tap_note "($rc) $*"; tap_show "$TMP/out"; }
+	return $rc
+}
+
+# or_bail WHY CMD...: a step without which nothing can be tested.
+or_bail()
+{
+	local why=$1
+
+	shift
+	bounded "$@" >"$TMP/out" 2>&1 </dev/null || {
+		tap_show "$TMP/out"
+		bail "set-up: $why"
+	}
+}
+
+local_up()
+{
+	or_bail "no module" modprobe -a "$XIW_LINK_TYPE" "$@"
+	{
+		ip link add "$NET_L" type dummy &&
+		ip addr add "$L4/24" dev "$NET_L" &&
+		ip link set "$NET_L" up
+	} || bail "set-up: no dummy netdev"
+	or_bail "no device" rdma link add "$DEV_L" type "$XIW_LINK_TYPE" \
+		netdev "$NET_L"
+	wait_for 20 port_active "$DEV_L" || bail "set-up: port not active"
+}
+
+local_down()
+{
+	! dev_exists "$DEV_L" || link_del "$DEV_L"
+	ip link del "$NET_L" 2>/dev/null
+}
+
+# configfs_up: where targets are configured.
+configfs_up()
+{
+	[[ -d $CONFIGFS/nvmet || -d $CONFIGFS/target ]] ||
+		mount -t configfs none "$CONFIGFS" 2>/dev/null
+}
+
+# scratch DIR...: a writable directory over each of the read-only root.
+scratch()
+{
+	local dir
+
+	for dir in "$@"; do
+		mkdir -p "$dir" 2>/dev/null
+		mount -t tmpfs tmpfs "$dir" || bail "set-up: $dir not writable"
+	done
+}
+
+# moved BYTES...: the claim is that the device received that much and met no
+# error on the way.
+moved()
+{
+	local rx errors
+
+	rx=$(counter "$DEV_L" rx_bytes)
+	errors=$(($(counter "$DEV_L" crc_errors) +
+		  $(counter "$DEV_L" protocol_errors) +
+		  $(counter "$DEV_L" terminates_sent) +
+		  $(counter "$DEV_L" cq_overflows)))
+	[[ $XIW_LINK_TYPE == xiw ]] || return 0
+	tap_note "received $rx bytes, $errors errors"
+	((rx >= $1 && errors == 0))
+	tap_result $? "the data went through the device, without an error"
+}
+
+# kill_connections PORT: abort every TCP connection to that port, as a broken
+# path does.
+kill_connections()
+{
+	ss -K dport = :"$1" >/dev/null 2>&1
+}
+
+# speed FILE: the bandwidth that fio's summary lines give.
+speed()
+{
+	sed -n 's/^ *\(READ\|WRITE\): bw=\([^ ]*\) .*/\1 \2/p' "$1" | paste -sd ' '
+}
+
+# fio_verify DESC FILE SIZE ARGS...: write with CRC32C in each block, read all
+# back and compare.
+fio_verify()
+{
+	local desc=$1 file=$2 size=$3
+
+	shift 3
+	run_claim "$desc" fio --name=verify --filename="$file" --size="$size" \
+		--rw=randwrite --bsrange=4k-128k --ioengine=libaio \
+		--iodepth=16 --direct=1 --verify=crc32c --verify_fatal=1 \
+		--do_verify=1 "$@" || return
+	tap_note "$(speed "$TMP/out")"
+}

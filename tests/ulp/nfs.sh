@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# xiw-kernel: stock
+# xiw-packages: nfs-kernel-server nfs-common fio
+#
+# NFS over RDMA: server and client in the kernel. Fast registrations, chunks
+# that the server reads and writes, remote invalidation, and a client that
+# reconnects.
+
+. "$(dirname "$0")/lib.sh"
+
+EXPORT=/tmp/export
+MNT=/tmp/nfs
+
+topo_down()
+{
+	umount -f $MNT
+	rpc.nfsd 0
+	exportfs -ua
+	[[ -z ${mountd:-} ]] || kill "$mountd"
+	umount /proc/fs/nfsd
+	local_down
+	modprobe -r rpcrdma
+}
+
+mount_nfs()
+{
+	mount -t nfs -o "proto=rdma,port=20049,vers=4.2,$1" $L4:/ $MNT
+}
+
+same()
+{
+	diff -r $EXPORT/"$1" $MNT/"$1"
+}
+
+drop_caches()
+{
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+}
+
+local_up nfsd nfsv4 rpcrdma
+scratch /var/lib/nfs
+mkdir -p $EXPORT $MNT /var/lib/nfs/{sm,sm.bak,v4recovery,rpc_pipefs}
+: | tee /var/lib/nfs/{etab,rmtab,state} >/dev/null
+mount -t tmpfs -o size=256m tmpfs $EXPORT
+or_bail "no nfsd file system" mount -t nfsd nfsd /proc/fs/nfsd
+rpc.mountd -F -N 3 >"$TMP/mountd.log" 2>&1 &
+mountd=$!
+echo 10 >/proc/fs/nfsd/nfsv4gracetime
+or_bail "no export" exportfs -o rw,no_root_squash,insecure,fsid=0,async "*:$EXPORT"
+run_claim "the server listens" rpc.nfsd -N 3 -V 4 -V 4.2 --rdma=20049 4
+tap_run "nfsd has an RDMA listener" grep -q rdma /proc/fs/nfsd/portlist
+run_claim "the client mounts" mount_nfs hard || tap_show "$TMP/mountd.log"
+tap_run "the mount uses RDMA" grep -q "xprt:.*rdma" /proc/self/mountstats
+
+head -c 24M /dev/urandom >$MNT/written
+head -c 24M /dev/urandom >$EXPORT/read
+head -c 100001 /dev/urandom >$MNT/odd
+drop_caches
+run_claim "a file written by the client is the same on the server" same written
+run_claim "a file of odd length, too" same odd
+run_claim "a file of the server is the same on the client" same read
+mkdir $MNT/tree
+for i in {1..150}; do
+	head -c $((i * 37)) /dev/urandom >$MNT/tree/$i
+done
+ln -s 1 $MNT/tree/link
+drop_caches
+run_claim "150 small files are the same" same tree
+tap_is "a long directory is complete" "$(ls $MNT/tree | wc -l)" 151
+fio_verify "direct random writes and reads, verified" $MNT/fio 32M
+moved $((100 << 20))
+
+# Break the connection in the middle of a copy; the client must carry on.
+before=$(counter "$DEV_L" connections_active)
+cp $EXPORT/read $TMP/source
+cp $TMP/source $MNT/copied &
+copy=$!
+kill_connections 20049
+wait $copy
+tap_result $? "a copy goes on when its connection breaks"
+drop_caches
+run_claim "the copy is complete" cmp $TMP/source $EXPORT/copied
+tap_run "the client has connected again" \
+	test "$(counter "$DEV_L" connections_active)" -gt "$before"
+run_claim "the client unmounts" umount $MNT
+run_claim "the server stops" rpc.nfsd 0
+tap_run "the device can be removed" timeout 60 rdma link del "$DEV_L"
+tap_done

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# xiw-kernel: stock
+# xiw-packages: nvme-cli fio
+#
+# NVMe over Fabrics: target and host in the kernel, both on our device. Fast
+# registrations with Send with Invalidate, RDMA Reads and Writes by the
+# target, small writes carried in the command, and a host that reconnects when
+# its connections break.
+
+. "$(dirname "$0")/lib.sh"
+
+NQN=xiw-nvme
+SIZE=48M
+
+topo_down()
+{
+	timeout 30 nvme disconnect -n $NQN
+	[[ ! -d $CONFIGFS/nvmet/ports/1 ]] || target_down
+	local_down
+	modprobe -r nvme-rdma nvmet-rdma nvmet brd
+}
+
+target_up()
+{
+	local sub=$CONFIGFS/nvmet/subsystems/$NQN port=$CONFIGFS/nvmet/ports/1
+
+	mkdir "$sub" "$sub/namespaces/1" "$port" &&
+	echo 1 >"$sub/attr_allow_any_host" &&
+	echo /dev/ram0 >"$sub/namespaces/1/device_path" &&
+	echo 1 >"$sub/namespaces/1/enable" &&
+	echo rdma >"$port/addr_trtype" &&
+	echo ipv4 >"$port/addr_adrfam" &&
+	echo $L4 >"$port/addr_traddr" &&
+	echo 4420 >"$port/addr_trsvcid" &&
+	ln -s "$sub" "$port/subsystems/$NQN"
+}
+
+target_down()
+{
+	rm -f "$CONFIGFS/nvmet/ports/1/subsystems/$NQN"
+	rmdir "$CONFIGFS/nvmet/ports/1"
+	echo 0 >"$CONFIGFS/nvmet/subsystems/$NQN/namespaces/1/enable"
+	rmdir "$CONFIGFS/nvmet/subsystems/$NQN/namespaces/1" \
+		"$CONFIGFS/nvmet/subsystems/$NQN"
+}
+
+# host_is STATE: of the first controller.
+host_is()
+{
+	[[ $(cat /sys/class/nvme/nvme0/state) == "$1" ]]
+}
+
+connects()
+{
+	counter "$DEV_L" connections_active
+}
+
+reconnected()
+{
+	(($(connects) > before)) && host_is live
+}
+
+local_up nvmet nvmet-rdma nvme-rdma
+configfs_up
+or_bail "no RAM disk" modprobe brd rd_nr=1 rd_size=65536
+or_bail "no target" target_up
+tap_run "the host connects" timeout 60 nvme connect -t rdma -a $L4 -s 4420 \
+	-n $NQN -i 2 -c 1 -l 60
+tap_run "the disk appears" wait_for 20 test -b /dev/nvme0n1
+fio_verify "random writes and reads, verified" /dev/nvme0n1 $SIZE
+fio_verify "small blocks on both queues, verified" /dev/nvme0n1 4M \
+	--bsrange=512-4k --numjobs=2 --offset_increment=4M
+moved $((96 << 20))
+
+# Requests that were under way are repeated on the new connections.
+before=$(connects)
+fio --name=loss --filename=/dev/nvme0n1 --size=$SIZE --rw=randwrite \
+	--bsrange=4k-128k --ioengine=libaio --iodepth=16 --direct=1 \
+	--verify=crc32c --verify_fatal=1 --do_verify=1 --loops=2 \
+	>"$TMP/fio.log" 2>&1 </dev/null &
+fio=$!
+at=$(counter "$DEV_L" rx_bytes)
+under_way()
+{
+	(($(counter "$DEV_L" rx_bytes) > at + (4 << 20)))
+}
+wait_for 60 under_way
+kill_connections 4420
+tap_run "the host reconnects when its connections break" \
+	wait_for 60 reconnected
+wait $fio
+tap_result $? "what was being written then is intact" || tap_show "$TMP/fio.log"
+
+before=$(connects)
+tap_run "a controller reset is survived" timeout 60 nvme reset /dev/nvme0
+tap_run "the host is connected again" wait_for 60 reconnected
+fio_verify "random writes and reads after it, verified" /dev/nvme0n1 8M
+
+tap_run "the host disconnects" timeout 60 nvme disconnect -n $NQN
+tap_run "the host connects again" timeout 60 nvme connect -t rdma -a $L4 \
+	-s 4420 -n $NQN -i 2 -c 1 -l 5
+wait_for 20 test -b /dev/nvme0n1
+tap_run "the device can be removed under both" timeout 60 rdma link del "$DEV_L"
+tap_run "it is gone" dev_gone "$DEV_L"
+tap_done
