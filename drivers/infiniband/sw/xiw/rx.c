@@ -458,29 +458,40 @@ static bool at_rest(const struct xiw_qp *qp)
 	       qp->orq_head == qp->orq_tail;
 }
 
+static void peer_closed(struct xiw_qp *qp)
+{
+	if (qp->rx.peer_closed)
+		return;
+	qp->rx.peer_closed = true;
+	xiw_qp_event(qp, at_rest(qp) ? XIW_QPE_PEER_FIN :
+		     XIW_QPE_PEER_FIN_DIRTY);
+	/* Our own FIN goes out when the engine finds nothing left. */
+	qp->rx.poke_tx = true;
+}
+
+static void lower_layer_gone(struct xiw_qp *qp)
+{
+	if (qp->rx.lost)
+		return;
+	qp->rx.lost = true;
+	if (!xiw_sock_orderly(qp->xs)) {
+		xiw_stat_inc(qp->dev, XIW_STAT_LLP_LOST);
+		xiw_qp_event(qp, XIW_QPE_LLP_LOST);
+		return;
+	}
+	/* The peer's FIN may have been the last of both. */
+	peer_closed(qp);
+	xiw_qp_event(qp, XIW_QPE_LLP_CLOSED);
+}
+
 static void check_end(struct xiw_qp *qp)
 {
-	switch (xiw_sock_status(qp->xs)) {
-	case XIW_SOCK_PEER_CLOSED:
-		if (qp->rx.peer_closed)
-			break;
-		qp->rx.peer_closed = true;
-		xiw_qp_event(qp, at_rest(qp) ? XIW_QPE_PEER_FIN :
-			     XIW_QPE_PEER_FIN_DIRTY);
-		/* Our own FIN goes out when the engine finds nothing left. */
-		qp->rx.poke_tx = true;
-		break;
-	case XIW_SOCK_LOST:
-		if (qp->rx.lost)
-			break;
-		qp->rx.lost = true;
-		xiw_stat_inc(qp->dev, XIW_STAT_LLP_LOST);
-		xiw_qp_event(qp, qp->rx.peer_closed && qp->tx.fin_done ?
-			     XIW_QPE_LLP_CLOSED : XIW_QPE_LLP_LOST);
-		break;
-	default:
-		break;
-	}
+	enum xiw_sock_status status = xiw_sock_status(qp->xs);
+
+	if (status == XIW_SOCK_PEER_CLOSED)
+		peer_closed(qp);
+	else if (status == XIW_SOCK_LOST)
+		lower_layer_gone(qp);
 }
 
 /**
