@@ -32,7 +32,7 @@ void test_send_payload(void)
 {
 	struct ibv_sge sge[FAKE_MAX_SGE] = {
 		{ 0x1000, 8, 1 }, { 0x2000, 20, 2 }, { 0x3000, 0, 3 },
-		{ 0x4000, 0xffffffff, 4 },
+		{ 0x4000, 0xffffffff - 28, 4 },	/* as long as can be */
 	};
 	struct ibv_send_wr wr = {
 		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 4,
@@ -48,6 +48,9 @@ void test_send_payload(void)
 	fake_init(&fake, 8, 8, 0);
 	check_head(&fake, 0, wr, want);
 	CHECK(!memcmp(fake_sqe(&fake, 0) + 1, sge, sizeof(sge)));
+
+	sge[3].length++;
+	CHECK(fake_post(&fake, &wr) == EINVAL);
 
 	wr.opcode = IBV_WR_SEND_WITH_INV;
 	wr.invalidate_rkey = 0x77;
