@@ -225,6 +225,9 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	unsigned long flags;
 	int n = 0;
 
+	/* A process polls the ring it maps. */
+	if (!cq->kernel)
+		return -EINVAL;
 	spin_lock_irqsave(&cq->lock, flags);
 	while (n < num_entries && ctrl->cons != cq->prod) {
 		struct xiw_cqe *cqe = xiw_queue_slot(&cq->queue, ctrl->cons);

@@ -124,6 +124,10 @@ static enum xiw_deliver take_recv(struct xiw_qp *qp)
 	case XIW_RQ_TAKEN:
 		qp->rx.recv_active = true;
 		qp->rx.gave_up = false;
+		/* The next wait begins anew. */
+		if (delayed_work_pending(&qp->rx.late) &&
+		    cancel_delayed_work(&qp->rx.late))
+			xiw_qp_put(qp);
 		return XIW_DELIVER_OK;
 	case XIW_RQ_CORRUPT:
 		/* Only the owner of the ring can have done that. */
@@ -564,17 +568,19 @@ enum xiw_deliver xiw_deliver(struct xiw_qp *qp, struct xiw_fpdu *f)
  * @qp: queue pair whose stream has ended
  *
  * A shared receive queue keeps its entries; its user is told that this queue
- * pair takes no more of them.
+ * pair takes no more of them. There is a limit to what one call does, as in
+ * xiw_sq_flush().
  *
  * Context: Owner of the receive side.
+ * Return: true if there may be more.
  */
-void xiw_rq_flush(struct xiw_qp *qp)
+bool xiw_rq_flush(struct xiw_qp *qp)
 {
 	struct xiw_cqe cqe = {
 		.opcode = XIW_WC_RECV,
 		.status = IB_WC_WR_FLUSH_ERR,
 	};
-	enum xiw_rq_take ret;
+	u32 left;
 
 	if (qp->rx.recv_active)
 		complete_recv(qp, &cqe);
@@ -582,12 +588,12 @@ void xiw_rq_flush(struct xiw_qp *qp)
 		if (!qp->last_wqe_told)
 			xiw_qp_async(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 		qp->last_wqe_told = true;
-		return;
+		return false;
 	}
-	for (;;) {
-		ret = xiw_rq_take(&qp->rq, &qp->rx.recv);
-		if (ret != XIW_RQ_TAKEN)
-			break;
+	for (left = qp->rq.queue.size; left; left--) {
+		if (xiw_rq_take(&qp->rq, &qp->rx.recv) != XIW_RQ_TAKEN)
+			return false;
 		complete_recv(qp, &cqe);
 	}
+	return true;
 }

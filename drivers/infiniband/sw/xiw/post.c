@@ -259,8 +259,11 @@ bool xiw_sq_fetch(struct xiw_qp *qp)
 	prod = smp_load_acquire(&sq->queue.ctrl->prod);
 	if (!xiw_ring_valid(prod, sq->head, sq->size) ||
 	    (s32)(prod - sq->prod) < 0) {
-		xiw_qp_event(qp, XIW_QPE_LOCAL_ERROR);
-		xiw_qp_async(qp, IB_EVENT_QP_FATAL);
+		/* Once: the flush work comes here again, and must end. */
+		if (READ_ONCE(qp->state) != XIW_QPS_ERROR) {
+			xiw_qp_event(qp, XIW_QPE_LOCAL_ERROR);
+			xiw_qp_async(qp, IB_EVENT_QP_FATAL);
+		}
 		return false;
 	}
 	for (; sq->prod != prod; sq->prod++) {
@@ -299,6 +302,8 @@ static int copy_sges(struct xiw_qp *qp, struct xiw_swr *wr,
 		len += src->sg_list[i].length;
 
 	if (src->send_flags & IB_SEND_INLINE) {
+		if (!(traits_of(src->opcode) & WR_INLINE))
+			return -EINVAL;
 		if (len > qp->sq.max_inline)
 			return -EINVAL;
 		wr->flags |= XIW_SQE_INLINE;

@@ -207,6 +207,8 @@ static void forget_messages(struct xiw_qp *qp)
 
 static void flush_both(struct xiw_qp *qp)
 {
+	bool more;
+
 	forget_messages(qp);
 	xiw_sq_want_doorbell(&qp->sq, true);
 	if (!qp->srq)
@@ -216,8 +218,11 @@ static void flush_both(struct xiw_qp *qp)
 	WRITE_ONCE(qp->sq.stopped, true);
 	/* Pairs with the barrier between posting and reading "stopped". */
 	smp_mb();
-	xiw_sq_flush(qp);
-	xiw_rq_flush(qp);
+	more = xiw_sq_flush(qp);
+	more |= xiw_rq_flush(qp);
+	/* Others' turn; and nobody hears of a queue pair that goes away. */
+	if (more && !READ_ONCE(qp->destroying))
+		xiw_qp_late_flush(qp);
 }
 
 static void flush_work_fn(struct work_struct *work)
@@ -439,7 +444,8 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 	spin_lock_bh(&qp->lock);
 	if (qp->ep) {
 		ret = -EISCONN;
-	} else if (qp->state != XIW_QPS_IDLE || qp->destroying) {
+	} else if (qp->state != XIW_QPS_IDLE || qp->destroying ||
+		   qp->resetting) {
 		ret = -EINVAL;
 	} else {
 		xiw_ep_get(ep);
@@ -570,13 +576,16 @@ void xiw_qp_stop(struct xiw_qp *qp)
 
 	spin_lock_bh(&qp->lock);
 	ep = qp->ep;
-	qp->ep = NULL;
 	xs = qp->xs;
 	spin_unlock_bh(&qp->lock);
 	if (!ep)
 		return;
 	if (xs)
 		detach_stream(qp, xs);
+	/* Until here, nobody may reset the queue pair or attach another. */
+	spin_lock_bh(&qp->lock);
+	qp->ep = NULL;
+	spin_unlock_bh(&qp->lock);
 	xiw_ep_put(ep);
 }
 
@@ -726,19 +735,20 @@ static int qp_to_init(struct xiw_qp *qp)
 
 static int qp_to_reset(struct xiw_qp *qp)
 {
+	int ret = 0;
+
 	spin_lock_bh(&qp->lock);
-	if (qp->ep) {
-		spin_unlock_bh(&qp->lock);
-		return -EBUSY;
-	}
+	if (qp->ep || qp->resetting)
+		ret = -EBUSY;
+	else
+		qp->resetting = true;
 	spin_unlock_bh(&qp->lock);
-	/* What was flushed late must be out of the way. */
+	if (ret)
+		return ret;
+	/* The flush work does nothing any more, once it has ended. */
+	xiw_qp_event(qp, XIW_QPE_RESET);
 	flush_work(&qp->flush_work);
 
-	xiw_qp_event(qp, XIW_QPE_RESET);
-	spin_lock_bh(&qp->lock);
-	qp->ib_state = IB_QPS_RESET;
-	spin_unlock_bh(&qp->lock);
 	qp->tx.fin = false;
 	qp->tx.fin_done = false;
 	qp->tx.term_len = 0;
@@ -746,6 +756,11 @@ static int qp_to_reset(struct xiw_qp *qp)
 	qp->last_wqe_told = false;
 	atomic_set(&qp->tx.run, XIW_TX_RUNNING);
 	WRITE_ONCE(qp->sq.stopped, false);
+
+	spin_lock_bh(&qp->lock);
+	qp->ib_state = IB_QPS_RESET;
+	qp->resetting = false;
+	spin_unlock_bh(&qp->lock);
 	return 0;
 }
 

@@ -369,6 +369,7 @@ struct xiw_rx {
  * @event_work: reports them
  * @fault_event: which of them a fault found here is
  * @destroying: being destroyed; no endpoint may attach any more
+ * @resetting: being reset; likewise
  * @last_wqe_told: IB_EVENT_QP_LAST_WQE_REACHED was reported
  * @flush_work: completes what is posted after the last stream has ended; it
  *	then owns the consumer side of both queues
@@ -411,6 +412,7 @@ struct xiw_qp {
 	struct work_struct event_work;
 	enum ib_event_type fault_event;
 	bool destroying;
+	bool resetting;
 	bool last_wqe_told;
 	struct work_struct flush_work;
 
@@ -472,7 +474,7 @@ bool xiw_sendq_waits(const struct xiw_qp *qp);
 bool xiw_sendq_empty(const struct xiw_qp *qp);
 void xiw_sq_fail(struct xiw_qp *qp, struct xiw_swr *wr, u8 status);
 void xiw_sq_complete(struct xiw_qp *qp);
-void xiw_sq_flush(struct xiw_qp *qp);
+bool xiw_sq_flush(struct xiw_qp *qp);
 
 /* tx.c: messages to FPDUs to the socket */
 void xiw_tx_init(struct xiw_qp *qp);
@@ -527,7 +529,7 @@ enum xiw_deliver {
 
 enum xiw_deliver xiw_deliver(struct xiw_qp *qp, struct xiw_fpdu *f);
 void xiw_recv_wait_end(struct xiw_qp *qp);
-void xiw_rq_flush(struct xiw_qp *qp);
+bool xiw_rq_flush(struct xiw_qp *qp);
 enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
 			       enum xiw_access access);
 

@@ -488,7 +488,8 @@ static void check_end(struct xiw_qp *qp)
 {
 	enum xiw_sock_status status = xiw_sock_status(qp->xs);
 
-	if (status == XIW_SOCK_PEER_CLOSED)
+	/* A message that waits for its receive came before the FIN. */
+	if (status == XIW_SOCK_PEER_CLOSED && !(qp->rx.ready && qp->rx.stalled))
 		peer_closed(qp);
 	else if (status == XIW_SOCK_LOST)
 		lower_layer_gone(qp);

@@ -627,16 +627,21 @@ void xiw_sq_complete(struct xiw_qp *qp)
  * @qp: queue pair whose stream has ended
  *
  * Requests that were done complete as such, the one that failed with its
- * status, all others as flushed.
+ * status, all others as flushed. A process may go on posting meanwhile, so
+ * there is a limit to what one call does.
  *
  * Context: Owner of the transmit side.
+ * Return: true if there may be more.
  */
-void xiw_sq_flush(struct xiw_qp *qp)
+bool xiw_sq_flush(struct xiw_qp *qp)
 {
 	struct xiw_sq *sq = &qp->sq;
+	u32 left = sq->size;
 
 	xiw_sq_complete(qp);
 	while (xiw_sq_fetch(qp) || sq->head != sq->next) {
+		if (!left--)
+			return true;
 		struct xiw_swr *wr = xiw_sq_wr(sq, sq->head);
 		struct xiw_swr copy = *wr;
 
@@ -647,4 +652,5 @@ void xiw_sq_flush(struct xiw_qp *qp)
 		retire(sq, sq->head + 1);
 		complete_wr(qp, &copy);
 	}
+	return false;
 }
