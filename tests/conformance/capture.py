@@ -114,6 +114,7 @@ class Direction:
         self.msn = [1, 1, 1, 1]
         self.partial = {}
         self.previous = None
+        self.empty = False
         self.requests = []
         self.answers = []
         self.imms = []
@@ -132,6 +133,7 @@ class Direction:
             self.counts[NAMES[op]] += 1
             self.counts["empty_" + NAMES[op]] += not size
         self.previous = op, last
+        self.empty = not size
 
     def tagged(self, op, ulpdu):
         assert op in (WRITE, READ_RESP), f"opcode {op} in a tagged segment"
@@ -181,6 +183,7 @@ class Direction:
                 f"Immediate Data after {self.previous}"
             assert body[4:] == bytes(4), f"octets 4..7: {body[4:].hex()}"
             self.imms.append(body[:4].hex())
+            self.counts["imm_of_nothing"] += self.empty
 
     def atomic(self, body):
         aop, ident, _, _, _, mask, compare, compare_mask = \

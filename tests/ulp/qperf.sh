@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-# one TEST: a server of its own, because one that has served many gets slow.
+# one TEST: with a server of its own, whose time limit is then only that of one.
 one()
 {
 	local port
