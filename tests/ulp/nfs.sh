@@ -14,7 +14,7 @@ MNT=/tmp/nfs
 
 topo_down()
 {
-	umount -f $MNT
+	umount -f "$MNT"
 	rpc.nfsd 0
 	exportfs -ua
 	[[ -z ${mountd:-} ]] || kill "$mountd"
@@ -25,12 +25,12 @@ topo_down()
 
 mount_nfs()
 {
-	mount -t nfs -o "proto=rdma,port=20049,vers=4.2,$1" $L4:/ $MNT
+	mount -t nfs -o "proto=rdma,port=20049,vers=4.2,$1" "$L4:/" "$MNT"
 }
 
 same()
 {
-	diff -r $EXPORT/"$1" $MNT/"$1"
+	diff -r "$EXPORT/$1" "$MNT/$1"
 }
 
 drop_caches()
@@ -63,25 +63,25 @@ run_claim "a file of odd length, too" same odd
 run_claim "a file of the server is the same on the client" same read
 mkdir $MNT/tree
 for i in {1..150}; do
-	head -c $((i * 37)) /dev/urandom >$MNT/tree/$i
+	head -c $((i * 37)) /dev/urandom >"$MNT/tree/$i"
 done
 ln -s 1 $MNT/tree/link
 drop_caches
 run_claim "150 small files are the same" same tree
-tap_is "a long directory is complete" "$(ls $MNT/tree | wc -l)" 151
+tap_is "a long directory is complete" "$(find "$MNT/tree" -mindepth 1 | wc -l)" 151
 fio_verify "direct random writes and reads, verified" $MNT/fio 32M
 moved $((100 << 20))
 
 # Break the connection in the middle of a copy; the client must carry on.
 before=$(counter "$DEV_L" connections_active)
-cp $EXPORT/read $TMP/source
-cp $TMP/source $MNT/copied &
+cp "$EXPORT/read" "$TMP/source"
+cp "$TMP/source" "$MNT/copied" &
 copy=$!
 kill_connections 20049
 wait $copy
 tap_result $? "a copy goes on when its connection breaks"
 drop_caches
-run_claim "the copy is complete" cmp $TMP/source $EXPORT/copied
+run_claim "the copy is complete" cmp "$TMP/source" "$EXPORT/copied"
 tap_run "the client has connected again" \
 	test "$(counter "$DEV_L" connections_active)" -gt "$before"
 run_claim "the client unmounts" umount $MNT
