@@ -18,7 +18,9 @@ static int model_len(const u8 *s, size_t have, bool reply)
 			return -EPROTO;
 	if (have < 20)
 		return 0;
-	return fuzz_be(s + 18, 2) > 512 ? -EPROTO : 20 + (int)fuzz_be(s + 18, 2);
+	if (fuzz_be(s + 18, 2) > 512)
+		return -EPROTO;
+	return 20 + (int)fuzz_be(s + 18, 2);
 }
 
 /* The reader of a stream asks for so many octets and never for too many. */

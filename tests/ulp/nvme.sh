@@ -15,7 +15,7 @@ SIZE=48M
 
 topo_down()
 {
-	timeout 30 nvme disconnect -n $NQN
+	timeout 30 nvme disconnect -n "$NQN"
 	[[ ! -d $CONFIGFS/nvmet/ports/1 ]] || target_down
 	local_down
 	modprobe -r nvme-rdma nvmet-rdma nvmet brd
@@ -31,7 +31,7 @@ target_up()
 	echo 1 >"$sub/namespaces/1/enable" &&
 	echo rdma >"$port/addr_trtype" &&
 	echo ipv4 >"$port/addr_adrfam" &&
-	echo $L4 >"$port/addr_traddr" &&
+	echo "$L4" >"$port/addr_traddr" &&
 	echo 4420 >"$port/addr_trsvcid" &&
 	ln -s "$sub" "$port/subsystems/$NQN"
 }
@@ -65,7 +65,7 @@ local_up nvmet nvmet-rdma nvme-rdma
 configfs_up
 or_bail "no RAM disk" modprobe brd rd_nr=1 rd_size=65536
 or_bail "no target" target_up
-tap_run "the host connects" timeout 60 nvme connect -t rdma -a $L4 -s 4420 \
+tap_run "the host connects" timeout 60 nvme connect -t rdma -a "$L4" -s 4420 \
 	-n $NQN -i 2 -c 1 -l 60
 tap_run "the disk appears" wait_for 20 test -b /dev/nvme0n1
 fio_verify "random writes and reads, verified" /dev/nvme0n1 $SIZE
@@ -97,8 +97,8 @@ tap_run "a controller reset is survived" timeout 60 nvme reset /dev/nvme0
 tap_run "the host is connected again" wait_for 60 reconnected
 fio_verify "random writes and reads after it, verified" /dev/nvme0n1 8M
 
-tap_run "the host disconnects" timeout 60 nvme disconnect -n $NQN
-tap_run "the host connects again" timeout 60 nvme connect -t rdma -a $L4 \
+tap_run "the host disconnects" timeout 60 nvme disconnect -n "$NQN"
+tap_run "the host connects again" timeout 60 nvme connect -t rdma -a "$L4" \
 	-s 4420 -n $NQN -i 2 -c 1 -l 5
 wait_for 20 test -b /dev/nvme0n1
 tap_run "the device can be removed under both" timeout 60 rdma link del "$DEV_L"

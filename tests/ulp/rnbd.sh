@@ -28,7 +28,7 @@ disk_gone()
 map_disk()
 {
 	echo "sessname=xiw path=ip:$L4 device_path=/dev/loop0 access_mode=rw" \
-		>$CTL/map_device
+		>"$CTL/map_device"
 }
 
 reconnects()

@@ -119,7 +119,7 @@ static void run_child(const struct xt_case *c)
 	xt_watchdog(seconds_per_case);
 	c->run();
 	fflush(stdout);
-	/* No exit handlers: what the case left open is the kernel's to close. */
+	/* No exit handlers: what is left open is the kernel's to close. */
 	_exit(0);
 }
 
@@ -576,7 +576,8 @@ void xt_fill(void *p, size_t len, __u64 seed)
 
 	for (at = 0; at < len; at += sizeof(w)) {
 		w = mix(base + at);
-		memcpy(out + at, &w, len - at < sizeof(w) ? len - at : sizeof(w));
+		memcpy(out + at, &w,
+		       len - at < sizeof(w) ? len - at : sizeof(w));
 	}
 }
 
@@ -624,8 +625,8 @@ struct ibv_sge xt_sge(const struct xt_buf *b, size_t off, size_t len)
 }
 
 /* xt_wr: signalled, for any operation without a target. */
-struct ibv_send_wr xt_wr(enum ibv_wr_opcode op, __u64 wr_id, struct ibv_sge *sge,
-			 int n)
+struct ibv_send_wr xt_wr(enum ibv_wr_opcode op, __u64 wr_id,
+			 struct ibv_sge *sge, int n)
 {
 	struct ibv_send_wr wr = {
 		.wr_id = wr_id,
@@ -660,7 +661,9 @@ int xt_try_send(struct xt_end *e, struct ibv_send_wr *wr)
 /* xt_try_recv: into the shared queue if there is one; 0 or an errno. */
 int xt_try_recv(struct xt_end *e, __u64 wr_id, struct ibv_sge *sge, int n)
 {
-	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = n };
+	struct ibv_recv_wr wr = {
+		.wr_id = wr_id, .sg_list = sge, .num_sge = n,
+	};
 	struct ibv_recv_wr *bad;
 
 	if (e->srq)

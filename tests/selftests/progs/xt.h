@@ -261,8 +261,8 @@ void xt_all(const char *file, int line, const void *p, size_t len, __u8 byte);
 
 /* Work requests. */
 struct ibv_sge xt_sge(const struct xt_buf *b, size_t off, size_t len);
-struct ibv_send_wr xt_wr(enum ibv_wr_opcode op, __u64 wr_id, struct ibv_sge *sge,
-			 int n);
+struct ibv_send_wr xt_wr(enum ibv_wr_opcode op, __u64 wr_id,
+			 struct ibv_sge *sge, int n);
 struct ibv_send_wr xt_wr_to(enum ibv_wr_opcode op, __u64 wr_id,
 			    struct ibv_sge *sge, int n, const struct xt_buf *to,
 			    size_t off);

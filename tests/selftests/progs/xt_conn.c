@@ -481,7 +481,8 @@ static void test_many(void)
 		for (j = 0; j < MANY; j++)
 			if (ntohs(rdma_get_src_port(p[j].b.id)) == port)
 				break;
-		XT_CHECK(j < MANY && !p[j].a.id, "a request from port %d", port);
+		XT_CHECK(j < MANY && !p[j].a.id, "a request from port %d",
+			 port);
 		p[j].a = passive;
 	}
 	for (i = 0; i < MANY; i++)

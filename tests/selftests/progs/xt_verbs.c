@@ -453,7 +453,8 @@ static void test_inline(void)
 	sge = (struct ibv_sge){ (uintptr_t)data, max + 1, 0 };
 	wr = xt_wr(IBV_WR_SEND, 1, &sge, 1);
 	wr.send_flags |= IBV_SEND_INLINE;
-	XT_CHECK(xt_try_send(&l.p.b, &wr), "%zu inline bytes accepted", max + 1);
+	XT_CHECK(xt_try_send(&l.p.b, &wr), "%zu inline bytes accepted",
+		 max + 1);
 	do_send(&l, 100, 100, 100, 99);
 	lane_down(&l);
 }

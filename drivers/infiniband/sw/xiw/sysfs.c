@@ -143,7 +143,8 @@ static struct policy_attr policy_files[] = {
 	{ POLICY_FILE(markers), POLICY_MARKERS, 0, 1 },
 	{ POLICY_FILE(peer_to_peer), POLICY_P2P, 0, 1 },
 	{ POLICY_FILE(fallback), POLICY_FALLBACK, 0, 1 },
-	{ POLICY_FILE(request_timeout_ms), POLICY_REQUEST_MS, 1, POLICY_MAX_MS },
+	{ POLICY_FILE(request_timeout_ms), POLICY_REQUEST_MS, 1,
+	  POLICY_MAX_MS },
 	{ POLICY_FILE(reply_timeout_ms), POLICY_REPLY_MS, 1, POLICY_MAX_MS },
 	{ POLICY_FILE(rtr_timeout_ms), POLICY_RTR_MS, 1, POLICY_MAX_MS },
 };

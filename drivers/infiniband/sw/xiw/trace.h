@@ -126,7 +126,8 @@ DECLARE_EVENT_CLASS(terminate,
 				     __field(u16, code)),
 		    TP_fast_assign(__entry->qpn = qp->qpn;
 				   __entry->code = code;),
-		    TP_printk("qpn=%u layer=%u type=%u code=0x%02x", __entry->qpn,
+		    TP_printk("qpn=%u layer=%u type=%u code=0x%02x",
+			      __entry->qpn,
 			      __entry->code >> 12, __entry->code >> 8 & 0xf,
 			      __entry->code & 0xff)
 );
