@@ -441,7 +441,9 @@ static enum tx_outcome drain(struct xiw_qp *qp)
 			return TX_BLOCKED;
 		}
 		if (ret < 0) {
-			/* The connection's end is reported by state_change. */
+			/* If that is not its end, which state_change tells. */
+			if (xiw_sock_status(qp->xs) == XIW_SOCK_OPEN)
+				come_back(qp, 1);
 			return TX_BLOCKED;
 		}
 		if (tx->sent >= budget) {
