@@ -6,7 +6,7 @@
 # bound listeners, every order of closing, and TCP clients that are silent,
 # talk garbage or go away.  Both address families.
 #
-# Covers: MPA-38 MPA-48 MPA-51 MPA-58 MPA-59 MPA-60 MPA-73
+# Covers: MPA-38 MPA-48 MPA-58 MPA-73
 # Covers: TERM-15 TERM-19
 # xiw-timeout: 300
 

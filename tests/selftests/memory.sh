@@ -11,10 +11,13 @@ topo_up
 objects >"$TMP/baseline"
 cases xt_mem "${SIDES4[@]}"
 
-# tells TYPE NAME: rdma resource shows that detail of such an object.
+# tells TYPE NAME: rdma resource shows that detail of such objects.
 tells()
 {
-	rdma -d resource show "$1" | grep " $DEV_A: " | grep -qE "(^| |_)$2 "
+	rdma -dd resource show "$1" >"$TMP/resource" || return
+	grep -qE " (drv_)?$2 [0-9]" "$TMP/resource" && return
+	head -n 4 "$TMP/resource"
+	return 1
 }
 
 tap_run "a connection with traffic" load_up res

@@ -630,6 +630,35 @@ static void test_raw_garbage(void)
 	xt_close(&listener);
 }
 
+static void test_raw_reject(void)
+{
+	static const char ask[20] = "MPA ID Req Frame" "\x40\x01\x00";
+	static const char want[20] = "MPA ID Rep Frame" "\x60\x01\x00\x09";
+	struct sockaddr_storage sa;
+	struct xt_end listener;
+	struct xt_event ev;
+	char got[64];
+	int fd;
+
+	/* What a reject is for the peer: the Reply, then an orderly end. */
+	sa = listen_at_a(&listener);
+	fd = tcp_connect(&sa);
+	XT_EQ(send(fd, ask, sizeof(ask), 0), sizeof(ask));
+	xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	XT_EQ(ev.data_len, 0);
+	XT_OK(rdma_reject(ev.id, "no thanks", 9));
+	XT_OK(rdma_destroy_id(ev.id));
+	XT_EQ(recv(fd, got, sizeof(want) + 9, MSG_WAITALL), sizeof(want) + 9);
+	XT_CHECK(!memcmp(got, want, 16) && (got[16] & 0x20) && got[17] == 1 &&
+		 !memcmp(got + 18, want + 18, 2), "another Reply");
+	XT_CHECK(!memcmp(got + sizeof(want), "no thanks", 9),
+		 "other private data");
+	XT_EQ(recv(fd, got, sizeof(got), 0), 0);
+	close(fd);
+	whole_connection(&listener, &sa, 6);
+	xt_close(&listener);
+}
+
 static const struct xt_case cases[] = {
 	{ "cycle", "connections set up, used and closed in a row",
 	  test_cycle },
@@ -673,6 +702,8 @@ static const struct xt_case cases[] = {
 	  test_raw_silent },
 	{ "raw-garbage", "garbage instead of a request is hung up on",
 	  test_raw_garbage },
+	{ "raw-reject", "a reject is a Reply and an orderly end",
+	  test_raw_reject },
 };
 
 int main(int argc, char **argv)
