@@ -28,6 +28,8 @@ perf()
 		"$prog -R -d $DEV_A -p @PORT@ -s $size -n $n -F $*" \
 		"$prog -R -d $DEV_B -p @PORT@ -s $size -n $n -F $* $A4" ||
 		return
+	# It counts the iterations of all queue pairs.
+	[[ ${1:-} != -q ]] || n=$((n * $2))
 	tap_run "  and says so" reported "$size" "$n"
 }
 
