@@ -31,14 +31,6 @@ verified "IPv6, client in xa" -r "$B6" 1000 64
 verified "IPv4" "$A4" 100 1424
 verified "IPv4" "$A4" 50 4097
 verified "IPv6" "$A6" 20 65535
-verified "IPv4" -r "$B4" 20 65536
-
-# rping itself must notice when data is wrong: the sizes differ here.
-port=$(free_port)
-start_server server "$NS_A" rping -s -V -a "$A4" -p "$port" -C 5 -S 64
-wait_listen server "$NS_A" "$port"
-tap_run_not "rping notices a peer that expects more than it gets" \
-	in_b rping -c -V -a "$A4" -p "$port" -C 5 -S 300
-stop_server server
+verified "IPv4" -r "$B4" 20 65535
 
 tap_done
