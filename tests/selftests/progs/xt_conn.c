@@ -632,8 +632,8 @@ static void test_raw_garbage(void)
 
 static void test_raw_reject(void)
 {
-	static const char ask[20] = "MPA ID Req Frame" "\x40\x01\x00";
-	static const char want[20] = "MPA ID Rep Frame" "\x60\x01\x00\x09";
+	static const char ask[20] = "MPA ID Req Frame\x40\x01\x00";
+	static const char want[20] = "MPA ID Rep Frame\x60\x01\x00\x09";
 	struct sockaddr_storage sa;
 	struct xt_end listener;
 	struct xt_event ev;
