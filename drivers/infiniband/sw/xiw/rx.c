@@ -178,7 +178,6 @@ static enum xiw_deliver take_fpdu(struct xiw_qp *qp, u32 ulpdu_len)
 	struct xiw_fpdu f = { .vec = qp->rx.vec, .ulpdu_len = ulpdu_len };
 	enum xiw_reason reason;
 	enum xiw_deliver ret;
-	bool had_first;
 
 	xiw_fpdu_skip(&f, XIW_MPA_LEN_FIELD);
 	xiw_fpdu_copy(&f, f.hdr, min_t(u32, ulpdu_len, sizeof(f.hdr)));
@@ -191,8 +190,7 @@ static enum xiw_deliver take_fpdu(struct xiw_qp *qp, u32 ulpdu_len)
 		xiw_fpdu_skip(&f, f.h.payload_off);
 	}
 
-	had_first = !qp->rx.first;
-	if (!had_first) {
+	if (qp->rx.first) {
 		enum xiw_nego_first what = first_fpdu(qp, &f, reason);
 
 		if (what == XIW_FIRST_RTR)

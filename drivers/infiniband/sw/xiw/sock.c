@@ -878,18 +878,6 @@ bool xiw_sock_idle_locked(struct xiw_sock *xs)
 }
 
 /**
- * xiw_sock_room_locked() - free send buffer
- * @xs: connected socket
- *
- * Context: Socket lock held.
- * Return: Bytes, negative if overdrawn.
- */
-int xiw_sock_room_locked(struct xiw_sock *xs)
-{
-	return sk_stream_wspace(xs->sk);
-}
-
-/**
  * xiw_sock_urgent_locked() - does the peer use urgent data
  * @xs: connected socket
  *
