@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Taking completions out of the ring and asking for the next event. Nothing
- * here enters the kernel.
+ * here enters the kernel, but for posts that were to be announced before the
+ * consumer waits.
  */
 #include <errno.h>
 #include <string.h>
@@ -55,6 +56,8 @@ int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	if (n > 0)
 		xiw_ring_release(&cq->ring, cons);
 	xiw_unlock(&cq->lock);
+	if (!n)
+		xiw_cq_settle(cq);
 	return n;
 }
 
@@ -66,6 +69,7 @@ int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	xiw_ring_arm(&cq->ring,
 		     solicited_only ? XIW_ARM_SOLICITED : XIW_ARM_NEXT);
 	xiw_unlock(&cq->arm_lock);
+	xiw_cq_settle(cq);
 	return 0;
 }
 
@@ -116,6 +120,7 @@ static int xiw_start_poll(struct ibv_cq_ex *cq_ex,
 	cqe = xiw_ring_peek(&cq->ring, cq->ring.index);
 	if (!cqe) {
 		xiw_unlock(&cq->lock);
+		xiw_cq_settle(cq);
 		return ENOENT;
 	}
 	cq_set_current(cq, cqe);

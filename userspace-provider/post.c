@@ -200,7 +200,7 @@ static int build_send(const struct xiw_qp *qp, struct xiw_sqe *sqe,
  * passing lack of memory must not be reported: the requests are in the ring
  * and would be posted twice. When the device is gone the call says so.
  */
-static int ring_doorbell(const struct xiw_queue *queue)
+static int ring_doorbell(int fd, const struct xiw_doorbell *doorbell)
 {
 	enum { TRIES = 64 };
 	ssize_t ret;
@@ -208,9 +208,8 @@ static int ring_doorbell(const struct xiw_queue *queue)
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
-		ret = write(queue->cmd_fd, &queue->doorbell,
-			    sizeof(queue->doorbell));
-		if (likely(ret == sizeof(queue->doorbell)))
+		ret = write(fd, doorbell, sizeof(*doorbell));
+		if (likely(ret == sizeof(*doorbell)))
 			return 0;
 		if (ret >= 0)
 			return EIO;
@@ -221,16 +220,82 @@ static int ring_doorbell(const struct xiw_queue *queue)
 	return err;
 }
 
+void xiw_doorbell_init(struct xiw_doorbell *doorbell, uint32_t command,
+		       uint32_t handle, uint32_t wqe_size,
+		       struct ib_uverbs_post_send_resp *resp)
+{
+	*doorbell = (struct xiw_doorbell){
+		.hdr = {
+			.command = command,
+			.in_words = sizeof(*doorbell) / 4,
+			.out_words = sizeof(*resp) / 4,
+		},
+		.response = (uintptr_t)resp,
+		.handle = handle,
+		.wqe_size = wqe_size,
+	};
+}
+
+/* Rings for the queue pair that @owed names, which may be gone. */
+static void ring_for(struct xiw_cq *cq, uint64_t owed)
+{
+	struct ib_uverbs_post_send_resp resp;
+	struct xiw_doorbell doorbell;
+
+	xiw_doorbell_init(&doorbell, IB_USER_VERBS_CMD_POST_SEND,
+			  (uint32_t)owed, sizeof(struct ib_uverbs_send_wr),
+			  &resp);
+	ring_doorbell(cq->vcq.cq.context->cmd_fd, &doorbell);
+}
+
+void xiw_ring_owed(struct xiw_cq *cq)
+{
+	uint64_t owed = __atomic_exchange_n(&cq->owed, 0, __ATOMIC_ACQ_REL);
+	int err = errno;
+
+	if (owed)
+		ring_for(cq, owed);
+	/* Polling an empty queue is no error. */
+	errno = err;
+}
+
+/* Whoever polls one of the completion queues next rings. */
+static void owe_doorbell(const struct xiw_queue *queue)
+{
+	uint64_t owed = XIW_OWED | queue->doorbell.handle;
+	uint64_t before;
+	size_t i;
+
+	for (i = 0; i < sizeof(queue->cq) / sizeof(queue->cq[0]); i++) {
+		struct xiw_cq *cq = queue->cq[i];
+
+		if (!cq ||
+		    __atomic_load_n(&cq->owed, __ATOMIC_RELAXED) == owed)
+			continue;
+		before = __atomic_exchange_n(&cq->owed, owed,
+					     __ATOMIC_ACQ_REL);
+		/* There is a place for one; another one's turn is now. */
+		if (before && before != owed)
+			ring_for(cq, before);
+	}
+}
+
 int xiw_queue_submit(struct xiw_queue *queue, uint32_t prod)
 {
 	bool posted = prod != queue->ring.index;
+	uint32_t how;
 
 	if (posted)
 		xiw_ring_publish(&queue->ring, prod);
 	xiw_unlock(&queue->lock);
 
-	if (posted && xiw_ring_needs_doorbell(&queue->ring))
-		return ring_doorbell(queue);
+	if (!posted)
+		return 0;
+	how = xiw_ring_doorbell(&queue->ring);
+	if (how & XIW_RING_NEED_DB)
+		return ring_doorbell(queue->cmd_fd, &queue->doorbell);
+	if (how & XIW_RING_LAZY_DB)
+		owe_doorbell(queue);
 	return 0;
 }
 

@@ -92,16 +92,8 @@ static bool pd_single_threaded(struct ibv_pd *pd)
 static void queue_set_doorbell(struct xiw_queue *queue, uint32_t command,
 			       uint32_t handle, uint32_t wqe_size)
 {
-	queue->doorbell = (struct xiw_doorbell){
-		.hdr = {
-			.command = command,
-			.in_words = sizeof(queue->doorbell) / 4,
-			.out_words = sizeof(queue->doorbell_resp) / 4,
-		},
-		.response = (uintptr_t)&queue->doorbell_resp,
-		.handle = handle,
-		.wqe_size = wqe_size,
-	};
+	xiw_doorbell_init(&queue->doorbell, command, handle, wqe_size,
+			  &queue->doorbell_resp);
 }
 
 static void cq_ring_desc(const struct xiw_uresp_create_cq *uresp,
@@ -393,6 +385,9 @@ struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
 	qp->rq.max_sge = core.cap.max_recv_sge;
 	queue_set_doorbell(&qp->sq, IB_USER_VERBS_CMD_POST_SEND,
 			   qp->vqp.qp.handle, sizeof(struct ib_uverbs_send_wr));
+	qp->sq.cq[0] = to_xcq(attr->send_cq);
+	if (attr->recv_cq && attr->recv_cq != attr->send_cq)
+		qp->sq.cq[1] = to_xcq(attr->recv_cq);
 	queue_set_doorbell(&qp->rq, IB_USER_VERBS_CMD_POST_RECV,
 			   qp->vqp.qp.handle, sizeof(struct ib_uverbs_recv_wr));
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {

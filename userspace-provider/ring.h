@@ -71,10 +71,10 @@ static inline void xiw_ring_publish(struct xiw_ring *ring, uint32_t prod)
 }
 
 /*
- * After publishing: must the kernel be called to see the entries? Needs no
- * lock.
+ * After publishing: how does the kernel get to see the entries? XIW_RING_*_DB.
+ * Needs no lock.
  */
-static inline bool xiw_ring_needs_doorbell(const struct xiw_ring *ring)
+static inline uint32_t xiw_ring_doorbell(const struct xiw_ring *ring)
 {
 	/*
 	 * Orders our store of prod before our load of flags. Pairs with the
@@ -82,8 +82,7 @@ static inline bool xiw_ring_needs_doorbell(const struct xiw_ring *ring)
 	 * last look at prod: one of the two sees the other's store.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return __atomic_load_n(&ring->ctrl->flags, __ATOMIC_RELAXED) &
-	       XIW_RING_NEED_DB;
+	return __atomic_load_n(&ring->ctrl->flags, __ATOMIC_RELAXED);
 }
 
 /* Entry @cons of a completion ring, or NULL if the kernel did not fill it. */

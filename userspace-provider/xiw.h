@@ -43,6 +43,8 @@ static inline void xiw_unlock(struct xiw_lock *lock)
  * @ring: the ring
  * @max_sge: elements that an entry may have
  * @cmd_fd: where to write @doorbell
+ * @cq: of a send queue, its queue pair's completion queues: polling either
+ *	announces what was posted lazily; the second is NULL if it is the first
  * @doorbell: the command that makes the kernel look at the ring; constant
  * @doorbell_resp: the kernel's answer to @doorbell. Written by concurrent
  *	calls, read by nobody
@@ -52,6 +54,7 @@ struct xiw_queue {
 	struct xiw_ring ring;
 	uint32_t max_sge;
 	int cmd_fd;
+	struct xiw_cq *cq[2];
 	struct xiw_doorbell doorbell;
 	struct ib_uverbs_post_send_resp doorbell_resp;
 };
@@ -100,6 +103,10 @@ struct xiw_pd {
  *	Nests inside @lock
  * @ring: the ring
  * @current: entry that the read functions look at
+ * @owed: XIW_OWED | handle of a queue pair with posts that the kernel would
+ *	only see some time later, or 0; atomic. A handle, as the queue pair
+ *	may be destroyed meanwhile: a doorbell for none is an error of no
+ *	consequence, and one for another a doorbell too many
  */
 struct xiw_cq {
 	struct verbs_cq vcq;
@@ -107,7 +114,10 @@ struct xiw_cq {
 	struct xiw_lock arm_lock;
 	struct xiw_ring ring;
 	const struct xiw_cqe *current;
+	uint64_t owed;
 };
+
+#define XIW_OWED	UINT64_C(0x100000000)
 
 /**
  * struct xiw_wr_build - work requests between wr_start and wr_complete
@@ -279,7 +289,23 @@ int xiw_sqe_set_bind(const struct xiw_qp *qp, struct xiw_sqe *sqe,
  */
 int xiw_queue_submit(struct xiw_queue *queue, uint32_t prod);
 
-/* poll.c: any thread; never enter the kernel */
+void xiw_ring_owed(struct xiw_cq *cq);
+void xiw_doorbell_init(struct xiw_doorbell *doorbell, uint32_t command,
+		       uint32_t handle, uint32_t wqe_size,
+		       struct ib_uverbs_post_send_resp *resp);
+
+/*
+ * Before a consumer waits, for events or in a loop: announce what it posted and
+ * the kernel said it may announce later. Not before each poll, for who finds
+ * completions may go on posting.
+ */
+static inline void xiw_cq_settle(struct xiw_cq *cq)
+{
+	if (unlikely(__atomic_load_n(&cq->owed, __ATOMIC_RELAXED)))
+		xiw_ring_owed(cq);
+}
+
+/* poll.c: any thread; never enter the kernel but in xiw_cq_settle() */
 int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void xiw_cq_set_poll_ops(struct ibv_cq_ex *cq_ex);

@@ -46,7 +46,7 @@ static uint32_t kernel_wait(struct conv *conv, uint32_t cons)
 
 		__atomic_store_n(&ctrl->flags, XIW_RING_NEED_DB,
 				 __ATOMIC_RELAXED);
-		/* Pairs with the barrier in xiw_ring_needs_doorbell(). */
+		/* Pairs with the barrier in xiw_ring_doorbell(). */
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		prod = __atomic_load_n(&ctrl->prod, __ATOMIC_ACQUIRE);
 		if (prod == cons) {

@@ -96,7 +96,8 @@ struct xiw_uresp_create_srq {
 };
 
 /* Bits of xiw_ring_ctrl.flags, written by the kernel only. */
-#define XIW_RING_NEED_DB	(1U << 0)
+#define XIW_RING_NEED_DB	(1U << 0)	/* announce the post now */
+#define XIW_RING_LAZY_DB	(1U << 1)	/* announce it before waiting */
 
 /* Bits of xiw_ring_ctrl.arm: or-ed in by the user, cleared by the kernel. */
 #define XIW_ARM_NEXT		(1U << 0)
@@ -112,7 +113,10 @@ struct xiw_uresp_create_srq {
  * @flags: XIW_RING_*. After storing @prod the user executes a full barrier
  *	and reads this word; with XIW_RING_NEED_DB set it enters the kernel
  *	(an IB_USER_VERBS_CMD_POST_SEND, POST_RECV or POST_SRQ_RECV with no
- *	work request), otherwise the kernel sees the entry by itself
+ *	work request), otherwise the kernel sees the entry by itself. With
+ *	XIW_RING_LAZY_DB, on send rings only, that may take some microseconds:
+ *	the user should enter the kernel once it has nothing else to post, say
+ *	when it finds a completion ring empty
  * @arm: XIW_ARM_*, completion rings only. The user sets bits atomically,
  *	executes a full barrier and polls once more
  * @pad0: fills the cache line

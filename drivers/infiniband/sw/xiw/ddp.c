@@ -35,8 +35,7 @@ enum xiw_reason xiw_ddp_decode(const u8 *hdr, u32 ulpdu_len, u32 features,
 {
 	const struct xiw_rdmap_op *op;
 
-	memset(h, 0, sizeof(*h));
-	h->opcode = XIW_OP_UNKNOWN;
+	*h = (struct xiw_ddp_hdr){ .opcode = XIW_OP_UNKNOWN };
 	if (ulpdu_len < 2)
 		return XIW_BAD_SEGMENT_LEN;
 

@@ -216,7 +216,6 @@ static enum xiw_deliver deliver_recv(struct xiw_qp *qp, struct xiw_fpdu *f)
 {
 	struct xiw_ddp_queue *q = &qp->rx.queue[XIW_QN_SEND];
 	u32 len = f->h.payload_len;
-	struct xiw_fpdu at = *f;
 	enum xiw_deliver ret;
 	enum xiw_reason reason;
 	u32 msg_len;
@@ -236,8 +235,8 @@ static enum xiw_deliver deliver_recv(struct xiw_qp *qp, struct xiw_fpdu *f)
 
 	opcode = q->opcode;
 	if (is_imm(opcode))
-		xiw_fpdu_copy(&at, qp->rx.body[XIW_QN_SEND] + f->h.mo, len);
-	else if (len && !xiw_place_sges(qp, &at, qp->rx.recv.sge,
+		xiw_fpdu_copy(f, qp->rx.body[XIW_QN_SEND] + f->h.mo, len);
+	else if (len && !xiw_place_sges(qp, f, qp->rx.recv.sge,
 					qp->rx.recv.num_sge, f->h.mo, len))
 		return fault(qp, f, XIW_RECV_FAULT);
 
@@ -249,8 +248,7 @@ static enum xiw_deliver deliver_recv(struct xiw_qp *qp, struct xiw_fpdu *f)
 
 static enum xiw_deliver deliver_write(struct xiw_qp *qp, struct xiw_fpdu *f)
 {
-	struct xiw_fpdu at = *f;
-	enum xiw_reason reason = xiw_place_write(qp, &at);
+	enum xiw_reason reason = xiw_place_write(qp, f);
 
 	if (reason != XIW_OK)
 		return fault(qp, f, reason);
@@ -297,9 +295,9 @@ static enum xiw_reason check_read_source(struct xiw_qp *qp,
 	/* A Read of nothing names no memory (RFC 5040 section 5.2.1). */
 	if (!req->size)
 		return XIW_OK;
-	status = xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn, false,
-			     req->src_stag, IB_ACCESS_REMOTE_READ, req->src_to,
-			     req->size, &ref);
+	status = xiw_mem_get(&qp->rx.mem, req->src_stag,
+			     IB_ACCESS_REMOTE_READ, req->src_to, req->size,
+			     &ref);
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
 	xiw_mem_put(&ref);
@@ -386,7 +384,6 @@ static enum xiw_deliver deliver_read_resp(struct xiw_qp *qp,
 					  struct xiw_fpdu *f)
 {
 	struct xiw_wait *wait = oldest_wait(qp);
-	struct xiw_fpdu at = *f;
 	enum xiw_reason reason;
 	struct xiw_swr *wr;
 
@@ -398,7 +395,7 @@ static enum xiw_deliver deliver_read_resp(struct xiw_qp *qp,
 
 	if (f->h.payload_len) {
 		wr = xiw_sq_wr(&qp->sq, wait->index);
-		if (!xiw_place_sges(qp, &at, wr->sge, wr->num_sge,
+		if (!xiw_place_sges(qp, f, wr->sge, wr->num_sge,
 				    wait->offset, f->h.payload_len)) {
 			wr->done = true;
 			wr->status = IB_WC_LOC_PROT_ERR;
@@ -538,7 +535,7 @@ static enum xiw_deliver deliver_terminate(struct xiw_qp *qp,
  * xiw_deliver() - act on one segment
  * @qp: queue pair
  * @f: verified FPDU with a header that passed xiw_ddp_decode(), read position
- *	at its payload; unchanged
+ *	at its payload; moved by what placed the payload
  *
  * Context: Socket lock held. Does not sleep.
  * Return: XIW_DELIVER_STALL if the same FPDU must be offered again later,

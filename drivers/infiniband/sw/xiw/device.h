@@ -50,6 +50,7 @@ enum xiw_limits {
  * @port_active: state last reported by an event; RTNL
  * @qps: QP number to struct xiw_qp; its lock guards look-up and reference
  * @mems: STag index to struct xiw_mem; looked up under RCU
+ * @mem_generation: changes when one of them is taken out
  * @cqs: CQ numbers
  * @srqs: SRQ numbers
  * @next_qpn: where the search for a free QP number goes on
@@ -83,6 +84,7 @@ struct xiw_dev {
 
 	struct xarray qps;
 	struct xarray mems;
+	atomic64_t mem_generation;
 	struct xarray cqs;
 	struct xarray srqs;
 	u32 next_qpn;

@@ -165,21 +165,43 @@ struct xiw_mem_ref {
 	struct xiw_mem *base;
 };
 
+/**
+ * struct xiw_mem_view - memory as one side of a stream sees it
+ * @dev: device
+ * @pd: protection domain
+ * @qpn: number of the queue pair; matters for windows
+ * @kernel_qp: it belongs to a kernel consumer, which may use the local DMA key
+ * @last: object found last, see xiw_stag_find(); only the user of the view,
+ *	of whom there is one at a time, may look at it
+ * @index: its index
+ * @generation: that of the device's STags when it was found
+ */
+struct xiw_mem_view {
+	struct xiw_dev *dev;
+	struct ib_pd *pd;
+	u32 qpn;
+	bool kernel_qp;
+	struct xiw_mem *last;
+	u32 index;
+	u64 generation;
+};
+
 /* stag.c: allocation of STags, and the look-up with all its checks */
 int xiw_stag_alloc(struct xiw_mem *mem);
 void xiw_stag_free(struct xiw_mem *mem);
 struct xiw_mem *xiw_stag_find(struct xiw_dev *dev, u32 stag);
+void xiw_mem_view_init(struct xiw_mem_view *view, struct xiw_dev *dev,
+		       struct ib_pd *pd, u32 qpn, bool kernel_qp);
 
 /*
- * Look up @stag for @pd (and, for windows, @qpn) and check @access
- * (IB_ACCESS_* bits that are all needed; 0 = local read) and the range.
- * On XIW_MEM_OK the memory is locked until xiw_mem_put(); do not sleep.
- * With @kernel_qp STag 0 is the local DMA key if @access has no REMOTE bit.
- * A @len of 0 skips the range checks.
+ * Look up @stag, check @access (IB_ACCESS_* bits that are all needed; 0 =
+ * local read) and the range. On XIW_MEM_OK the memory is locked until
+ * xiw_mem_put(); do not sleep. STag 0 is the local DMA key of a kernel
+ * consumer if @access has no REMOTE bit. A @len of 0 skips the range checks.
  */
-enum xiw_mem_status xiw_mem_get(struct xiw_dev *dev, struct ib_pd *pd,
-				u32 qpn, bool kernel_qp, u32 stag, int access,
-				u64 addr, u64 len, struct xiw_mem_ref *ref);
+enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
+				int access, u64 addr, u64 len,
+				struct xiw_mem_ref *ref);
 void xiw_mem_put(struct xiw_mem_ref *ref);
 
 /* pin.c: bytes of a locked, checked range */

@@ -70,9 +70,8 @@ enum xiw_reason xiw_place_write(struct xiw_qp *qp, struct xiw_fpdu *f)
 
 	if (!f->h.payload_len)
 		return XIW_OK;
-	status = xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn, false, f->h.stag,
-			     IB_ACCESS_REMOTE_WRITE, f->h.to,
-			     f->h.payload_len, &ref);
+	status = xiw_mem_get(&qp->rx.mem, f->h.stag, IB_ACCESS_REMOTE_WRITE,
+			     f->h.to, f->h.payload_len, &ref);
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_WRITE);
 	if (!xiw_qp_admits(qp, IB_ACCESS_REMOTE_WRITE)) {
@@ -112,9 +111,8 @@ bool xiw_place_sges(struct xiw_qp *qp, struct xiw_fpdu *f,
 		}
 		addr = sge->addr + offset;
 		n = min_t(u64, len, sge->length - offset);
-		if (xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn, qp->kernel,
-				sge->lkey, IB_ACCESS_LOCAL_WRITE, addr, n,
-				&ref) != XIW_MEM_OK)
+		if (xiw_mem_get(&qp->rx.mem, sge->lkey, IB_ACCESS_LOCAL_WRITE,
+				addr, n, &ref) != XIW_MEM_OK)
 			return false;
 		copy_in(f, &ref, addr, n);
 		xiw_mem_put(&ref);
@@ -130,7 +128,7 @@ bool xiw_place_sges(struct xiw_qp *qp, struct xiw_fpdu *f,
  * @sge: scatter list
  * @num_sge: elements
  *
- * Context: Any with interrupts on.
+ * Context: Owner of the transmit side.
  * Return: false if one cannot.
  */
 bool xiw_place_check_sges(struct xiw_qp *qp, const struct xiw_sge *sge,
@@ -141,9 +139,8 @@ bool xiw_place_check_sges(struct xiw_qp *qp, const struct xiw_sge *sge,
 	for (; num_sge; sge++, num_sge--) {
 		if (!sge->length)
 			continue;
-		if (xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn, qp->kernel,
-				sge->lkey, IB_ACCESS_LOCAL_WRITE, sge->addr,
-				sge->length, &ref) != XIW_MEM_OK)
+		if (xiw_mem_get(&qp->tx.mem, sge->lkey, IB_ACCESS_LOCAL_WRITE,
+				sge->addr, sge->length, &ref) != XIW_MEM_OK)
 			return false;
 		xiw_mem_put(&ref);
 	}

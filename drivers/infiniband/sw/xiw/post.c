@@ -85,7 +85,7 @@ int xiw_sq_init(struct xiw_sq *sq, const struct ib_qp_init_attr *attr,
 			return ret;
 		sq->size = sq->queue.size;
 		sq->max_wr = sq->size;
-		xiw_sq_want_doorbell(sq, true);
+		xiw_sq_want_doorbell(sq, XIW_RING_NEED_DB);
 	} else {
 		sq->max_wr = max(attr->cap.max_send_wr, 1U);
 		sq->size = roundup_pow_of_two(sq->max_wr);
@@ -115,9 +115,9 @@ void xiw_sq_destroy(struct xiw_sq *sq)
 }
 
 /**
- * xiw_sq_want_doorbell() - tell the user whether posts must be announced
+ * xiw_sq_want_doorbell() - tell the user how posts must be announced
  * @sq: user queue; nothing happens for kernel consumers
- * @want: announce them by a system call
+ * @how: XIW_RING_NEED_DB or XIW_RING_LAZY_DB, or 0 for not at all
  *
  * The full barrier pairs with the user's between storing the producer index
  * and reading the flag: either the user sees the flag or the caller, looking
@@ -125,13 +125,14 @@ void xiw_sq_destroy(struct xiw_sq *sq)
  *
  * Context: Owner of the transmit side.
  */
-void xiw_sq_want_doorbell(struct xiw_sq *sq, bool want)
+void xiw_sq_want_doorbell(struct xiw_sq *sq, u32 how)
 {
 	/* Once all is flushed, every post must be announced. */
-	if (sq->kernel || (!want && READ_ONCE(sq->stopped)))
+	if (sq->kernel ||
+	    (how != XIW_RING_NEED_DB && READ_ONCE(sq->stopped)))
 		return;
-	WRITE_ONCE(sq->queue.ctrl->flags, want ? XIW_RING_NEED_DB : 0);
-	if (want)
+	WRITE_ONCE(sq->queue.ctrl->flags, how);
+	if (how)
 		smp_mb(); /* see above */
 }
 

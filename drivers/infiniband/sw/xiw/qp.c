@@ -210,7 +210,7 @@ static void flush_both(struct xiw_qp *qp)
 	bool more;
 
 	forget_messages(qp);
-	xiw_sq_want_doorbell(&qp->sq, true);
+	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
 	if (!qp->srq)
 		xiw_rq_want_doorbell(&qp->rq, true);
 	xiw_sq_flush(qp);

@@ -186,6 +186,7 @@ struct xiw_wait {
 /* Bits of xiw_tx.run, see tx.c. */
 #define XIW_TX_RUNNING	BIT(0)	/* somebody drains, or will come back to */
 #define XIW_TX_KICK	BIT(1)	/* look at the queue (again) */
+#define XIW_TX_WINDOW	BIT(2)	/* nothing but the timer will come back */
 
 enum xiw_tx_limits {
 	XIW_TX_VECS		= 8,
@@ -196,6 +197,8 @@ enum xiw_tx_limits {
 	XIW_TX_BUDGET_BYTES	= 1024 * 1024,
 	/* How long a stream of posts is collected; see tx.c. */
 	XIW_TX_WINDOW_NS	= 20 * 1000,
+	/* Posts that come sooner than this are a stream. */
+	XIW_TX_STREAM_NS	= 50 * 1000,
 };
 
 /* Whose message is being sent. */
@@ -208,17 +211,41 @@ enum xiw_tx_source {
 	XIW_TX_TERM,
 };
 
+/* Data in flight that is laid out without asking the page allocator. */
+#define XIW_TXBUF_BLOCKS	24
+
+/**
+ * struct xiw_txbuf - memory for trains, see txbuf.c; owner: socket lock holder
+ * @page: current page or block
+ * @off: first free byte in it
+ * @ring: blocks that TCP may still hold, the oldest at @first
+ * @first: index
+ * @count: blocks in the ring
+ * @seen: tx.pos when the engine became idle
+ * @trim: gives the blocks back later
+ */
+struct xiw_txbuf {
+	struct page *page;
+	u32 off;
+	struct page *ring[XIW_TXBUF_BLOCKS];
+	u32 first;
+	u32 count;
+	u64 seen;
+	struct delayed_work trim;
+};
+
 /**
  * struct xiw_tx - transmit side of a stream; owner: socket lock holder
- * @run: XIW_TX_RUNNING and XIW_TX_KICK; anybody may set KICK
+ * @run: XIW_TX_*; anybody may set KICK
  * @active: the engine is on the call stack of the socket lock's holder
- * @page: memory being laid out, kept between trains
- * @page_order: its order
- * @page_off: first free byte
+ * @buf: memory being laid out
+ * @mem: memory that is read
  * @vec: the train: laid out, not yet taken by TCP
  * @vec_first: first vector in use
  * @vec_count: vectors in use
  * @train_len: bytes in the train
+ * @left_at: when the engine had last run for a poster, ktime_get_ns()
+ * @heard: rx.heard when it began to
  * @pos: octets laid out since SeqStart
  * @sent: octets taken by TCP since SeqStart
  * @mpa: Marker raster
@@ -249,14 +276,15 @@ struct xiw_tx {
 	atomic_t run;
 	bool active;
 
-	struct page *page;
-	u32 page_order;
-	u32 page_off;
+	struct xiw_txbuf buf;
+	struct xiw_mem_view mem;
 	struct bio_vec vec[XIW_TX_VECS];
 	u32 vec_first;
 	u32 vec_count;
 	u32 train_len;
 
+	u64 left_at;
+	u32 heard;
 	u64 pos;
 	u64 sent;
 	struct xiw_mpa_tx mpa;
@@ -290,10 +318,15 @@ enum xiw_rx_limits {
 	XIW_RX_VECS		= 24,
 	/* pages for the largest FPDU there can be, Markers included */
 	XIW_RX_PAGES		= DIV_ROUND_UP(66 * 1024, PAGE_SIZE),
+	/* More than this at once is work for another CPU; see rx.c. */
+	XIW_RX_INLINE_BYTES	= 16 * 1024,
+	/* One turn; then others get the socket. */
+	XIW_RX_TURN_BYTES	= 256 * 1024,
 };
 
 /**
  * struct xiw_rx - receive side of a stream; owner: socket lock holder
+ * @mem: memory that is written, or read from later
  * @mpa: Marker raster
  * @features: XIW_FEAT_* accepted
  * @crc: check CRCs
@@ -318,10 +351,16 @@ enum xiw_rx_limits {
  * @write_bytes: octets of the RDMA Write in progress
  * @last_write: octets of the last complete RDMA Write, until a receive
  *	completes
+ * @heard: FPDUs taken, free running
+ * @deferred: @bulk is queued and will take what arrives
+ * @in_bulk: it is at work, under the socket lock
+ * @quota: octets that may still be taken in this turn
  * @kick: runs the receive side again in process context
+ * @bulk: takes what arrives in large amounts
  * @late: gives up waiting for a receive
  */
 struct xiw_rx {
+	struct xiw_mem_view mem;
 	struct xiw_mpa_rx mpa;
 	u32 features;
 	bool crc;
@@ -345,7 +384,12 @@ struct xiw_rx {
 	bool recv_active;
 	u64 write_bytes;
 	u32 last_write;
+	u32 heard;
+	bool deferred;
+	bool in_bulk;
+	u32 quota;
 	struct delayed_work kick;
+	struct work_struct bulk;
 	struct delayed_work late;
 };
 
@@ -461,7 +505,7 @@ int xiw_sq_init(struct xiw_sq *sq, const struct ib_qp_init_attr *attr,
 void xiw_sq_destroy(struct xiw_sq *sq);
 bool xiw_sq_fetch(struct xiw_qp *qp);
 bool xiw_sq_ring_empty(struct xiw_sq *sq);
-void xiw_sq_want_doorbell(struct xiw_sq *sq, bool want);
+void xiw_sq_want_doorbell(struct xiw_sq *sq, u32 how);
 int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);
 int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
@@ -480,6 +524,14 @@ bool xiw_sq_flush(struct xiw_qp *qp);
 void xiw_tx_init(struct xiw_qp *qp);
 void xiw_tx_start(struct xiw_qp *qp);
 void xiw_tx_stop(struct xiw_qp *qp);
+
+/* txbuf.c: memory for what tx.c lays out */
+u32 xiw_txbuf_room(const struct xiw_txbuf *buf);
+bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order);
+void xiw_txbuf_drop(struct xiw_txbuf *buf);
+void xiw_txbuf_idle(struct xiw_qp *qp);
+void xiw_txbuf_init(struct xiw_txbuf *buf);
+void xiw_txbuf_stop(struct xiw_qp *qp);
 void xiw_tx_run_locked(struct xiw_qp *qp);
 void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep);
 

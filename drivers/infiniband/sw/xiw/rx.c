@@ -7,6 +7,15 @@
  * it is; one that arrived in pieces, or with Markers in it, is put together
  * first. Nothing of an FPDU is looked at before its CRC was checked.
  *
+ * DOC: where the work is done
+ *
+ * The callback comes on the CPU that took the packets in, which on one machine
+ * is also the sender's. Little data is taken there and then: nothing is as
+ * fast. Bulk is left to a work item, so that one CPU receives packets while
+ * another one checks and places what is in them. rx.deferred is set from then
+ * until the work has the socket lock; who finds it set leaves everything to the
+ * work, whose turn is bounded, as posters wait for the same lock.
+ *
  * When a Send finds no receive posted, reading stops: TCP's window closes and
  * holds the peer back until a receive is posted or the wait is over.
  */
@@ -172,6 +181,22 @@ static void blame_segment(struct xiw_qp *qp, const struct xiw_fpdu *f,
 	xiw_qp_fault(qp, reason, &off);
 }
 
+static void read_header(struct xiw_fpdu *f)
+{
+	u32 len = min_t(u32, f->ulpdu_len, sizeof(f->hdr));
+	struct xiw_fpdu at = { .vec = f->vec };
+
+	/* Nearly always it lies in one piece. */
+	if (len == sizeof(f->hdr) &&
+	    f->vec->iov_len >= XIW_MPA_LEN_FIELD + sizeof(f->hdr)) {
+		memcpy(f->hdr, f->vec->iov_base + XIW_MPA_LEN_FIELD,
+		       sizeof(f->hdr));
+		return;
+	}
+	xiw_fpdu_skip(&at, XIW_MPA_LEN_FIELD);
+	xiw_fpdu_copy(&at, f->hdr, len);
+}
+
 /* One complete FPDU of @len octets in rx.vec, Markers removed. */
 static enum xiw_deliver take_fpdu(struct xiw_qp *qp, u32 ulpdu_len)
 {
@@ -179,16 +204,10 @@ static enum xiw_deliver take_fpdu(struct xiw_qp *qp, u32 ulpdu_len)
 	enum xiw_reason reason;
 	enum xiw_deliver ret;
 
-	xiw_fpdu_skip(&f, XIW_MPA_LEN_FIELD);
-	xiw_fpdu_copy(&f, f.hdr, min_t(u32, ulpdu_len, sizeof(f.hdr)));
+	read_header(&f);
 	reason = xiw_ddp_decode(f.hdr, ulpdu_len, qp->rx.features, &f.h);
-	if (reason == XIW_OK && f.h.payload_off < XIW_DDP_HDR_MAX) {
-		/* A tagged header is shorter than what was read. */
-		f.vec = qp->rx.vec;
-		f.off = 0;
-		xiw_fpdu_skip(&f, XIW_MPA_LEN_FIELD);
-		xiw_fpdu_skip(&f, f.h.payload_off);
-	}
+	if (reason == XIW_OK)
+		xiw_fpdu_skip(&f, XIW_MPA_LEN_FIELD + f.h.payload_off);
 
 	if (qp->rx.first) {
 		enum xiw_nego_first what = first_fpdu(qp, &f, reason);
@@ -203,6 +222,7 @@ static enum xiw_deliver take_fpdu(struct xiw_qp *qp, u32 ulpdu_len)
 	ret = xiw_deliver(qp, &f);
 	if (ret != XIW_DELIVER_STALL) {
 		trace_rx_fpdu(qp, &f);
+		qp->rx.heard++;
 		xiw_stat_inc(qp->dev, XIW_STAT_RX_FPDU);
 		xiw_stat_add(qp->dev, XIW_STAT_RX_BYTES, ulpdu_len);
 	}
@@ -394,14 +414,25 @@ static u32 take_in_place(struct xiw_qp *qp, struct skb_pos *p, u32 left,
 			 enum xiw_deliver *ret)
 {
 	struct xiw_rx *rx = &qp->rx;
-	struct skb_pos start = *p;
+	struct skb_pos start;
 	u16 ulpdu_len;
+	u32 piece;
+	u8 *data;
 	u32 len;
 
-	if (!peek_be16(*p, left, &ulpdu_len))
+	piece = min(left, pos_piece(p, &data));
+	if (piece >= sizeof(ulpdu_len))
+		ulpdu_len = get_unaligned_be16(data);
+	else if (!peek_be16(*p, left, &ulpdu_len))
 		return take_split(qp, p, left, ret);
 	len = xiw_mpa_fpdu_len(ulpdu_len);
-	if (len > left || !map_skb(rx, p, len)) {
+	start = *p;
+	if (len <= piece) {
+		rx->vec[0].iov_base = data;
+		rx->vec[0].iov_len = len;
+		rx->vec_count = 1;
+		p->off += len;
+	} else if (len > left || !map_skb(rx, p, len)) {
 		*p = start;
 		return take_split(qp, p, left, ret);
 	}
@@ -423,19 +454,20 @@ static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 
 	pos_init(&p, skb);
 	p.off = off;
-	while (left && !rx->dead && !rx->stalled) {
+	while (left && !rx->dead && !rx->stalled && rx->quota) {
 		if (rx->have || rx->linear)
 			n = take_split(qp, &p, left, &ret);
 		else
 			n = take_in_place(qp, &p, left, &ret);
 		left -= n;
+		rx->quota -= min(n, rx->quota);
 		if (!n)
 			break;
 	}
 	/* RFC 5041 section 7.1: after an error, drop silently. */
 	if (rx->dead)
 		return len;
-	if (left && !rx->stalled) {
+	if (left && !rx->stalled && rx->quota) {
 		/* No memory for an FPDU in pieces. */
 		xiw_stat_inc(qp->dev, XIW_STAT_RX_NOMEM);
 		xiw_rx_again(qp, 1);
@@ -493,6 +525,22 @@ static void check_end(struct xiw_qp *qp)
 		lower_layer_gone(qp);
 }
 
+/* Leaves everything to the work item. */
+static void defer(struct xiw_qp *qp)
+{
+	qp->rx.deferred = true;
+	/* The work holds a reference on the queue pair while it is queued. */
+	xiw_qp_get(qp);
+	if (!queue_work(xiw_wq, &qp->rx.bulk))
+		xiw_qp_put(qp);
+}
+
+static bool is_bulk(const struct xiw_qp *qp)
+{
+	return !qp->rx.in_bulk && !qp->rx.stalled && !qp->rx.dead &&
+	       xiw_sock_unread_locked(qp->xs) > XIW_RX_INLINE_BYTES;
+}
+
 /**
  * xiw_rx_run_locked() - take what has arrived
  * @qp: queue pair with a stream attached
@@ -503,6 +551,13 @@ void xiw_rx_run_locked(struct xiw_qp *qp)
 {
 	struct xiw_rx *rx = &qp->rx;
 
+	if (rx->deferred)
+		return;
+	if (is_bulk(qp)) {
+		defer(qp);
+		return;
+	}
+	rx->quota = rx->in_bulk ? XIW_RX_TURN_BYTES : U32_MAX;
 	if (rx->ready && !rx->stalled && !rx->dead)
 		take_ready(qp);
 	if (!rx->stalled) {
@@ -517,6 +572,28 @@ void xiw_rx_run_locked(struct xiw_qp *qp)
 		rx->poke_tx = false;
 		xiw_tx_run_locked(qp);
 	}
+}
+
+static void rx_bulk(struct work_struct *work)
+{
+	struct xiw_qp *qp = container_of(work, struct xiw_qp, rx.bulk);
+	struct xiw_sock *xs = xiw_qp_get_sock(qp);
+	struct xiw_rx *rx = &qp->rx;
+
+	if (xs) {
+		xiw_sock_lock(xs);
+		if (qp->xs == xs) {
+			rx->deferred = false;
+			rx->in_bulk = true;
+			xiw_rx_run_locked(qp);
+			rx->in_bulk = false;
+			if (!rx->quota)
+				defer(qp);
+		}
+		xiw_sock_unlock(xs);
+		xiw_sock_put(xs);
+	}
+	xiw_qp_put(qp);
 }
 
 /**
@@ -604,6 +681,7 @@ void xiw_rx_stall(struct xiw_qp *qp)
 void xiw_rx_init(struct xiw_qp *qp)
 {
 	INIT_DELAYED_WORK(&qp->rx.kick, rx_kick);
+	INIT_WORK(&qp->rx.bulk, rx_bulk);
 	INIT_DELAYED_WORK(&qp->rx.late, rx_late);
 }
 
@@ -620,6 +698,8 @@ int xiw_rx_start(struct xiw_qp *qp)
 	struct xiw_rx *rx = &qp->rx;
 	u32 qn;
 
+	xiw_mem_view_init(&rx->mem, qp->dev, qp->ibqp.pd, qp->qpn,
+			  qp->kernel);
 	xiw_mpa_rx_init(&rx->mpa, agreed->rx_markers);
 	if (agreed->rx_markers) {
 		rx->linear = kvmalloc(XIW_RX_PAGES * PAGE_SIZE, GFP_KERNEL);
@@ -637,6 +717,8 @@ int xiw_rx_start(struct xiw_qp *qp)
 	rx->peer_closed = false;
 	rx->lost = false;
 	rx->poke_tx = false;
+	rx->deferred = false;
+	rx->in_bulk = false;
 	rx->have = 0;
 	rx->need = 0;
 	rx->recv_active = false;
@@ -659,6 +741,8 @@ void xiw_rx_stop(struct xiw_qp *qp)
 	u32 i;
 
 	if (cancel_delayed_work_sync(&rx->kick))
+		xiw_qp_put(qp);
+	if (cancel_work_sync(&rx->bulk))
 		xiw_qp_put(qp);
 	if (cancel_delayed_work_sync(&rx->late))
 		xiw_qp_put(qp);

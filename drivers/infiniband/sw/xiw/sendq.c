@@ -332,9 +332,8 @@ static enum xiw_reason run_atomic(struct xiw_qp *qp,
 	u64 old;
 	u64 new;
 
-	status = xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn, false, op->stag,
-			     IB_ACCESS_REMOTE_ATOMIC, op->to, sizeof(u64),
-			     &ref);
+	status = xiw_mem_get(&qp->tx.mem, op->stag, IB_ACCESS_REMOTE_ATOMIC,
+			     op->to, sizeof(u64), &ref);
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
 

@@ -608,9 +608,21 @@ int xiw_sock_unread(struct xiw_sock *xs)
 	int ret;
 
 	xiw_sock_lock(xs);
-	ret = tcp_inq(xs->sk);
+	ret = xiw_sock_unread_locked(xs);
 	xiw_sock_unlock(xs);
 	return ret;
+}
+
+/**
+ * xiw_sock_unread_locked() - bytes that arrived and were not read
+ * @xs: connected socket
+ *
+ * Context: Socket lock held.
+ * Return: Bytes, not counting a FIN.
+ */
+int xiw_sock_unread_locked(struct xiw_sock *xs)
+{
+	return tcp_inq(xs->sk);
 }
 
 /**

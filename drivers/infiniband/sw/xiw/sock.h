@@ -138,6 +138,7 @@ int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len);
 int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len);
 /* Bytes that arrived and were not read. Sleeps. */
 int xiw_sock_unread(struct xiw_sock *xs);
+int xiw_sock_unread_locked(struct xiw_sock *xs);
 /* Why the connection is lost, negative errno. */
 int xiw_sock_error(struct xiw_sock *xs);
 /* Throws away whatever has arrived; for a stream that is shutting down. */

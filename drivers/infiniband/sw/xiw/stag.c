@@ -57,7 +57,11 @@ int xiw_stag_alloc(struct xiw_mem *mem)
  */
 void xiw_stag_free(struct xiw_mem *mem)
 {
-	xa_erase(&mem->dev->mems, mem->stag >> 8);
+	struct xiw_dev *dev = mem->dev;
+
+	xa_erase(&dev->mems, mem->stag >> 8);
+	/* From here on no view finds it in its memory, see find_in_view(). */
+	atomic64_inc_return_release(&dev->mem_generation);
 }
 
 /**
@@ -118,13 +122,29 @@ static enum xiw_mem_status get_local_dma(int access, u64 addr, u64 len,
 	return len ? check_range(NULL, addr, len) : XIW_MEM_OK;
 }
 
+/*
+ * A view remembers what it found last, as most segments go where the one
+ * before went. The structure is freed a grace period after the generation has
+ * changed. So if it has not changed within this RCU section, what was found
+ * under it is still there. Everything else is judged anew, under the lock.
+ */
+static struct xiw_mem *find_in_view(struct xiw_mem_view *view, u32 stag)
+{
+	/* Pairs with the release in xiw_stag_free(). */
+	u64 now = atomic64_read_acquire(&view->dev->mem_generation);
+	u32 index = stag >> 8;
+
+	if (view->last && view->index == index && view->generation == now)
+		return view->last;
+	view->last = xiw_stag_find(view->dev, stag);
+	view->index = index;
+	view->generation = now;
+	return view->last;
+}
+
 /**
  * xiw_mem_get() - look up memory, check the right to use it, and lock it
- * @dev: device
- * @pd: protection domain of the stream or work request
- * @qpn: QP that asks; matters for windows
- * @kernel_qp: that QP belongs to a kernel consumer, which may use the local
- *	DMA key
+ * @view: whose memory; the caller is its only user
  * @stag: STag or local key
  * @access: IB_ACCESS_* that are all needed; 0 for a local read
  * @addr: first byte
@@ -135,25 +155,25 @@ static enum xiw_mem_status get_local_dma(int access, u64 addr, u64 len,
  * memory cannot be revoked until xiw_mem_put(); do not sleep.
  * Return: XIW_MEM_OK or the first check that failed.
  */
-enum xiw_mem_status xiw_mem_get(struct xiw_dev *dev, struct ib_pd *pd,
-				u32 qpn, bool kernel_qp, u32 stag, int access,
-				u64 addr, u64 len, struct xiw_mem_ref *ref)
+enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
+				int access, u64 addr, u64 len,
+				struct xiw_mem_ref *ref)
 {
 	enum xiw_mem_status status;
 	struct xiw_mem *mem;
 
-	if (kernel_qp && stag == XIW_STAG_LOCAL_DMA)
+	if (view->kernel_qp && stag == XIW_STAG_LOCAL_DMA)
 		return get_local_dma(access, addr, len, ref);
 
 	rcu_read_lock();
-	mem = xiw_stag_find(dev, stag);
+	mem = find_in_view(view, stag);
 	if (!mem) {
 		rcu_read_unlock();
 		return XIW_MEM_BAD_STAG;
 	}
 
 	read_lock_bh(&mem->lock);
-	status = check_mem(mem, pd, qpn, stag, access);
+	status = check_mem(mem, view->pd, view->qpn, stag, access);
 	if (status == XIW_MEM_OK && len)
 		status = check_range(mem, addr, len);
 	if (status != XIW_MEM_OK) {
@@ -168,6 +188,25 @@ enum xiw_mem_status xiw_mem_get(struct xiw_dev *dev, struct ib_pd *pd,
 	__release(&mem->lock);
 	__release(RCU);
 	return XIW_MEM_OK;
+}
+
+/**
+ * xiw_mem_view_init() - set up a view
+ * @view: zeroed
+ * @dev: device
+ * @pd: protection domain
+ * @qpn: number of the queue pair
+ * @kernel_qp: it belongs to a kernel consumer
+ *
+ * Context: Any.
+ */
+void xiw_mem_view_init(struct xiw_mem_view *view, struct xiw_dev *dev,
+		       struct ib_pd *pd, u32 qpn, bool kernel_qp)
+{
+	view->dev = dev;
+	view->pd = pd;
+	view->qpn = qpn;
+	view->kernel_qp = kernel_qp;
 }
 
 /**

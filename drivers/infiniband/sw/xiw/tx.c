@@ -22,11 +22,12 @@
  * When the socket is full, or requests wait for a response, RUNNING stays
  * set: write_space or the receive pass is certain to run the engine again.
  *
- * A user process that posts while earlier data is still in flight is likely
- * to go on posting. Then RUNNING stays set for a short time, too, and a timer
- * runs the engine: what was posted meanwhile without a system call leaves as
- * one train. Who waits for an answer before the next post has nothing in
- * flight when it comes, and never meets the timer.
+ * A user process that posts while earlier data is still in flight, or right
+ * after its last post was taken care of, is likely to go on. Then RUNNING stays
+ * set for a short time, too, together with WINDOW: what is posted meanwhile
+ * without a system call leaves as one train, when the process enters the kernel
+ * because it has nothing left to do but wait for completions, or when a timer
+ * runs the engine, whatever comes first.
  */
 
 #include <linux/crc32c.h>
@@ -44,40 +45,9 @@ enum tx_outcome {
 	TX_BLOCKED,	/* the socket or the retry work will call again */
 };
 
-static u8 *page_cursor(const struct xiw_tx *tx)
+static u8 *cursor(const struct xiw_tx *tx)
 {
-	return (u8 *)page_address(tx->page) + tx->page_off;
-}
-
-static u32 page_room(const struct xiw_tx *tx)
-{
-	return tx->page ? (PAGE_SIZE << tx->page_order) - tx->page_off : 0;
-}
-
-static void drop_page(struct xiw_tx *tx)
-{
-	if (tx->page)
-		put_page(tx->page);
-	tx->page = NULL;
-	tx->page_off = 0;
-}
-
-static bool get_block(struct xiw_tx *tx, u32 order)
-{
-	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
-
-	/* Nobody else holds it any more: start over at its beginning. */
-	if (tx->page && tx->page_order >= order &&
-	    page_ref_count(tx->page) == 1) {
-		tx->page_off = 0;
-		return true;
-	}
-	drop_page(tx);
-	if (order)
-		gfp |= __GFP_COMP | __GFP_NORETRY;
-	tx->page = alloc_pages(gfp, order);
-	tx->page_order = order;
-	return tx->page;
+	return (u8 *)page_address(tx->buf.page) + tx->buf.off;
 }
 
 /*
@@ -103,37 +73,38 @@ static u32 block_order(const struct xiw_qp *qp, u32 want)
 static u32 reserve(struct xiw_qp *qp, u32 want)
 {
 	struct xiw_tx *tx = &qp->tx;
-	u32 room = page_room(tx);
+	u32 room = xiw_txbuf_room(&tx->buf);
 	u32 order;
 
 	if (room >= want)
 		return room;
 	/* The rest of the train goes first, then its block is free. */
-	if (tx->train_len && tx->page_order)
+	if (tx->train_len && tx->buf.page && compound_order(tx->buf.page))
 		return 0;
 	order = want <= PAGE_SIZE / 4 && tx->msg.len <= PAGE_SIZE / 4 ?
 		0 : block_order(qp, want);
-	if (order && get_block(tx, order))
-		return page_room(tx);
-	return get_block(tx, 0) ? page_room(tx) : 0;
+	if (order && xiw_txbuf_get(&tx->buf, order))
+		return xiw_txbuf_room(&tx->buf);
+	return xiw_txbuf_get(&tx->buf, 0) ? xiw_txbuf_room(&tx->buf) : 0;
 }
 
 /* The bytes up to @len at the cursor join the train. */
 static void commit(struct xiw_tx *tx, u32 len)
 {
 	u32 last = tx->vec_first + tx->vec_count - 1;
+	struct xiw_txbuf *buf = &tx->buf;
 	struct bio_vec *bv;
 
 	bv = tx->vec_count ? &tx->vec[last % XIW_TX_VECS] : NULL;
-	if (bv && bv->bv_page == tx->page &&
-	    bv->bv_offset + bv->bv_len == tx->page_off) {
+	if (bv && bv->bv_page == buf->page &&
+	    bv->bv_offset + bv->bv_len == buf->off) {
 		bv->bv_len += len;
 	} else {
 		bv = &tx->vec[(tx->vec_first + tx->vec_count++) % XIW_TX_VECS];
-		get_page(tx->page);
-		bvec_set_page(bv, tx->page, len, tx->page_off);
+		get_page(buf->page);
+		bvec_set_page(bv, buf->page, len, buf->off);
 	}
-	tx->page_off += len;
+	buf->off += len;
 	tx->train_len += len;
 }
 
@@ -154,8 +125,7 @@ static bool gather(struct xiw_qp *qp, u8 *dst, u32 len)
 		u32 n = min(len, sge->length - tx->sge_off);
 
 		if (n) {
-			if (xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn,
-					qp->kernel, sge->lkey, 0, addr, n,
+			if (xiw_mem_get(&tx->mem, sge->lkey, 0, addr, n,
 					&ref) != XIW_MEM_OK)
 				return false;
 			xiw_mem_read(&ref, addr, dst, n);
@@ -186,9 +156,8 @@ static bool gather_response(struct xiw_qp *qp, u8 *dst, u32 len)
 		return true;
 	addr = req->read.src_to + qp->tx.offset;
 	/* The STag may have been revoked since the request was checked. */
-	status = xiw_mem_get(qp->dev, qp->ibqp.pd, qp->qpn, false,
-			     req->read.src_stag, IB_ACCESS_REMOTE_READ, addr,
-			     len, &ref);
+	status = xiw_mem_get(&qp->tx.mem, req->read.src_stag,
+			     IB_ACCESS_REMOTE_READ, addr, len, &ref);
 	if (status == XIW_MEM_OK) {
 		xiw_mem_read(&ref, addr, dst, len);
 		xiw_mem_put(&ref);
@@ -261,7 +230,8 @@ static u32 seal(struct xiw_tx *tx, u8 *fpdu, u32 ulpdu_len, u32 gap)
 	u8 *end;
 
 	put_unaligned_be16(ulpdu_len, fpdu + gap);
-	memset(fpdu + gap + body - pad, 0, pad);
+	if (pad)
+		memset(fpdu + gap + body - pad, 0, pad);
 	/* The CRC field moves with the rest and is filled in afterwards. */
 	if (tx->mpa.markers)
 		spread_markers(tx, fpdu, gap, body + XIW_MPA_CRC_LEN);
@@ -281,14 +251,14 @@ static bool build_term(struct xiw_qp *qp)
 	u32 gap = tx->mpa.markers ? 2 * XIW_MPA_MARKER_LEN : 0;
 	u32 len = xiw_mpa_fpdu_len(tx->term_len) + gap;
 
-	if (page_room(tx) < len && !get_block(tx, 0))
+	if (xiw_txbuf_room(&tx->buf) < len && !xiw_txbuf_get(&tx->buf, 0))
 		return false;
 	gap = XIW_MPA_MARKER_LEN *
 	      (tx->mpa.markers ?
 	       xiw_mpa_marker_count(tx->mpa.pos, tx->term_len) : 0);
-	memcpy(page_cursor(tx) + gap + XIW_MPA_LEN_FIELD, tx->term_ulpdu,
+	memcpy(cursor(tx) + gap + XIW_MPA_LEN_FIELD, tx->term_ulpdu,
 	       tx->term_len);
-	len = seal(tx, page_cursor(tx), tx->term_len, gap);
+	len = seal(tx, cursor(tx), tx->term_len, gap);
 	commit(tx, len);
 	tx->pos += len;
 	xiw_sendq_laid_out(qp);
@@ -332,7 +302,7 @@ static bool build_fpdu(struct xiw_qp *qp)
 	ulpdu_len = seg.hdr_len + seg.len;
 	gap = tx->mpa.markers ? XIW_MPA_MARKER_LEN *
 	      xiw_mpa_marker_count(tx->mpa.pos, ulpdu_len) : 0;
-	at = page_cursor(tx);
+	at = cursor(tx);
 	xiw_segment_encode(&tx->msg, &seg, at + gap + XIW_MPA_LEN_FIELD);
 	if (!payload(qp, at + gap + XIW_MPA_LEN_FIELD + seg.hdr_len, seg.len))
 		return false;
@@ -419,10 +389,10 @@ static void come_back(struct xiw_qp *qp, unsigned long delay)
 		xiw_qp_put(qp);
 }
 
-static enum tx_outcome drain(struct xiw_qp *qp)
+/* Until nothing is left, or tx.sent comes to @budget. */
+static enum tx_outcome drain(struct xiw_qp *qp, u64 budget)
 {
 	struct xiw_tx *tx = &qp->tx;
-	u64 budget = tx->sent + XIW_TX_BUDGET_BYTES;
 	int ret;
 
 	for (;;) {
@@ -461,16 +431,41 @@ static enum tx_outcome drain(struct xiw_qp *qp)
 }
 
 /*
+ * Is it likely that the process posts more without waiting for anything? Time
+ * alone does not tell: within one machine the peer's answer may have come
+ * before the engine was left.
+ */
+static bool is_stream(const struct xiw_qp *qp)
+{
+	const struct xiw_tx *tx = &qp->tx;
+
+	if (qp->kernel)
+		return false;
+	if (!xiw_sock_idle_locked(qp->xs))
+		return true;
+	return tx->heard == qp->rx.heard &&
+	       ktime_get_ns() - tx->left_at < XIW_TX_STREAM_NS;
+}
+
+/*
  * The process is posting in a stream: spare it the doorbell and look again in
  * a moment. Only after a run that found something, so it ends by itself.
  */
-static bool stay_on(struct xiw_qp *qp, bool in_flight, u64 pos)
+static bool stay_on(struct xiw_qp *qp, bool stream, u64 pos)
 {
 	struct xiw_tx *tx = &qp->tx;
 
-	if (qp->kernel || !in_flight || tx->pos == pos || tx->fin ||
+	if (!stream || tx->pos == pos || tx->fin ||
 	    READ_ONCE(qp->state) != XIW_QPS_RTS)
 		return false;
+	xiw_sq_want_doorbell(&qp->sq, XIW_RING_LAZY_DB);
+	/* As in go_idle(): posted without an announcement, or kicked. */
+	if (!xiw_sq_ring_empty(&qp->sq) ||
+	    atomic_cmpxchg(&tx->run, XIW_TX_RUNNING,
+			   XIW_TX_RUNNING | XIW_TX_WINDOW) != XIW_TX_RUNNING) {
+		xiw_sq_want_doorbell(&qp->sq, 0);
+		return false;
+	}
 	hrtimer_start(&tx->window, ns_to_ktime(XIW_TX_WINDOW_NS),
 		      HRTIMER_MODE_REL_SOFT);
 	return true;
@@ -485,11 +480,8 @@ static bool go_idle(struct xiw_qp *qp)
 		tx->fin_done = true;
 		xiw_qp_request(qp, XIW_EP_SHUTDOWN);
 	}
-	if (tx->page_order)
-		drop_page(tx);
-	tx->page_order = tx->page ? tx->page_order : 0;
-
-	xiw_sq_want_doorbell(&qp->sq, true);
+	xiw_txbuf_idle(qp);
+	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
 	if (xiw_sq_ring_empty(&qp->sq) &&
 	    atomic_cmpxchg(&tx->run, XIW_TX_RUNNING, 0) == XIW_TX_RUNNING)
 		return true;
@@ -499,7 +491,7 @@ static bool go_idle(struct xiw_qp *qp)
 		atomic_set(&tx->run, 0);
 		return true;
 	}
-	xiw_sq_want_doorbell(&qp->sq, false);
+	xiw_sq_want_doorbell(&qp->sq, 0);
 	return false;
 }
 
@@ -512,7 +504,8 @@ static bool go_idle(struct xiw_qp *qp)
 void xiw_tx_run_locked(struct xiw_qp *qp)
 {
 	struct xiw_tx *tx = &qp->tx;
-	bool in_flight;
+	bool stream;
+	u64 budget;
 	u64 pos;
 
 	/*
@@ -524,21 +517,30 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 		return;
 	}
 	tx->active = true;
-	xiw_sq_want_doorbell(&qp->sq, false);
+	/* For all turns together: a process may post as fast as we send. */
+	budget = tx->sent + XIW_TX_BUDGET_BYTES;
+	stream = is_stream(qp);
+	pos = tx->pos;
+	xiw_sq_want_doorbell(&qp->sq, 0);
 	do {
 		atomic_xchg(&tx->run, XIW_TX_RUNNING);
-		in_flight = !xiw_sock_idle_locked(qp->xs);
-		pos = tx->pos;
-		if (drain(qp) == TX_BLOCKED || stay_on(qp, in_flight, pos))
+		if (drain(qp, budget) == TX_BLOCKED || stay_on(qp, stream, pos))
 			break;
 	} while (!go_idle(qp));
 	tx->active = false;
 }
 
+/* For a poster. What the peer's answers set off says nothing of a stream. */
 static void run_if_attached(struct xiw_qp *qp, struct xiw_sock *xs)
 {
-	if (qp->xs == xs)
-		xiw_tx_run_locked(qp);
+	u32 heard = qp->rx.heard;
+
+	if (qp->xs != xs)
+		return;
+	xiw_tx_run_locked(qp);
+	qp->tx.heard = heard;
+	if (!qp->kernel)
+		qp->tx.left_at = ktime_get_ns();
 }
 
 static void run_sleeping(struct xiw_qp *qp)
@@ -594,7 +596,10 @@ static void tx_retry(struct work_struct *work)
  */
 void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep)
 {
-	if (atomic_fetch_or(XIW_TX_KICK, &qp->tx.run))
+	int was = atomic_fetch_or(XIW_TX_KICK, &qp->tx.run);
+
+	/* In the window nobody is at work; do not wait for the timer. */
+	if (was && was != (XIW_TX_RUNNING | XIW_TX_WINDOW))
 		return;
 	if (may_sleep) {
 		run_sleeping(qp);
@@ -619,6 +624,7 @@ void xiw_tx_init(struct xiw_qp *qp)
 	/* Without a stream there is nobody to be kicked. */
 	atomic_set(&qp->tx.run, XIW_TX_RUNNING);
 	INIT_DELAYED_WORK(&qp->tx.retry, tx_retry);
+	xiw_txbuf_init(&qp->tx.buf);
 	hrtimer_init(&qp->tx.window, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	qp->tx.window.function = tx_window;
 }
@@ -636,6 +642,8 @@ void xiw_tx_start(struct xiw_qp *qp)
 	u32 qn;
 
 	xiw_mpa_tx_init(&tx->mpa, agreed->tx_markers);
+	xiw_mem_view_init(&tx->mem, qp->dev, qp->ibqp.pd, qp->qpn,
+			  qp->kernel);
 	tx->pos = 0;
 	tx->sent = 0;
 	tx->crc = agreed->crc;
@@ -665,7 +673,6 @@ void xiw_tx_stop(struct xiw_qp *qp)
 		tx->vec_count--;
 	}
 	tx->train_len = 0;
-	drop_page(tx);
-	tx->page_order = 0;
+	xiw_txbuf_stop(qp);
 	tx->source = XIW_TX_NONE;
 }
