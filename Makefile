@@ -22,6 +22,8 @@ help:
 #: make check           all tests, in QEMU on a debug kernel
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
 #:                      distribution's kernel; T="name ..." chooses
+#: make bench           measure xiw, siw and TCP side by side; table and plots in
+#:                      build/bench; FORM=short takes some minutes
 #: make kunit           only the KUnit suites
 #: make selftests       only the end-to-end tests; T="name ..." chooses;
 #:                      with T the leak scan is left out, LEAKS=1 keeps it
@@ -59,6 +61,9 @@ check:
 check-ulp:
 	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check ulp
 
+bench:
+	@tests/bench/run $(FORM)
+
 kunit:
 	@tests/qemu/check kunit
 
@@ -78,4 +83,4 @@ clean:
 	rm -rf build
 
 .PHONY: all help module provider progs install uninstall demo check check-ulp \
-	kunit selftests fuzz vm lint clean
+	bench kunit selftests fuzz vm lint clean

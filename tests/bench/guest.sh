@@ -1,0 +1,336 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# guest.sh FORM: measures xiw, siw and plain TCP side by side in one guest and
+# writes a line for each result, "ROUND PATH WHO TEST SIZE VALUE UNIT", to
+# $XIW_OUT/raw.  Rounds are interleaved: what disturbs the machine for a while
+# disturbs all alike.
+#
+# FORM: short (some sizes, 3 rounds), full (5 rounds), or icount: few messages
+# in one round, for a guest whose clock counts instructions.
+#
+# PATH: the veth pair at MTU 1500 and 9000, or the loopback device (lo).
+# WHO: xiw (CRC off, as siw), xiw-crc (as it is by default), siw, and tcp and
+# tcp-zc, which are iperf3 that copies and iperf3 that sends pages of a file.
+# XIW_PATHS and XIW_WHO limit them, XIW_ROUNDS sets the number of rounds.
+
+# shellcheck source=tests/selftests/lib.sh
+. "$(dirname "$0")/../selftests/lib.sh"
+
+FORM=$1
+# Only for the interface indices: siw cannot listen between equal ones.
+XIW_LINK_TYPE=siw
+ROUNDS=3
+PATHS=(1500 lo)
+WHO=(xiw xiw-crc siw)
+# Sizes of what is measured on every path, and on the first one alone.
+BULK=(65536)
+SMALL=(64)
+LATENCY=(8)
+DEPTHS=()
+QPS=()
+case $FORM in
+short)
+	QPS=(16) ;;
+full)
+	ROUNDS=5
+	PATHS=(1500 9000 lo)
+	BULK=(65536 1048576 8388608)
+	SMALL=(64 1024 8192)
+	LATENCY=(8 1024 8192 65536)
+	DEPTHS=(1 8 64)
+	QPS=(1 16 256) ;;
+icount)
+	ROUNDS=1
+	PATHS=(1500) ;;
+*)
+	bail "no form '$FORM'" ;;
+esac
+ROUNDS=${XIW_ROUNDS:-$ROUNDS}
+[[ -z ${XIW_PATHS:-} ]] || read -ra PATHS <<<"$XIW_PATHS"
+[[ -z ${XIW_WHO:-} ]] || read -ra WHO <<<"$XIW_WHO"
+
+# ---- one path, one provider ---------------------------------------------
+
+# enter_path PATH: sets SERVER_NS, CLIENT_NS, TARGET.
+enter_path()
+{
+	path=$1
+	if [[ $path == lo ]]; then
+		SERVER_NS='' CLIENT_NS='' TARGET=127.0.0.1
+		return
+	fi
+	SERVER_NS=$NS_A CLIENT_NS=$NS_B TARGET=$A4
+	ip -n "$NS_A" link set "$VETH_A" mtu "$path"
+	ip -n "$NS_B" link set "$VETH_B" mtu "$path"
+}
+
+in_path()
+{
+	local ns=$1
+
+	shift
+	if [[ -n $ns ]]; then
+		netns-run "$ns" "$XIW_TIMEOUT" "$@"
+	else
+		timeout "$XIW_TIMEOUT" "$@"
+	fi
+}
+
+# rdma_up WHO: sets DEV_S and DEV_C.
+rdma_up()
+{
+	local type=${1%-crc} crc=0
+
+	[[ $1 != xiw-crc ]] || crc=1
+	if [[ $path == lo ]]; then
+		rdma link add "${type}L" type "$type" netdev lo || return
+		DEV_S=${type}L DEV_C=${type}L
+	else
+		in_a rdma link add "${type}S" type "$type" netdev "$VETH_A" &&
+		in_b rdma link add "${type}C" type "$type" netdev "$VETH_B" ||
+			return
+		DEV_S="${type}S" DEV_C="${type}C"
+	fi
+	[[ $type != xiw ]] || {
+		echo $crc >"/sys/class/infiniband/$DEV_S/mpa/crc"
+		echo $crc >"/sys/class/infiniband/$DEV_C/mpa/crc"
+	}
+	wait_for 20 port_active "$DEV_S" && wait_for 20 port_active "$DEV_C"
+}
+
+rdma_down()
+{
+	link_del "$DEV_S"
+	[[ $DEV_S == "$DEV_C" ]] || link_del "$DEV_C"
+}
+
+record()
+{
+	echo "$round $path $who $*" >>"$XIW_OUT/raw"
+}
+
+# run_once SERVER CLIENT: command lines with @PORT@; what the client printed is
+# in $TMP/client.log.
+run_once()
+{
+	local port server client pid rc=0
+
+	port=$(free_port)
+	read -ra server <<<"${1//@PORT@/$port}"
+	read -ra client <<<"${2//@PORT@/$port}"
+	in_path "$SERVER_NS" "${server[@]}" >"$TMP/server.log" 2>&1 </dev/null &
+	pid=$!
+	server_pid[bench]=$pid
+	if in_path "$SERVER_NS" bash -c "$LISTENS" - "$port" "$pid"; then
+		in_path "$CLIENT_NS" "${client[@]}" >"$TMP/client.log" 2>&1 \
+			</dev/null || rc=$?
+	else
+		rc=125
+	fi
+	((rc == 0)) || kill "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+	unset "server_pid[bench]"
+	return $rc
+}
+
+# In one process within the namespace, so that waiting costs little: until a
+# TCP socket listens on port $1, or process $2 has ended.
+# shellcheck disable=SC2016  # expanded by the other shell
+LISTENS='printf -v port ":%04X" "$1"
+while kill -0 "$2" 2>/dev/null; do
+	for file in /proc/net/tcp /proc/net/tcp6; do
+		while read -r _ address _ state _; do
+			[[ $address != *"$port" || $state != 0A ]] || exit 0
+		done <$file
+	done
+	sleep 0.02
+done
+exit 1'
+
+# run_pair SERVER CLIENT: perftest stops listening between its two connections,
+# and a client that comes in between is refused: once more then.
+run_pair()
+{
+	local rc=0
+
+	run_once "$@" || rc=$?
+	if ((rc)) && grep -q 'CM_EVENT_REJECTED; error: -111' "$TMP/client.log"
+	then
+		rc=0
+		run_once "$@" || rc=$?
+	fi
+	((rc == 0)) || {
+		echo "# $path $who: status $rc from $2"
+		tail -qn 5 "$TMP/client.log" "$TMP/server.log" | sed 's/^/#   /'
+	}
+	return $rc
+}
+
+# ---- the measurements ---------------------------------------------------
+
+# perf TEST PROGRAM SIZE COLUMN UNIT ARGS...: COLUMN of perftest's one line.
+perf()
+{
+	local test=$1 prog=$2 size=$3 column=$4 unit=$5 value
+
+	shift 5
+	run_pair "$prog -R -F -d $DEV_S -p @PORT@ -s $size $*" \
+		"$prog -R -F -d $DEV_C -p @PORT@ -s $size $* $TARGET" || return
+	value=$(awk -v s="$size" -v c="$column" \
+		'$1 == s && NF >= 5 { print $c }' "$TMP/client.log")
+	[[ -n $value ]] && record "$test" "$size" "$value" "$unit"
+}
+
+# Iterations so that a run takes a good part of a second on each of them.
+bulk_count()
+{
+	local bytes=$((96 << 20))
+
+	[[ $who != siw ]] || bytes=$((24 << 20))
+	[[ $path != lo ]] || bytes=$((192 << 20))
+	[[ $FORM != icount ]] || bytes=$((32 << 20))
+	echo $((bytes / $1 > 10 ? bytes / $1 : 10))
+}
+
+small_count()
+{
+	local n=100000
+
+	[[ $who != siw ]] || n=15000
+	[[ $FORM != icount ]] || n=4000
+	echo $((n * 1024 / ($1 + 1024)))
+}
+
+measure_bandwidth()
+{
+	local size op
+
+	for size in "${BULK[@]}"; do
+		for op in write send read; do
+			perf $op ib_${op}_bw "$size" 4 MiB/s \
+				-n "$(bulk_count "$size")" -N
+		done
+	done
+	for size in "${SMALL[@]}"; do
+		for op in write send read; do
+			perf $op ib_${op}_bw "$size" 4 MiB/s \
+				-n "$(small_count "$size")" -N -t 64 -r 512
+		done
+	done
+}
+
+# Messages of 64 bytes, by outstanding requests and by queue pairs.
+measure_rate()
+{
+	local depth q
+
+	for depth in "${DEPTHS[@]}"; do
+		perf "send,depth=$depth" ib_send_bw 64 5 Mmsg/s \
+			-n "$(small_count 64)" -N -t "$depth" -r 512
+	done
+	for q in "${QPS[@]}"; do
+		perf "send,qps=$q" ib_send_bw 64 5 Mmsg/s -q "$q" \
+			-n $((($(small_count 64) + q - 1) / q)) -N -t 64 -r 64
+	done
+	[[ $who == siw ]] ||
+		perf atomic ib_atomic_bw 8 5 Mmsg/s -n 10000 -N
+}
+
+measure_latency()
+{
+	local size op
+
+	for size in "${LATENCY[@]}"; do
+		for op in write send read; do
+			perf "$op-lat" ib_${op}_lat "$size" 5 us -n 1000
+		done
+	done
+	[[ $who == siw ]] ||
+		perf atomic-lat ib_atomic_lat 8 5 us -n 1000
+}
+
+measure_connects()
+{
+	local n=200 ms
+
+	run_pair "cmtime -b $TARGET -p @PORT@ -c $n" \
+		"cmtime -s $TARGET -p @PORT@ -c $n" || return
+	ms=$(awk '$1 == "connect" { print $3 }' "$TMP/client.log")
+	[[ -z $ms ]] || record connects "$n" \
+		"$(awk -v n=$n -v ms="$ms" 'BEGIN { print n * 1000 / ms }')" 1/s
+}
+
+# On a clock that counts instructions only what waits for events means
+# anything: the counts are those of both ends together.
+measure_instructions()
+{
+	perf send ib_send_bw 65536 4 MiB/Ginstr -e -n 500 -N -r 1024
+	perf read ib_read_bw 65536 4 MiB/Ginstr -e -n 500 -N
+	perf send ib_send_bw 64 4 MiB/Ginstr -e -n 4000 -N -r 4096
+	perf send-lat ib_send_lat 8 5 kinstr -e -n 1000
+	perf read-lat ib_read_lat 8 5 kinstr -e -n 1000
+}
+
+measure_rdma()
+{
+	if [[ $FORM == icount ]]; then
+		measure_instructions
+		return
+	fi
+	measure_bandwidth
+	if [[ $path == "${PATHS[0]}" ]]; then
+		measure_latency
+		measure_rate
+		[[ $who == xiw-crc ]] || measure_connects
+	fi
+}
+
+iperf_bits()
+{
+	sed -n '/"sum_received"/,/}/s/.*"bits_per_second":[^0-9]*\([0-9.]*\).*/\1/p' \
+		"$TMP/client.log"
+}
+
+measure_tcp()
+{
+	local zc='' bits volume=256M unit=MiB/s
+
+	[[ $who != tcp-zc ]] || zc=-Z
+	[[ $FORM != icount ]] || {
+		volume=32M unit=MiB/Ginstr
+	}
+	run_pair "iperf3 -s -1 -p @PORT@" \
+		"iperf3 -c $TARGET -p @PORT@ -n $volume -l 64K -J $zc" || return
+	bits=$(iperf_bits)
+	record stream 65536 \
+		"$(awk -v b="$bits" 'BEGIN { print b / 8 / 1048576 }')" $unit
+}
+
+# ---- rounds -------------------------------------------------------------
+
+modprobe -a xiw siw rdma_ucm || bail "set-up: no modules"
+rdma system set netns shared 2>/dev/null
+net_up
+: >"$XIW_OUT/raw"
+total=$((ROUNDS * ${#PATHS[@]}))
+step=0
+for ((round = 1; round <= ROUNDS; round++)); do
+	for p in "${PATHS[@]}"; do
+		step=$((step + 1))
+		echo "round $round of $ROUNDS, path $p ($step of $total, $SECONDS s)"
+		enter_path "$p"
+		for who in tcp tcp-zc; do
+			measure_tcp
+		done
+		for who in "${WHO[@]}"; do
+			rdma_up "$who" || {
+				echo "# $path $who: no device"
+				continue
+			}
+			measure_rdma
+			rdma_down
+		done
+	done
+done
+exit 0
