@@ -374,7 +374,7 @@ def crc(bench, flags, own):
     bench.policy(crc=own)
     used = bool(flags) or bool(own)
     peer, conn, reply = bench.answered(flags)
-    assert reply.flags == (wire.C if own else 0)
+    assert reply.flags == (wire.C if used else 0)
     conn.event("ESTABLISHED", status=0)
     peer.send(wire.RTR["C"])
     conn.post("send", 30)

@@ -90,7 +90,11 @@ static void reply_init(const struct xiw_mpa_policy *p,
 	reply->rev = req->rev;
 	reply->enhanced = req->enhanced;
 	reply->markers = p->markers;
-	reply->crc = p->crc;
+	/*
+	 * RFC 5044 7.1.1: the Request's C decides already.  Saying so too costs
+	 * nothing, and some Initiators look at the Reply alone.
+	 */
+	reply->crc = p->crc || req->crc;
 }
 
 /* RFC 6581 9.1: a field that opted out is answered by opting out. */

@@ -177,7 +177,7 @@ static void nego_crc_and_markers_truth_tables(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, xiw_nego_check_reply(&active, &req,
 							   &reply, &ini),
 				XIW_NEGO_OK);
-		KUNIT_EXPECT_EQ(test, reply.crc, !!(i & 2));
+		KUNIT_EXPECT_EQ(test, reply.crc, !!(i & 3));
 		KUNIT_EXPECT_EQ(test, ini.crc, !!(i & 3));
 		KUNIT_EXPECT_EQ(test, res.crc, !!(i & 3));
 		KUNIT_EXPECT_EQ(test, ini.rx_markers, !!(i & 4));
