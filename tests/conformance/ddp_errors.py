@@ -480,6 +480,31 @@ def terminated_read(bench):
 
 
 @case
+# Covers: TERM-14
+def unknown_opcode(bench):
+    """a peer without atomics that quotes nothing: the Atomic is to blame"""
+    for code in 0x0206, 0x2006:
+        peer, conn = reading(bench)
+        conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
+        request(peer, 1, 16)
+        peer.rx.fpdu()
+        peer.send(wire.terminate(code))
+        peer.expect_end()
+        conn.wc("s0", FLUSH)
+        conn.wc("s1", INV_REQ, vendor=code)
+        down(bench, conn, FATAL)
+    # Any other code says nothing of the kind.
+    peer, conn = bench.open()
+    peer.send(wire.RTR["C"])
+    conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
+    peer.rx.fpdu()
+    peer.send(wire.terminate(0x2002))
+    peer.expect_end()
+    conn.wc("s0", FLUSH)
+    down(bench, conn, FATAL)
+
+
+@case
 # Covers: TERM-07 TERM-10
 def flood(bench):
     """a peer that goes on sending can still read the Terminate"""

@@ -461,33 +461,55 @@ static enum xiw_deliver deliver_atomic_resp(struct xiw_qp *qp,
 	return XIW_DELIVER_OK;
 }
 
+/* The outstanding Read or Atomic of that MSN; without one, the first Atomic. */
+static struct xiw_swr *blamed_request(struct xiw_qp *qp,
+				      const struct xiw_term *term, bool *atomic)
+{
+	struct xiw_wait *wait;
+	u32 i;
+
+	for (i = qp->orq_head; i != qp->orq_tail; i++) {
+		wait = &qp->orq[i % qp->orq_size];
+		if (term->has_hdr ? wait->msn != term->msn : !wait->atomic)
+			continue;
+		*atomic = wait->atomic;
+		return wait->internal ? NULL : xiw_sq_wr(&qp->sq, wait->index);
+	}
+	return NULL;
+}
+
+static struct xiw_swr *blamed_send(struct xiw_qp *qp,
+				   const struct xiw_term *term)
+{
+	struct xiw_sq *sq = &qp->sq;
+	struct xiw_swr *wr;
+	u32 i;
+
+	for (i = sq->head; i != sq->next; i++) {
+		wr = xiw_sq_wr(sq, i);
+		if (wr->has_msn && wr->msn == term->msn)
+			return wr;
+	}
+	return NULL;
+}
+
 static struct xiw_swr *blamed_wr(struct xiw_qp *qp,
 				 const struct xiw_term *term, bool *atomic)
 {
-	struct xiw_sq *sq = &qp->sq;
-	u32 i;
-
 	*atomic = false;
-	if (!term->has_hdr || term->tagged)
+	/*
+	 * A peer without RFC 7306 may quote nothing of a segment whose layout
+	 * it does not know.  Of all that awaits an answer, only Atomics have an
+	 * opcode that can be unknown.
+	 */
+	if (!term->has_hdr)
+		return xiw_term_unknown_opcode(term->code) ?
+		       blamed_request(qp, term, atomic) : NULL;
+	if (term->tagged)
 		return NULL;
-	if (term->qn == XIW_QN_REQUEST) {
-		for (i = qp->orq_head; i != qp->orq_tail; i++) {
-			struct xiw_wait *wait = &qp->orq[i % qp->orq_size];
-
-			*atomic = wait->atomic;
-			if (wait->msn == term->msn)
-				return wait->internal ? NULL :
-					xiw_sq_wr(sq, wait->index);
-		}
-	} else if (term->qn == XIW_QN_SEND) {
-		for (i = sq->head; i != sq->next; i++) {
-			struct xiw_swr *wr = xiw_sq_wr(sq, i);
-
-			if (wr->has_msn && wr->msn == term->msn)
-				return wr;
-		}
-	}
-	return NULL;
+	if (term->qn == XIW_QN_REQUEST)
+		return blamed_request(qp, term, atomic);
+	return term->qn == XIW_QN_SEND ? blamed_send(qp, term) : NULL;
 }
 
 /*

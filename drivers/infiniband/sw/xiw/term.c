@@ -233,12 +233,18 @@ static const struct code_meaning *find_meaning(u16 code)
 	return NULL;
 }
 
+bool xiw_term_unknown_opcode(u16 code)
+{
+	return code == RDMA(OPERATION, 0x06) || code == MPA(0x06);
+}
+
 enum xiw_peer_status xiw_term_peer_status(u16 code, bool atomic)
 {
 	const struct code_meaning *m = find_meaning(code);
 
 	/* "Catastrophic, localized" is how an unaligned Atomic is refused. */
-	if (atomic && code == RDMA(OPERATION, 0x07))
+	if (atomic && (xiw_term_unknown_opcode(code) ||
+		       code == RDMA(OPERATION, 0x07)))
 		return XIW_PEER_INV_REQ;
 	return m ? m->peer : XIW_PEER_FATAL;
 }

@@ -138,6 +138,19 @@ u32 xiw_term_encode(u8 *ulpdu, enum xiw_reason reason,
 enum xiw_reason xiw_term_decode(const u8 *buf, u32 len, struct xiw_term *t);
 
 /**
+ * xiw_term_unknown_opcode() - whether the peer met an opcode it does not know
+ * @code: code of the received Terminate
+ *
+ * siw puts the error type where the layer belongs and the reverse, and so says
+ * 0x2006. As an MPA error that belongs to startup: an Initiator sends it in its
+ * first FPDU, when the Responder cannot have sent anything to be unknown.
+ *
+ * Context: Any.
+ * Return: Whether it did.
+ */
+bool xiw_term_unknown_opcode(u16 code);
+
+/**
  * xiw_term_peer_status() - completion of the request a Terminate blames
  * @code: code of the received Terminate
  * @atomic: the request is an Atomic

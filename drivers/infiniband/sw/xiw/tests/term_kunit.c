@@ -387,6 +387,14 @@ static void term_received_codes_mean(struct kunit *test)
 				    XIW_PEER_INV_REQ : peer_rows[i].peer,
 				    "%04x", peer_rows[i].code);
 	}
+	KUNIT_EXPECT_TRUE(test, xiw_term_unknown_opcode(0x0206));
+	KUNIT_EXPECT_FALSE(test, xiw_term_unknown_opcode(0x0205));
+	/* As siw says it. */
+	KUNIT_EXPECT_TRUE(test, xiw_term_unknown_opcode(0x2006));
+	KUNIT_EXPECT_EQ(test, xiw_term_peer_status(0x2006, true),
+			XIW_PEER_INV_REQ);
+	KUNIT_EXPECT_EQ(test, xiw_term_peer_status(0x2006, false),
+			XIW_PEER_FATAL);
 }
 
 /* Covers: TERM-17 RDMAP-09 */
