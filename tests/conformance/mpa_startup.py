@@ -349,6 +349,28 @@ def first_crc(bench):
 
 
 @case
+# Covers: MPA-55 TERM-18 TERM-19
+def fin_behind_fence(bench):
+    """FIN in place of the first FPDU ends it at once, as does a local one"""
+    begin = time.monotonic()
+    for start in p2p, lambda bench: (*bench.open(), None):
+        for posted in 0, 1:
+            peer, conn, _ = start(bench)
+            conn.post("send", 8, posted)
+            peer.fin()
+            peer.expect_end()
+            if start is p2p:
+                conn.event("ESTABLISHED")
+            conn.event("DISCONNECTED")
+            if posted:
+                conn.target.report(conn.nr, "wc")
+    peer, conn = bench.open()
+    conn.disconnect()
+    peer.expect_fin()
+    assert time.monotonic() - begin < 6, "it waited for a timer"
+
+
+@case
 # Covers: MPA-57
 def rtr_at_once(bench):
     """an RTR right behind the Reply, many times"""

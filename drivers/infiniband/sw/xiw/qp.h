@@ -514,7 +514,8 @@ int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 /* sendq.c: what goes next, and completion in order */
 bool xiw_sendq_next(struct xiw_qp *qp);
 void xiw_sendq_laid_out(struct xiw_qp *qp);
-bool xiw_sendq_waits(const struct xiw_qp *qp);
+bool xiw_sendq_fenced(struct xiw_qp *qp);
+bool xiw_sendq_waits(struct xiw_qp *qp);
 bool xiw_sendq_empty(const struct xiw_qp *qp);
 void xiw_sq_fail(struct xiw_qp *qp, struct xiw_swr *wr, u8 status);
 void xiw_sq_complete(struct xiw_qp *qp);

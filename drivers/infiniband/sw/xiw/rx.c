@@ -476,7 +476,7 @@ static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 }
 
 /* Between messages, with nothing outstanding: a FIN here is graceful. */
-static bool at_rest(const struct xiw_qp *qp)
+static bool at_rest(struct xiw_qp *qp)
 {
 	const struct xiw_rx *rx = &qp->rx;
 	u32 qn;
@@ -484,6 +484,9 @@ static bool at_rest(const struct xiw_qp *qp)
 	for (qn = 0; qn < XIW_QN_COUNT; qn++)
 		if (rx->queue[qn].open)
 			return false;
+	/* What the MPA fence holds back can never be sent now. */
+	if (xiw_sendq_fenced(qp))
+		return false;
 	return !rx->have && !rx->write_bytes &&
 	       qp->orq_head == qp->orq_tail;
 }

@@ -512,22 +512,6 @@ void xiw_sendq_laid_out(struct xiw_qp *qp)
 }
 
 /**
- * xiw_sendq_waits() - is something held back until the peer speaks
- * @qp: queue pair for which xiw_sendq_next() just returned false
- *
- * If so, the receive side will run the engine again and nobody has to be
- * asked for a doorbell.
- *
- * Context: Owner of the transmit side.
- * Return: true for requests that wait for a response, or the MPA fence.
- */
-bool xiw_sendq_waits(const struct xiw_qp *qp)
-{
-	return qp->tx.fenced ||
-	       (!orq_empty(qp) && qp->sq.next != READ_ONCE(qp->sq.prod));
-}
-
-/**
  * xiw_sendq_empty() - has everything the consumer posted been completed
  * @qp: queue pair
  *
@@ -539,6 +523,40 @@ bool xiw_sendq_empty(const struct xiw_qp *qp)
 	return qp->tx.source == XIW_TX_NONE && !qp->tx.train_len &&
 	       qp->irq_head == qp->irq_tail && orq_empty(qp) &&
 	       qp->sq.head == READ_ONCE(qp->sq.prod);
+}
+
+/**
+ * xiw_sendq_fenced() - is there work that only a message of the peer sets free
+ * @qp: queue pair
+ *
+ * Behind the MPA fence nothing is fetched, so it may still be in the ring.
+ *
+ * Context: Owner of the transmit side.
+ * Return: true if so.
+ */
+bool xiw_sendq_fenced(struct xiw_qp *qp)
+{
+	return qp->tx.fenced &&
+	       !(xiw_sendq_empty(qp) && xiw_sq_ring_empty(&qp->sq));
+}
+
+/**
+ * xiw_sendq_waits() - is something held back until the peer speaks
+ * @qp: queue pair for which xiw_sendq_next() just returned false
+ *
+ * If so, the receive side will run the engine again and nobody has to be
+ * asked for a doorbell.
+ *
+ * Context: Owner of the transmit side.
+ * Return: true for requests that wait for a response, or the MPA fence. The
+ * fence does not hold back a FIN with nothing to send before it: there need not
+ * be a message of the peer.
+ */
+bool xiw_sendq_waits(struct xiw_qp *qp)
+{
+	if (qp->tx.fenced)
+		return !qp->tx.fin || xiw_sendq_fenced(qp);
+	return !orq_empty(qp) && qp->sq.next != READ_ONCE(qp->sq.prod);
 }
 
 static const u8 wc_opcode[] = {
