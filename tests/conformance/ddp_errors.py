@@ -212,8 +212,8 @@ def inject(bench, build, code, event):
     if opened_recv:
         conn.wc("r0", FLUSH)
     down(bench, conn, event, first=opened_recv)
-    assert bench.counter("terminates_sent") == sent + 1
-    assert bench.counter("protocol_errors") == errors + 1
+    bench.counter_is("terminates_sent", sent + 1)
+    bench.counter_is("protocol_errors", errors + 1)
     untouched(bench)
 
 
@@ -361,7 +361,7 @@ def N43(bench):
     peer.expect_terminate(0x2002)
     down(bench, conn, FATAL, first=1)
     untouched(bench)
-    assert bench.counter("crc_errors") == errors + 1
+    bench.counter_is("crc_errors", errors + 1)
 
 
 # Covers: TERM-11 TERM-12 TERM-13 TERM-17

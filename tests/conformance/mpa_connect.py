@@ -118,7 +118,7 @@ def bad_reply(bench, octets):
     peer, conn, _ = bench.called()
     peer.raw(octets)
     peer.expect_end()
-    assert bench.counter("mpa_malformed") == malformed + 1
+    bench.counter_is("mpa_malformed", malformed + 1)
     not_connected(bench, conn, errno.EPROTO)
 
 

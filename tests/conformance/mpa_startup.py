@@ -34,7 +34,7 @@ def refused(bench, octets, piecemeal=False):
         pass
     peer.expect_end()
     bench.target.no_request()
-    assert bench.counter("mpa_malformed") == malformed + 1
+    bench.counter_is("mpa_malformed", malformed + 1)
 
 
 # Covers: MPA-38 MPA-40 MPA-45 MPA-47 MPA-54
@@ -534,7 +534,7 @@ def urgent(bench):
     peer.sock.send(b"!", socket.MSG_OOB)
     peer.expect_end()
     bench.target.no_request()
-    assert bench.counter("mpa_malformed") == malformed + 1
+    bench.counter_is("mpa_malformed", malformed + 1)
 
 
 @case
