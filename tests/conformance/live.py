@@ -52,6 +52,10 @@ class Conn:
     def disconnect(self):
         self._do("disconnect")
 
+    def fail(self):
+        """The application moves the queue pair to the error state."""
+        self._do("fail")
+
     def free(self):
         self._do("free")
 

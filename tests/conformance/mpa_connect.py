@@ -229,6 +229,28 @@ def unasked_rtr(bench):
 
 
 @case
+# Covers: MPA-80
+def local_failure(bench):
+    """a queue pair in error when the Reply comes: 0x2005, silence as of old"""
+    for flags in E, E | wire.M:
+        peer, conn, req = bench.called()
+        conn.fail()
+        peer.expect_silence()
+        peer.raw(reply(flags))
+        peer.full_operation(flags, req.flags)
+        peer.expect_terminate(0x2005)
+        for number in range(4):
+            conn.wc(f"r{number}", FLUSH)
+        not_connected(bench, conn, errno.ECONNABORTED)
+    bench.policy(revision=1)
+    peer, conn, _ = bench.called()
+    conn.fail()
+    peer.raw(reply(wire.C, 1, b""))
+    peer.expect_end()
+    not_connected(bench, conn, errno.ECONNABORTED)
+
+
+@case
 # Covers: MPA-69 MPA-72 MPA-73
 def depths(bench):
     """R_IRD bounds the Reads: 1, 0, or as before with 0x3FFF"""

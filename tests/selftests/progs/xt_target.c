@@ -328,6 +328,9 @@ static int execute(char **arg)
 		return reject(c, arg);
 	if (!strcmp(arg[0], "disconnect"))
 		return rdma_disconnect(c->id) ? errno : 0;
+	if (!strcmp(arg[0], "fail"))
+		return ibv_modify_qp(c->qp, &(struct ibv_qp_attr){
+				     .qp_state = IBV_QPS_ERR }, IBV_QP_STATE);
 	if (!strcmp(arg[0], "free"))
 		conn_free(c);
 	else if (!strcmp(arg[0], "guards"))

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Startup in both roles once more, over IPv6: what mpa-startup.sh and
+# mpa-connect.sh do over IPv4.
+#
+# xiw-kernel: stock
+# xiw-timeout: 300
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+topo_up
+objects >"$TMP/baseline"
+cases -p IPv6 "$SELFTESTS/../conformance/mpa_startup.py" "${SIDES6[@]}"
+cases -p IPv6 "$SELFTESTS/../conformance/mpa_connect.py" "${SIDES6[@]}"
+tap_objects "nothing is left behind" "$TMP/baseline"
+
+tap_done
