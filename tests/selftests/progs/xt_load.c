@@ -13,7 +13,8 @@
  * first Send came back.
  *
  * When the connection ends, by itself or by -n, each work request must have
- * completed exactly once. When the device is gone, "gone" is printed.
+ * completed exactly once. When the device is gone, "gone" is printed. Before,
+ * the number of Sends received and the longest time between two of them.
  *
  *	-n COUNT	disconnect after so many Sends
  *	-k		keep everything open afterwards, until killed
@@ -29,6 +30,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define DEPTH		6
@@ -61,6 +63,8 @@ struct load {
 	__u64 sent;
 	__u64 received;
 	__u64 limit;
+	__u64 last_ms;
+	__u64 gap_ms;
 	bool ended;
 	bool gone;
 };
@@ -152,6 +156,18 @@ static void completed_send(struct load *l, const struct ibv_wc *wc)
 	transfer(l, wc->wr_id);
 }
 
+static void note_gap(struct load *l)
+{
+	struct timespec ts;
+	__u64 now;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+	if (l->received && now - l->last_ms > l->gap_ms)
+		l->gap_ms = now - l->last_ms;
+	l->last_ms = now;
+}
+
 static void completed_receive(struct load *l, const struct ibv_wc *wc)
 {
 	finish(l, wc->wr_id);
@@ -159,6 +175,7 @@ static void completed_receive(struct load *l, const struct ibv_wc *wc)
 		return;
 	XT_EQ(wc->byte_len, MSG);
 	XT_SAME(l->data.p + slot_off(wc->wr_id), MSG, l->received);
+	note_gap(l);
 	l->received++;
 	if (l->received == 1) {
 		printf("running\n");
@@ -374,6 +391,7 @@ static void call(struct load *l, const struct xt_opts *o, int port)
 static void report(const struct load *l)
 {
 	printf("messages %llu\n", l->received);
+	printf("gap %llu ms\n", l->gap_ms);
 	if (l->gone)
 		printf("gone\n");
 	else
