@@ -7,6 +7,11 @@
 # measured does not matter here; that every iteration of the size asked for is
 # reported does.
 #
+# ib_send_bw -e is left out: its client counts credits that its server writes
+# into its memory, and when it has none it waits for a completion event, which
+# does not come if all its sends are complete. The faster these are, the more
+# likely it waits for ever.
+#
 # xiw-timeout: 300
 
 . "$(dirname "$0")/lib.sh"
@@ -46,7 +51,6 @@ done
 perf ib_write_bw 8388608 5
 perf ib_send_bw 16384 20 -b
 perf ib_write_bw 8192 20 -q 4
-perf ib_send_bw 2048 50 -e
 perf ib_send_bw 2048 50 --use-srq
 perf ib_read_bw 2048 50 -e
 
