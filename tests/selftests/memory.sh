@@ -9,6 +9,7 @@
 
 topo_up
 objects >"$TMP/baseline"
+# Covers: RDMAP-10 RDMAP-11
 cases xt_mem "${SIDES4[@]}"
 
 # tells TYPE NAME: rdma resource shows that detail of such objects.
