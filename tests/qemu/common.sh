@@ -140,6 +140,50 @@ need_pkgs()
 		    "see $XIW_CACHE/log/apt-install.log; try 'apt-get -f install'."
 }
 
+# mirror: the address of the main archive this machine already installs from.
+mirror()
+{
+	local uri
+
+	# shellcheck disable=SC2016  # the names are apt-get's, not the shell's
+	uri=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' \
+		'Created-By: Packages' 'Origin: Debian' |
+	      awk '$2 !~ /security|updates|backports/ { print $1; exit }')
+	[[ -n $uri ]] || die "no Debian archive is among the apt sources." \
+			     "add one to /etc/apt/sources.list and try again."
+	printf '%s\n' "$uri"
+}
+
+# from_suite WORK LOG deb|deb-src SUITE APT-GET-ARGS...: what another release
+# of the distribution has, in WORK/src.  With an apt configuration of its own:
+# the sources of the system are neither used for it nor changed.
+from_suite()
+{
+	local work=$1 log=$2 type=$3 suite=$4 uri opts
+
+	shift 4
+	need_pkgs dpkg-dev xz-utils ca-certificates
+	[[ -n $(apt-get indextargets 'Created-By: Packages') ]] || apt_update
+	uri=$(mirror)
+	chmod 755 "$work"
+	mkdir -p "$work/lists/partial" "$work/cache" "$work/src"
+	echo "$type [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+		"$uri $suite main" >"$work/sources.list"
+	opts=(-q -o Dir::Etc::SourceList="$work/sources.list"
+	      -o Dir::Etc::SourceParts=/dev/null
+	      -o Dir::State::Lists="$work/lists"
+	      -o Dir::Cache="$work/cache"
+	      -o APT::Sandbox::User=root)
+	quietly "$log" "fetching the index of $suite" \
+		apt-get "${opts[@]}" update ||
+		die "the index of $suite could not be fetched." \
+		    "check that the mirror $uri carries $suite."
+	cd "$work/src"
+	quietly "$log" "fetching ${*: -1} of $suite" \
+		apt-get "${opts[@]}" "$@" ||
+		die "${*: -1} of $suite could not be fetched." "see $log"
+}
+
 # pkg_version PACKAGE: the installed version, without the epoch.
 pkg_version()
 {

@@ -21,6 +21,7 @@
 #include <net/ipv6.h>
 
 #include "cm.h"
+#include "compat.h"
 #include "device.h"
 #include "ep.h"
 #include "qp.h"
@@ -178,7 +179,7 @@ void xiw_ep_clear_timer(struct xiw_ep *ep)
 
 static void on_timer(struct timer_list *t)
 {
-	struct xiw_ep *ep = from_timer(ep, t, timer);
+	struct xiw_ep *ep = timer_container_of(ep, t, timer);
 
 	xiw_ep_raise(ep, XIW_EPE_TIMER);
 }

@@ -382,7 +382,7 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue)
 }
 
 /**
- * xiw_resize_cq() - ib_device_ops.resize_cq
+ * xiw_resize_cq() - ib_device_ops.resize_user_cq
  * @ibcq: completion queue
  * @cqe: least number of entries
  * @udata: of the call from user space, NULL for a kernel consumer
@@ -394,7 +394,8 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue)
  * Return: 0, -EINVAL for an impossible size or if the entries that were not
  * polled do not fit, -ENOMEM or -EFAULT; then nothing has changed.
  */
-int xiw_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
+		  struct ib_udata *udata)
 {
 	struct xiw_cq *cq = to_xcq(ibcq);
 	struct xiw_queue queue = {};
@@ -403,7 +404,7 @@ int xiw_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	u64 key = 0;
 	int ret;
 
-	if (cqe < 1 || cqe > XIW_MAX_CQE)
+	if (!cqe || cqe > XIW_MAX_CQE)
 		return -EINVAL;
 	uctx = rdma_udata_to_drv_context(udata, struct xiw_ucontext, ibuctx);
 	ret = xiw_queue_alloc(&queue, cqe, sizeof(struct xiw_cqe),

@@ -53,7 +53,8 @@ static inline struct xiw_cq *to_xcq(struct ib_cq *ibcq)
 int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs);
 int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-int xiw_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
+		  struct ib_udata *udata);
 int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
 int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 

@@ -14,6 +14,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "cm.h"
+#include "compat.h"
 #include "cq.h"
 #include "mem.h"
 #include "qp.h"
@@ -248,11 +249,11 @@ const struct ib_device_ops xiw_device_ops = {
 	.query_port = xiw_query_port,
 	.query_qp = xiw_query_qp,
 	.query_srq = xiw_query_srq,
-	.reg_user_mr = xiw_reg_user_mr,
-	.reg_user_mr_dmabuf = xiw_reg_user_mr_dmabuf,
+	.reg_user_mr = xiw_op_reg_user_mr,
+	.reg_user_mr_dmabuf = xiw_op_reg_user_mr_dmabuf,
 	.req_notify_cq = xiw_req_notify_cq,
 	.rereg_user_mr = xiw_rereg_user_mr,
-	.resize_cq = xiw_resize_cq,
+	.resize_user_cq = xiw_op_resize_user_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, xiw_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, xiw_mw, ibmw),

@@ -13,6 +13,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "cm.h"
+#include "compat.h"
 #include "device.h"
 
 struct workqueue_struct *xiw_wq;
@@ -157,5 +158,5 @@ module_exit(xiw_exit);
 
 MODULE_DESCRIPTION("Software iWARP RDMA over TCP");
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_IMPORT_NS(DMA_BUF);
+MODULE_IMPORT_NS("DMA_BUF");
 MODULE_ALIAS_RDMA_LINK("xiw");

@@ -20,6 +20,7 @@
 #include <rdma/ib_verbs.h>
 
 struct dma_buf;
+struct ib_dmah;
 struct ib_umem;
 struct xiw_dev;
 
@@ -215,9 +216,11 @@ u64 *xiw_mem_word(const struct xiw_mem_ref *ref, u64 addr);
 /* mr.c: verbs, and the work requests that change a registration */
 struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
-			      u64 iova, int access, struct ib_udata *udata);
+			      u64 iova, int access, struct ib_dmah *dmah,
+			      struct ib_udata *udata);
 struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 				     u64 iova, int fd, int access,
+				     struct ib_dmah *dmah,
 				     struct uverbs_attr_bundle *attrs);
 struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 length, u64 iova, int access,

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
+#include "compat.h"
 #include "device.h"
 
 #define XIW_ACCESS_RIGHTS	(IB_ACCESS_LOCAL_WRITE | XIW_MEM_REMOTE | \
@@ -188,7 +189,7 @@ static int pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
 {
 	struct ib_umem *umem;
 
-	umem = ib_umem_get(&mem->dev->ibdev, start, length, access);
+	umem = ib_umem_get_va(&mem->dev->ibdev, start, length, access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	mem->umem = umem;
@@ -210,18 +211,22 @@ static bool range_ok(u64 iova, u64 length)
  * @iova: address by which the region's users call the first byte; it need
  *	not have anything in common with @start
  * @access: IB_ACCESS_*
+ * @dmah: hints for a device that does DMA; there are none for this one
  * @udata: unused
  *
  * Context: Process context, may sleep.
  * Return: The region or an ERR_PTR().
  */
 struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
-			      u64 iova, int access, struct ib_udata *udata)
+			      u64 iova, int access, struct ib_dmah *dmah,
+			      struct ib_udata *udata)
 {
 	struct xiw_mem *mem;
 	struct xiw_mr *mr;
 	int ret;
 
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
 	ret = check_access(pd->device, access);
 	if (ret)
 		return ERR_PTR(ret);
@@ -294,6 +299,7 @@ static int get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
  * @iova: address by which the region's users call the first byte
  * @fd: file descriptor of the buffer
  * @access: IB_ACCESS_*
+ * @dmah: hints for a device that does DMA; there are none for this one
  * @attrs: unused
  *
  * The buffer must be one that its exporter can map for the CPU, and stays
@@ -304,12 +310,15 @@ static int get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
  */
 struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 				     u64 iova, int fd, int access,
+				     struct ib_dmah *dmah,
 				     struct uverbs_attr_bundle *attrs)
 {
 	struct xiw_mem *mem;
 	struct xiw_mr *mr;
 	int ret;
 
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
 	ret = check_access(pd->device, access);
 	if (ret)
 		return ERR_PTR(ret);

@@ -308,7 +308,8 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 	}
 	/* Connections of an earlier listener may linger on the port. */
 	sock_set_reuseaddr(sk);
-	return kernel_bind(xs->sock, (struct sockaddr *)addr, addr_len(addr));
+	/* Of which type the address is depends on the kernel's age. */
+	return kernel_bind(xs->sock, (void *)addr, addr_len(addr));
 }
 
 /**
@@ -339,7 +340,7 @@ int xiw_sock_connect(struct xiw_sock *xs, const struct sockaddr_storage *addr)
 	ret = hold_net(xs->sk);
 	if (ret)
 		return ret;
-	ret = kernel_connect(xs->sock, (struct sockaddr *)addr, addr_len(addr),
+	ret = kernel_connect(xs->sock, (void *)addr, addr_len(addr),
 			     O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
 }

@@ -33,6 +33,7 @@
 #include <linux/crc32c.h>
 #include <linux/mm.h>
 
+#include "compat.h"
 #include "cq.h"
 #include "device.h"
 #include "mem.h"
@@ -625,8 +626,8 @@ void xiw_tx_init(struct xiw_qp *qp)
 	atomic_set(&qp->tx.run, XIW_TX_RUNNING);
 	INIT_DELAYED_WORK(&qp->tx.retry, tx_retry);
 	xiw_txbuf_init(&qp->tx.buf);
-	hrtimer_init(&qp->tx.window, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	qp->tx.window.function = tx_window;
+	hrtimer_setup(&qp->tx.window, tx_window, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 }
 
 /**
