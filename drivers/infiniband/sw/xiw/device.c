@@ -28,7 +28,8 @@ static int xiw_query_device(struct ib_device *ibdev,
 			    struct ib_device_attr *attr,
 			    struct ib_udata *udata)
 {
-	if (udata->inlen || udata->outlen)
+	/* Newer kernels have none when they ask for themselves. */
+	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 
 	memset(attr, 0, sizeof(*attr));
