@@ -18,8 +18,12 @@ help:
 #: make module          the module for the running kernel, or KDIR=build-dir
 #: make provider        the provider for the installed libibverbs
 #: make install         both, into this system; make uninstall removes them
+#: make deb             Debian packages of both in build/deb, the module for DKMS
+#: make patches         both as patches for a kernel and an rdma-core tree, in
+#:                      build/patches
 #: make demo            boot the stock kernel in QEMU and show xiw at work
 #: make check           all tests, in QEMU on a debug kernel
+#: make check-packaging packages and patches, in all trees they are for
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
 #:                      distribution's kernel; T="name ..." chooses
 #: make bench           measure xiw, siw and TCP side by side; table and plots in
@@ -34,8 +38,10 @@ help:
 #: make clean           remove build/
 #:
 #: Variables: KDIR (kernel build directory), XIW_CACHE (~/.cache/xiw: kernels,
-#: sources), XIW_ACCEL (tcg, or kvm where it works), XIW_LINK_TYPE (xiw; siw
-#: runs the tests on the kernel's own soft-iWARP driver instead).
+#: sources), XIW_ACCEL (tcg, or kvm where it works), XIW_SERIES (6.12; another
+#: one runs the tests on a debug kernel built from that source, 7.3 say, which
+#: the suite XIW_SUITE has), XIW_LINK_TYPE (xiw; siw runs the tests on the
+#: kernel's own soft-iWARP driver instead).
 
 module:
 	@tests/qemu/build-module "$(KDIR)"
@@ -52,11 +58,20 @@ install: all
 uninstall:
 	@tests/qemu/install --remove "$(KDIR)" "$(DESTDIR)"
 
+deb:
+	@packaging/make-deb
+
+patches:
+	@packaging/make-patches
+
 demo:
 	@tests/demo/run
 
 check:
 	@tests/qemu/check host kunit selftests
+
+check-packaging:
+	@tests/packaging/run full
 
 check-ulp:
 	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check ulp
@@ -82,5 +97,5 @@ lint:
 clean:
 	rm -rf build
 
-.PHONY: all help module provider progs install uninstall demo check check-ulp \
-	bench kunit selftests fuzz vm lint clean
+.PHONY: all help module provider progs install uninstall deb patches demo \
+	check check-packaging check-ulp bench kunit selftests fuzz vm lint clean

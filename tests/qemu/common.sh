@@ -208,6 +208,12 @@ stock_kver()
 	printf '%s\n' "${kver#linux-headers-}"
 }
 
+# have_stock: the distribution has kernels of this series, not only sources.
+have_stock()
+{
+	[[ -n $(apt-cache pkgnames "linux-headers-$XIW_SERIES-amd64") ]]
+}
+
 # module_files ROOT RELEASE MODULE...: the files to load, in order, with their
 # dependencies; nothing for what is built in.
 module_files()
