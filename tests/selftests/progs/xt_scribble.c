@@ -275,6 +275,33 @@ static void scribble_commands(struct rings *r, int round)
 	}
 }
 
+/* The kernel writes no more of an answer than there is room for. */
+static void ask_without_room(struct rings *r, int round)
+{
+	struct {
+		struct ib_uverbs_resize_cq_resp resp;
+		__u64 room;
+		__u64 behind[4];
+	} answer = {};
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_resize_cq cmd;
+	} c = {
+		.cmd = {
+			.response = (uintptr_t)&answer,
+			.cq_handle = r->p.b.scq->handle,
+			.cqe = 256,
+		},
+	};
+	size_t i;
+
+	(void)round;
+	command(r, IB_USER_VERBS_CMD_RESIZE_CQ, &c, sizeof(c),
+		offsetof(__typeof__(answer), behind));
+	for (i = 0; i < XT_NELEM(answer.behind); i++)
+		XT_EQ(answer.behind[i], 0);
+}
+
 /* ---- with the layout known --------------------------------------------- */
 
 /**
@@ -536,6 +563,11 @@ static void test_commands(void)
 	rounds(scribble_commands, xt_count(3));
 }
 
+static void test_room(void)
+{
+	rounds(ask_without_room, 1);
+}
+
 static void test_opcodes(void)
 {
 	rounds(scribble_opcodes, xt_count(48));
@@ -556,6 +588,7 @@ static const struct xt_case cases[] = {
 	{ "some", "random bytes here and there", test_some },
 	{ "indices", "extreme values in the control blocks", test_indices },
 	{ "commands", "posts and polls past the library", test_commands },
+	{ "room", "an answer that does not fit", test_room },
 	{ "opcodes", "every opcode in the send queue", test_opcodes },
 	{ "fields", "absurd fields in the send queue", test_fields },
 	{ "race", "an entry that changes while it is read", test_race },

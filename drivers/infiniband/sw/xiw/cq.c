@@ -391,8 +391,9 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue)
  * call returns.
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL for an impossible size or if the entries that were not
- * polled do not fit, -ENOMEM or -EFAULT; then nothing has changed.
+ * Return: 0, -EINVAL for an impossible size, without room for the answer, or
+ * if the entries that were not polled do not fit, -ENOMEM or -EFAULT; then
+ * nothing has changed.
  */
 int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 		  struct ib_udata *udata)
@@ -405,6 +406,8 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 	int ret;
 
 	if (!cqe || cqe > XIW_MAX_CQE)
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct xiw_uresp_create_cq))
 		return -EINVAL;
 	uctx = rdma_udata_to_drv_context(udata, struct xiw_ucontext, ibuctx);
 	ret = xiw_queue_alloc(&queue, cqe, sizeof(struct xiw_cqe),
