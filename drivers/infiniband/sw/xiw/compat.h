@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/timer.h>
 #include <linux/version.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 
@@ -32,6 +33,10 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 
 #ifndef timer_container_of
 #define timer_container_of	from_timer
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+#define system_dfl_wq		system_unbound_wq
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)

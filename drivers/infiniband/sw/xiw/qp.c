@@ -20,6 +20,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "cm.h"
+#include "compat.h"
 #include "cq.h"
 #include "device.h"
 #include "mem.h"
@@ -192,7 +193,7 @@ void xiw_qp_async(struct xiw_qp *qp, enum ib_event_type event)
 {
 	set_bit(event, &qp->events);
 	/* What a consumer does there is not for a queue of ours to wait for. */
-	queue_qp_work(qp, system_unbound_wq, &qp->event_work);
+	queue_qp_work(qp, system_dfl_wq, &qp->event_work);
 }
 
 /* What refers to work requests goes before they do. */
