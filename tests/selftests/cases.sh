@@ -158,6 +158,41 @@ load_show()
 	done
 }
 
+# ---- removal -----------------------------------------------------------
+
+BOUND=30	# seconds that a removal may take on the slow kernel
+
+# within CMD...: what cannot be killed while it hangs is not waited for.
+within()
+{
+	local pid rc=0
+
+	"$@" &
+	pid=$!
+	wait_for "$BOUND" not_running "$pid" || {
+		echo "still running after $BOUND s:"
+		cat "/proc/$pid/stack"
+		return 1
+	}
+	wait "$pid" || rc=$?
+	return "$rc"
+}
+
+not_running()
+{
+	[[ ! -e /proc/$1 ]] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
+}
+
+both_gone()
+{
+	dev_gone "$DEV_A" && dev_gone "$DEV_B"
+}
+
+module_gone()
+{
+	[[ ! -e /sys/module/$XIW_LINK_TYPE ]]
+}
+
 # Sides for the programs.
 # shellcheck disable=SC2034  # used by the tests
 {

@@ -12,39 +12,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-BOUND=30	# seconds that a removal may take on the slow kernel
-
-# within CMD...: what cannot be killed while it hangs is not waited for.
-within()
-{
-	local pid rc=0
-
-	"$@" &
-	pid=$!
-	wait_for "$BOUND" not_running "$pid" || {
-		echo "still running after $BOUND s:"
-		cat "/proc/$pid/stack"
-		return 1
-	}
-	wait "$pid" || rc=$?
-	return "$rc"
-}
-
-not_running()
-{
-	[[ ! -e /proc/$1 ]] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
-}
-
-both_gone()
-{
-	dev_gone "$DEV_A" && dev_gone "$DEV_B"
-}
-
-module_gone()
-{
-	[[ ! -e /sys/module/$XIW_LINK_TYPE ]]
-}
-
 not_listening()
 {
 	! listening "$NS_A" 7999

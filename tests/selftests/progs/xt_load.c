@@ -388,6 +388,19 @@ static void call(struct load *l, const struct xt_opts *o, int port)
 	send_message(l);
 }
 
+/* The block that the peer writes has only octets that the peer did write. */
+static void check_written(const struct load *l)
+{
+	static __u8 want[BLOCK];
+	size_t i;
+
+	xt_fill(want, BLOCK, WRITE_SEED);
+	for (i = 0; i < BLOCK; i++)
+		XT_CHECK(!l->open.p[i] || l->open.p[i] == want[i],
+			 "octet %zu was written as %02x, not %02x", i,
+			 l->open.p[i], want[i]);
+}
+
 static void report(const struct load *l)
 {
 	printf("messages %llu\n", l->received);
@@ -401,6 +414,7 @@ static void report(const struct load *l)
 	XT_GUARDS(&l->data);
 	XT_GUARDS(&l->open);
 	XT_SAME(l->open.p + BLOCK, BLOCK, READ_SEED);
+	check_written(l);
 }
 
 int main(int argc, char **argv)
