@@ -180,7 +180,12 @@ within()
 
 not_running()
 {
-	[[ ! -e /proc/$1 ]] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
+	local state
+
+	# Its name, which may have blanks, ends at the parenthesis.
+	read -r state 2>/dev/null <"/proc/$1/stat" || return 0
+	state=${state##*) }
+	[[ ${state:0:1} == Z ]]
 }
 
 both_gone()

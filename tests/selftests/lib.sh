@@ -287,22 +287,6 @@ topo_up()
 	links_up
 }
 
-# topo_up_exclusive: as topo_up, but each device lives in one namespace only.
-# The mode can change only while no namespace but the first exists.
-topo_up_exclusive()
-{
-	{
-		modprobe "$XIW_LINK_TYPE" && modprobe rdma_ucm &&
-		rdma system set netns exclusive
-	} || bail "set-up: no exclusive mode"
-	net_up
-	links_up
-	{
-		rdma dev set "$DEV_A" netns "$NS_A" &&
-		rdma dev set "$DEV_B" netns "$NS_B"
-	} || bail "set-up: the devices could not be moved"
-}
-
 topo_down()
 {
 	local name

@@ -9,7 +9,7 @@
 # Every third removal comes at a random moment while the connections are being
 # set up.
 #
-# XIW_ROUNDS=N (6): removals of each kind, and one in ten for the processes.
+# XIW_ROUNDS=N (4): removals of each kind, and one in ten for the processes.
 # XIW_STORMS="link module netdev shared exclusive kill": which kinds.
 # XIW_SEED=N (1): the random moments.
 #
@@ -20,54 +20,61 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-ROUNDS=${XIW_ROUNDS:-6}
+ROUNDS=${XIW_ROUNDS:-4}
 STORMS=${XIW_STORMS:-link module netdev shared exclusive kill}
 PROCESSES=50
 RANDOM=${XIW_SEED:-1}
 
-# neighbours: known beforehand, for the core is slow to find them.
-neighbours()
+# swarm COMMAND: to the processes under load, see xt_swarm.c.
+swarm()
 {
-	ip -n "$NS_A" link set "$VETH_A" address 02:00:00:00:00:0a &&
-	ip -n "$NS_B" link set "$VETH_B" address 02:00:00:00:00:0b &&
-	ip -n "$NS_A" neigh replace "$B4" lladdr 02:00:00:00:00:0b \
-		dev "$VETH_A" nud permanent &&
-	ip -n "$NS_B" neigh replace "$A4" lladdr 02:00:00:00:00:0a \
-		dev "$VETH_B" nud permanent
+	local answer
+
+	echo "$*" >&"${SWARM[1]}" &&
+		read -r -t 200 answer <&"${SWARM[0]}" || return
+	[[ $answer == ok ]] || { echo "$*: $answer"; return 1; }
 }
 
-# calls: both ends of two connections are started and not waited for.
-calls()
+# net_storm_up: as net_up, with fewer programs, and with neighbours that are
+# known, for the core is slow to find them.
+net_storm_up()
 {
-	local i port
+	local mac=02:00:00:00:00:0
 
-	for i in 1 2; do
-		port=$(free_port)
-		load_start passive "$i" -s "$NS_A/$A4" -p "$port"
-		load_start active "$i" -c "$NS_B/$A4" -p "$port"
-	done
-	# Not for something to happen: for it to be interrupted anywhere.
-	sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
+	ip -batch - <<-END && ip -n "$NS_A" -batch - <<-END_A &&
+		netns add $NS_A
+		netns add $NS_B
+		link add $VETH_A address ${mac}a netns $NS_A type veth peer name $VETH_B address ${mac}b netns $NS_B
+	END
+		link set lo up
+		addr add $A4/24 dev $VETH_A
+		link set $VETH_A up
+		neigh replace $B4 lladdr ${mac}b dev $VETH_A nud permanent
+	END_A
+	ip -n "$NS_B" -batch - <<-END_B
+		link set lo up
+		addr add $B4/24 dev $VETH_B
+		link set $VETH_B up
+		neigh replace $A4 lladdr ${mac}a dev $VETH_B nud permanent
+	END_B
 }
 
-# round FUNCTION: something is taken away while there is traffic, or while
-# there is about to be some.
+# round FUNCTION NUMBER: something is taken away while there is traffic, or
+# while there is about to be some.
 round()
 {
 	early=
+	swarm start 2 || return
 	if (($2 % 3 == 0)); then
 		early=1
-		calls
+		# Not for something to happen: it is interrupted anywhere.
+		read -r -t "0.0$((RANDOM % 10))" <&"${SWARM[0]}"
 	else
-		load_up 1 2 || return
+		swarm running || return
 	fi
 	"$1" "$2" || return
-	if [[ $early ]]; then
-		load_stop
-		load_pid=()
-	elif ((${#load_pid[@]})); then
-		load_ended 1 2
-	fi
+	[[ ! $early ]] || swarm kill all || return
+	swarm ended
 }
 
 # storm WHAT FUNCTION ROUNDS
@@ -79,7 +86,7 @@ storm()
 		round "$2" "$i" >"$TMP/round" 2>&1 && continue
 		tap_fail "$1, round $i of $3"
 		tap_show "$TMP/round"
-		load_show | sed 's/^/#   /'
+		tap_show "$TMP/swarm.err"
 		tap_done
 	done
 	tap_ok "$1, $3 rounds"
@@ -91,12 +98,17 @@ chosen()
 	[[ " $STORMS " == *" $1 "* ]]
 }
 
+gone()
+{
+	[[ ! -e /sys/class/infiniband/$1 ]]
+}
+
 remove_link()
 {
 	local dev=$DEV_A
 
 	(($1 % 2)) || dev=$DEV_B
-	within rdma link del "$dev" && dev_gone "$dev" || return
+	within rdma link del "$dev" && gone "$dev" || return
 	if [[ $dev == "$DEV_A" ]]; then
 		link_add "$NS_A" "$DEV_A" "$VETH_A"
 	else
@@ -110,39 +122,35 @@ remove_module()
 	modprobe "$XIW_LINK_TYPE" && links_up
 }
 
+# The end of the other interface is the end of this one.
 remove_netdev()
 {
 	local ns=$NS_A dev=$VETH_A
 
 	(($1 % 2)) || ns=$NS_B dev=$VETH_B
 	within ip -n "$ns" link del "$dev" &&
-	wait_for "$BOUND" both_gone || return
+	wait_for "$BOUND" gone "$DEV_A" && wait_for "$BOUND" gone "$DEV_B" ||
+		return
 	net_down
-	net_up
-	neighbours
-	links_up
+	net_storm_up && links_up
 }
 
 # A namespace ends with the last of its processes, so these end, too.
 remove_namespaces()
 {
 	if (($1 % 2)); then
-		load_stop
+		swarm kill all
 		ip netns del "$NS_A" && ip netns del "$NS_B"
 	else
 		ip netns del "$NS_A" && ip netns del "$NS_B"
-		load_stop
+		swarm kill all
 	fi
-	load_pid=()
-	wait_for "$BOUND" both_gone
 }
 
 shared_namespaces()
 {
-	remove_namespaces "$1" || { rdma dev; return 1; }
-	net_up
-	neighbours
-	links_up
+	remove_namespaces "$1" && wait_for "$BOUND" gone "$DEV_A" &&
+		wait_for "$BOUND" gone "$DEV_B" && net_storm_up && links_up
 }
 
 # own_device NS DEVICE NETDEV: a name is free when its last device is gone,
@@ -155,9 +163,7 @@ own_device()
 
 own_devices()
 {
-	net_up
-	neighbours
-	own_device "$NS_A" "$DEV_A" "$VETH_A" &&
+	net_storm_up && own_device "$NS_A" "$DEV_A" "$VETH_A" &&
 		own_device "$NS_B" "$DEV_B" "$VETH_B"
 }
 
@@ -174,19 +180,12 @@ all_gone()
 # kill_many: all at once; in every other round the passive ends survive.
 kill_many()
 {
-	local i names=() victims
-
-	for ((i = 1; i <= PROCESSES / 2; i++)); do
-		names+=("many$i")
-	done
-	load_up "${names[@]}" || return
-	victims=("${names[@]/#/active-}")
-	(($1 % 2)) || victims+=("${names[@]/#/passive-}")
-	load_kill "${victims[@]}" || return
-	for i in "${names[@]/#/passive-}"; do
-		[[ ! ${load_pid[$i]:-} ]] || load_wait "$i" || return
-	done
-	wait_for "$BOUND" all_gone
+	swarm start $((PROCESSES / 2)) && swarm running || return
+	if (($1 % 2)); then
+		swarm kill active
+	else
+		swarm kill all
+	fi && swarm ended && wait_for "$BOUND" all_gone
 }
 
 kill_storm()
@@ -201,8 +200,14 @@ kill_storm()
 }
 
 tap_note "seed ${XIW_SEED:-1}"
+coproc SWARM {
+	exec nice -n 19 xt_swarm "$NS_A/$A4" "$NS_B/$A4" 2>"$TMP/swarm.err"
+}
 topo_up
-neighbours
+links_down
+net_down
+net_storm_up
+links_up
 objects >"$TMP/baseline"
 ! chosen link || storm "rdma link del" remove_link "$ROUNDS"
 ! chosen module || storm "modprobe -r" remove_module "$ROUNDS"

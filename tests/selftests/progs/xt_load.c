@@ -8,13 +8,9 @@
  *
  * each in its namespace NS, and with the address of the passive one.
  *
- * Writes and Reads of the peer's memory are always under way, and a Send goes
- * back and forth; whatever arrives is checked. "running" is printed when the
- * first Send came back.
- *
- * When the connection ends, by itself or by -n, each work request must have
- * completed exactly once. When the device is gone, "gone" is printed. Before,
- * the number of Sends received and the longest time between two of them.
+ * What they do is in load.h. "running" is printed when the first Send came
+ * back; at the end the number of Sends received, the longest time between two
+ * of them, and "ended", or "gone" when the device is.
  *
  *	-n COUNT	disconnect after so many Sends
  *	-k		keep everything open afterwards, until killed
@@ -22,421 +18,36 @@
  *
  * SIGTERM is as if -n had asked for LAST more messages.
  */
-#include "xt.h"
+#include "load.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define DEPTH		6
-#define BLOCK		8192UL
-#define MSG		2000UL
-#define RECVS		4
-#define LAST		10
-#define READ_SEED	4242
-#define WRITE_SEED	8484
-
-/* What each end tells the other one in its private data. */
-struct offer {
-	__u64 addr;
-	__u32 rkey;
-	__u32 len;
-};
-
-/*
- * @data: DEPTH blocks to write from and read into, a message to send, RECVS
- *	messages to receive
- * @open: a block that the peer writes, a block that it reads
- * @busy: slots of @data in use: DEPTH transfers, a Send, RECVS receives
- */
-struct load {
-	struct xt_end e;
-	struct xt_buf data;
-	struct xt_buf open;
-	struct offer peer;
-	bool busy[DEPTH + 1 + RECVS];
-	__u64 sent;
-	__u64 received;
-	__u64 limit;
-	__u64 last_ms;
-	__u64 gap_ms;
-	bool ended;
-	bool gone;
-};
-
-static volatile sig_atomic_t told_to_end;
-
-static void tell_to_end(int sig)
+static void runs(void)
 {
-	(void)sig;
-	told_to_end = 1;
-}
-
-static size_t slot_off(unsigned int slot)
-{
-	if (slot < DEPTH)
-		return slot * BLOCK;
-	return DEPTH * BLOCK + (slot - DEPTH) * MSG;
-}
-
-static bool is_read(unsigned int slot)
-{
-	return slot % 3 == 0;
-}
-
-static void start(struct load *l, unsigned int slot)
-{
-	XT_CHECK(!l->busy[slot], "slot %u is busy", slot);
-	l->busy[slot] = true;
-}
-
-/* The end of a work request, which has to be one under way. */
-static void finish(struct load *l, __u64 slot)
-{
-	XT_CHECK(slot < XT_NELEM(l->busy) && l->busy[slot],
-		 "a completion of %llu, which is not under way", slot);
-	l->busy[slot] = false;
-}
-
-/* A device that is not there any more says so before the event does. */
-static void posted(struct load *l, int ret)
-{
-	if (ret == EIO || ret == ENODEV)
-		l->gone = true;
-	else
-		XT_CHECK(!ret, "post: %s", strerror(ret));
-}
-
-static void transfer(struct load *l, unsigned int slot)
-{
-	struct ibv_sge sge = xt_sge(&l->data, slot_off(slot), BLOCK);
-	struct ibv_send_wr wr;
-
-	wr = xt_wr(is_read(slot) ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, slot,
-		   &sge, 1);
-	wr.wr.rdma.remote_addr = l->peer.addr + (is_read(slot) ? BLOCK : 0);
-	wr.wr.rdma.rkey = l->peer.rkey;
-	start(l, slot);
-	posted(l, xt_try_send(&l->e, &wr));
-}
-
-static void receive(struct load *l, unsigned int slot)
-{
-	struct ibv_sge sge = xt_sge(&l->data, slot_off(slot), MSG);
-
-	start(l, slot);
-	posted(l, xt_try_recv(&l->e, slot, &sge, 1));
-}
-
-/* Never more than one under way in either direction: the peer is ready. */
-static void send_message(struct load *l)
-{
-	struct ibv_sge sge = xt_sge(&l->data, slot_off(DEPTH), MSG);
-	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, DEPTH, &sge, 1);
-
-	xt_fill(l->data.p + slot_off(DEPTH), MSG, l->sent++);
-	start(l, DEPTH);
-	posted(l, xt_try_send(&l->e, &wr));
-}
-
-/* ---- completions ------------------------------------------------------- */
-
-static void completed_send(struct load *l, const struct ibv_wc *wc)
-{
-	finish(l, wc->wr_id);
-	if (wc->status != IBV_WC_SUCCESS || l->ended || wc->wr_id == DEPTH)
-		return;
-	if (is_read(wc->wr_id))
-		XT_SAME(l->data.p + slot_off(wc->wr_id), BLOCK, READ_SEED);
-	transfer(l, wc->wr_id);
-}
-
-static void note_gap(struct load *l)
-{
-	struct timespec ts;
-	__u64 now;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
-	if (l->received && now - l->last_ms > l->gap_ms)
-		l->gap_ms = now - l->last_ms;
-	l->last_ms = now;
-}
-
-static void completed_receive(struct load *l, const struct ibv_wc *wc)
-{
-	finish(l, wc->wr_id);
-	if (wc->status != IBV_WC_SUCCESS)
-		return;
-	XT_EQ(wc->byte_len, MSG);
-	XT_SAME(l->data.p + slot_off(wc->wr_id), MSG, l->received);
-	note_gap(l);
-	l->received++;
-	if (l->received == 1) {
-		printf("running\n");
-		fflush(stdout);
-	}
-	if (l->ended)
-		return;
-	receive(l, wc->wr_id);
-	if (told_to_end) {
-		told_to_end = 0;
-		l->limit = l->received + LAST;
-	}
-	if (l->limit && l->received >= l->limit) {
-		l->limit = 0;
-		XT_OK(rdma_disconnect(l->e.id));
-	} else if (!l->busy[DEPTH]) {
-		send_message(l);
-	}
-}
-
-/* Returns the number of completions found. */
-static int drain(struct load *l)
-{
-	struct ibv_wc wc;
-	int found = 0;
-
-	while (ibv_poll_cq(l->e.scq, 1, &wc) > 0) {
-		completed_send(l, &wc);
-		found++;
-	}
-	/* A message is answered only when the last answer has completed. */
-	while (!l->busy[DEPTH] && ibv_poll_cq(l->e.rcq, 1, &wc) > 0) {
-		completed_receive(l, &wc);
-		found++;
-	}
-	return found;
-}
-
-static unsigned int under_way(const struct load *l)
-{
-	unsigned int n = 0;
-	size_t i;
-
-	for (i = 0; i < XT_NELEM(l->busy); i++)
-		n += l->busy[i];
-	return n;
-}
-
-/* ---- events ------------------------------------------------------------ */
-
-static void cq_event(struct load *l, struct ibv_cq *cq, short revents)
-{
-	struct ibv_cq *which;
-	void *context;
-
-	if (!revents)
-		return;
-	if (ibv_get_cq_event(cq->channel, &which, &context)) {
-		XT_CHECK(errno == EIO, "completion event: %m");
-		l->gone = true;
-		return;
-	}
-	ibv_ack_cq_events(which, 1);
-}
-
-static void cm_event(struct load *l, short revents)
-{
-	struct xt_event ev;
-
-	if (!revents)
-		return;
-	xt_next_event(&l->e, &ev);
-	switch (ev.type) {
-	case RDMA_CM_EVENT_DISCONNECTED:
-		l->ended = true;
-		break;
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		l->gone = true;
-		break;
-	case RDMA_CM_EVENT_ADDR_CHANGE:
-		break;
-	default:
-		XT_CHECK(false, "event %s (%d)", rdma_event_str(ev.type),
-			 ev.status);
-	}
-}
-
-static void async_event(struct load *l, short revents)
-{
-	struct ibv_async_event ev;
-
-	if (!revents)
-		return;
-	if (ibv_get_async_event(l->e.id->verbs, &ev)) {
-		XT_CHECK(errno == EIO, "async event: %m");
-		l->gone = true;
-		return;
-	}
-	xt_note("async event %s", ibv_event_type_str(ev.event_type));
-	if (ev.event_type == IBV_EVENT_DEVICE_FATAL)
-		l->gone = true;
-	ibv_ack_async_event(&ev);
-}
-
-static void wait_for_something(struct load *l)
-{
-	struct pollfd p[] = {
-		{ .fd = l->e.ch->fd, .events = POLLIN },
-		{ .fd = l->e.scq->channel->fd, .events = POLLIN },
-		{ .fd = l->e.rcq->channel->fd, .events = POLLIN },
-		{ .fd = l->e.id->verbs->async_fd, .events = POLLIN },
-	};
-
-	XT_HERE();
-	if (poll(p, XT_NELEM(p), -1) < 0) {
-		XT_CHECK(errno == EINTR, "poll: %m");
-		return;
-	}
-	cm_event(l, p[0].revents);
-	if (!l->gone)
-		cq_event(l, l->e.scq, p[1].revents);
-	if (!l->gone)
-		cq_event(l, l->e.rcq, p[2].revents);
-	if (!l->gone)
-		async_event(l, p[3].revents);
-}
-
-/* Arming may fail when the device has just gone; then an event says so. */
-static void arm(struct ibv_cq *cq)
-{
-	int ret = ibv_req_notify_cq(cq, 0);
-
-	XT_CHECK(!ret || ret == EIO || ret == ENODEV, "arm: %d", ret);
-}
-
-static void run(struct load *l)
-{
-	while (!l->gone && !(l->ended && !under_way(l))) {
-		if (drain(l))
-			continue;
-		arm(l->e.scq);
-		arm(l->e.rcq);
-		if (!drain(l))
-			wait_for_something(l);
-	}
-}
-
-/* ---- set-up ------------------------------------------------------------ */
-
-static struct offer memory(struct load *l)
-{
-	struct offer mine;
-	unsigned int i;
-
-	l->data = xt_buf(&l->e, slot_off(XT_NELEM(l->busy)), XT_LOCAL);
-	l->open = xt_buf(&l->e, 2 * BLOCK, XT_REMOTE);
-	for (i = 0; i < DEPTH; i++)
-		if (!is_read(i))
-			xt_fill(l->data.p + slot_off(i), BLOCK, WRITE_SEED);
-	xt_fill(l->open.p + BLOCK, BLOCK, READ_SEED);
-	for (i = 0; i < RECVS; i++)
-		receive(l, DEPTH + 1 + i);
-	memset(&mine, 0, sizeof(mine));
-	mine.addr = (uintptr_t)l->open.p;
-	mine.rkey = l->open.mr->rkey;
-	mine.len = 2 * BLOCK;
-	return mine;
-}
-
-static void take_offer(struct load *l, const struct xt_event *ev)
-{
-	XT_CHECK(ev->data_len >= sizeof(l->peer), "no offer in %u bytes",
-		 ev->data_len);
-	memcpy(&l->peer, ev->data, sizeof(l->peer));
-	XT_EQ(l->peer.len, 2 * BLOCK);
-}
-
-static void serve(struct load *l, const struct xt_opts *o, int port)
-{
-	struct sockaddr_storage sa = xt_addr(&xt_a, port);
-	struct xt_end listener;
-	struct xt_event ev;
-	struct offer mine;
-
-	xt_id(&listener, &xt_a);
-	xt_listen(&listener, &sa, 4);
-	xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
-	take_offer(l, &ev);
-	xt_adopt(&l->e, &xt_a, ev.id);
-	xt_qp(&l->e, o);
-	mine = memory(l);
-	xt_answer(&l->e, o, &mine, sizeof(mine));
-	xt_expect(&l->e, RDMA_CM_EVENT_ESTABLISHED, NULL);
-	xt_close(&listener);
-}
-
-static void call(struct load *l, const struct xt_opts *o, int port)
-{
-	struct sockaddr_storage sa = xt_addr(&xt_a, port);
-	struct xt_event ev;
-	struct offer mine;
-
-	xt_id(&l->e, &xt_a);
-	xt_resolve(&l->e, &sa);
-	xt_qp(&l->e, o);
-	mine = memory(l);
-	xt_dial(&l->e, o, &mine, sizeof(mine));
-	xt_expect(&l->e, RDMA_CM_EVENT_ESTABLISHED, &ev);
-	take_offer(l, &ev);
-	send_message(l);
-}
-
-/* The block that the peer writes has only octets that the peer did write. */
-static void check_written(const struct load *l)
-{
-	static __u8 want[BLOCK];
-	size_t i;
-
-	xt_fill(want, BLOCK, WRITE_SEED);
-	for (i = 0; i < BLOCK; i++)
-		XT_CHECK(!l->open.p[i] || l->open.p[i] == want[i],
-			 "octet %zu was written as %02x, not %02x", i,
-			 l->open.p[i], want[i]);
-}
-
-static void report(const struct load *l)
-{
-	printf("messages %llu\n", l->received);
-	printf("gap %llu ms\n", l->gap_ms);
-	if (l->gone)
-		printf("gone\n");
-	else
-		printf("ended\n");
+	printf("running\n");
 	fflush(stdout);
-	/* What the device did while it was there stayed within the regions. */
-	XT_GUARDS(&l->data);
-	XT_GUARDS(&l->open);
-	XT_SAME(l->open.p + BLOCK, BLOCK, READ_SEED);
-	check_written(l);
 }
 
 int main(int argc, char **argv)
 {
-	static struct load l;
-	struct xt_opts o = XT_OPTS;
+	struct load_opts lo = { .side = &xt_a, .peer = &xt_a, .runs = runs };
 	const char *address = NULL;
 	unsigned int seconds = 60;
-	bool passive = false;
+	struct load_result r;
 	bool keep = false;
-	int port = 0;
-	unsigned int i;
 	int opt;
 
 	while ((opt = getopt(argc, argv, "s:c:p:n:kT:")) != -1) {
 		if (opt == 's' || opt == 'c') {
 			address = optarg;
-			passive = opt == 's';
+			lo.passive = opt == 's';
 		} else if (opt == 'p') {
-			port = atoi(optarg);
+			lo.port = atoi(optarg);
 		} else if (opt == 'n') {
-			l.limit = strtoull(optarg, NULL, 0);
+			lo.limit = strtoull(optarg, NULL, 0);
 		} else if (opt == 'k') {
 			keep = true;
 		} else if (opt == 'T') {
@@ -445,18 +56,14 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	XT_CHECK(address && port, "-s or -c, and -p, are needed");
+	XT_CHECK(address && lo.port, "-s or -c, and -p, are needed");
 	xt_watchdog(seconds);
-	signal(SIGTERM, tell_to_end);
+	signal(SIGTERM, load_end);
 	xt_side_set(&xt_a, address);
-	if (passive)
-		serve(&l, &o, port);
-	else
-		call(&l, &o, port);
-	for (i = 0; i < DEPTH; i++)
-		transfer(&l, i);
-	run(&l);
-	report(&l);
+	r = load_run(&lo);
+	printf("messages %llu\ngap %llu ms\n%s\n", r.received, r.gap_ms,
+	       r.gone ? "gone" : "ended");
+	fflush(stdout);
 	while (keep)
 		pause();
 	return 0;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What a peer might send, from a startup frame to the last FPDU: a session
+ * that is right but for a few mutations, the same one for the same number.
+ */
+#ifndef _SESSION_H
+#define _SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+#define SESSION_REQUEST_MAX	700
+#define SESSION_STREAM_MAX	65536
+
+/**
+ * struct session_region - memory that the peer knows of
+ * @stag: its key
+ * @to: where it begins
+ * @len: bytes
+ */
+struct session_region {
+	__u32 stag;
+	__u64 to;
+	__u32 len;
+};
+
+/* In this order: all rights, none to write, another protection domain. */
+enum { SESSION_RW, SESSION_RO, SESSION_OTHER, SESSION_REGIONS };
+
+/* How a session ends. */
+enum session_end { SESSION_FIN, SESSION_RESET, SESSION_CLOSE };
+
+/**
+ * struct session - what one connection carries
+ * @state: of the random numbers
+ * @request: startup frame
+ * @request_len: its octets
+ * @request_bad: it was tampered with, there may be no Reply
+ * @stream: FPDUs
+ * @stream_len: their octets
+ * @chunk: write so many at a time
+ * @end: and then
+ */
+struct session {
+	__u64 state;
+	__u8 request[SESSION_REQUEST_MAX];
+	size_t request_len;
+	bool request_bad;
+	__u8 stream[SESSION_STREAM_MAX];
+	size_t stream_len;
+	size_t chunk;
+	enum session_end end;
+};
+
+void session_make(struct session *s, __u64 seed, __u64 number,
+		  const struct session_region *regions);
+
+#endif /* _SESSION_H */

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# A peer sends mutated sessions to a live listener: startup frames and FPDUs
+# with bits turned around, lengths changed, parts cut off, repeated, exchanged
+# and spliced, most of them with a right CRC.  Each ends in bounded time, no
+# memory changes that the peer may not change, and a connection of others goes
+# on.
+#
+# XIW_SESSIONS=N (400): how many, the last hundred of them with others beside,
+# which makes them slow.  XIW_SEED=N: which; by default another each time, and
+# printed.
+#
+# xiw-timeout: 7200
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+COUNT=${XIW_SESSIONS:-400}
+BESIDE=100
+SEED=${XIW_SEED:-$((RANDOM << 15 | RANDOM))}
+XIW_TIMEOUT=7000
+LOAD_SECONDS=7000
+
+topo_up
+# What waits for a receive that nobody is going to post does not wait long.
+echo 20 >"/sys/class/infiniband/$DEV_A/mpa/late_receive_ms"
+ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_tw_reuse=1
+objects >"$TMP/baseline"
+
+# sessions FIRST COUNT
+sessions()
+{
+	tap_run "sessions $1 to $(($1 + $2 - 1)) of seed $SEED end, with all memory as it should be" \
+		xt_sessions "${SIDES4[@]}" -s "$SEED" -f "$1" -n "$2"
+	tap_show "$TMP/run.log" 1
+}
+
+sessions 0 "$((COUNT - BESIDE))"
+tap_run "a connection of others is under load" load_up bystander
+sessions "$((COUNT - BESIDE))" "$BESIDE"
+for name in mpa_malformed crc_errors protocol_errors terminates_sent \
+	    terminates_received; do
+	tap_run "some of them were: $name" \
+		test "$(counter "$DEV_A" "$name")" -gt 0
+	tap_note "$name $(counter "$DEV_A" "$name")"
+done
+tap_run "the others are still there" load_alive bystander
+tap_run "they end as if nothing had been" load_end bystander
+tap_objects "nothing is left behind" "$TMP/baseline"
+load_stop
+tap_done
