@@ -543,6 +543,66 @@ static void rounds(void (*scribble)(struct rings *r, int round), int n)
 	}
 }
 
+/* ---- a shared receive queue -------------------------------------------- */
+
+/* The ring in which a receive with this number is. */
+static struct xiw_ring_ctrl *find_srq(struct rings *r)
+{
+	unsigned int i;
+
+	xt_recvs(&r->p.b, MAGIC, 1);
+	for (i = 0; i < r->n; i++)
+		if (find_word(r->map[i], r->len[i], MAGIC))
+			return (struct xiw_ring_ctrl *)r->map[i];
+	xt_skip("the shared receive queue is not one of xiw");
+}
+
+static bool is_srq_error(struct ibv_context *ctx, struct ibv_srq *srq)
+{
+	struct ibv_async_event ev;
+	bool found;
+
+	XT_HERE();
+	XT_OK(ibv_get_async_event(ctx, &ev));
+	found = ev.event_type == IBV_EVENT_SRQ_ERR && ev.element.srq == srq;
+	XT_CHECK(found || ev.event_type == IBV_EVENT_QP_LAST_WQE_REACHED,
+		 "event %s", ibv_event_type_str(ev.event_type));
+	ibv_ack_async_event(&ev);
+	return found;
+}
+
+/*
+ * It is the shared queue that is broken, which its owner is told once, and the
+ * queue pairs have taken the last of it.
+ */
+static void test_srq(void)
+{
+	static struct rings r;
+	struct xt_opts o = XT_OPTS;
+	struct xiw_ring_ctrl *ctrl;
+	struct xt_pair q;
+	int errors = 0;
+	int i;
+
+	o.srq_wr = 16;
+	xt_pair(&r.p, NULL, &o);
+	o.srq_wr = 0;
+	o.srq = r.p.b.srq;
+	o.pd = r.p.b.pd;
+	xt_pair(&q, NULL, &o);
+	find_maps(&r);
+	ctrl = find_srq(&r);
+	__atomic_store_n(&ctrl->prod, ctrl->prod + 0x10000, __ATOMIC_RELEASE);
+	let_peer_send(&r);
+	xt_expect(&r.p.b, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	r.p.a = q.a;
+	let_peer_send(&r);
+	xt_expect(&q.b, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	for (i = 0; i < 3; i++)
+		errors += is_srq_error(r.p.b.id->verbs, r.p.b.srq);
+	XT_EQ(errors, 1);
+}
+
 static void test_all(void)
 {
 	rounds(scribble_all, xt_count(5));
@@ -591,6 +651,7 @@ static const struct xt_case cases[] = {
 	{ "room", "an answer that does not fit", test_room },
 	{ "opcodes", "every opcode in the send queue", test_opcodes },
 	{ "fields", "absurd fields in the send queue", test_fields },
+	{ "srq", "a broken shared receive queue is told of as such", test_srq },
 	{ "race", "an entry that changes while it is read", test_race },
 };
 

@@ -131,7 +131,10 @@ static enum xiw_deliver take_recv(struct xiw_qp *qp)
 		return XIW_DELIVER_OK;
 	case XIW_RQ_CORRUPT:
 		/* Only the owner of the ring can have done that. */
-		xiw_qp_async(qp, IB_EVENT_QP_FATAL);
+		if (qp->srq)
+			xiw_srq_corrupt(qp->srq);
+		else
+			xiw_qp_async(qp, IB_EVENT_QP_FATAL);
 		xiw_qp_event(qp, XIW_QPE_LOCAL_ERROR);
 		qp->rx.dead = true;
 		return XIW_DELIVER_STALL;

@@ -8,6 +8,7 @@
 
 #include <linux/list.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "queue.h"
@@ -61,6 +62,9 @@ enum xiw_rq_take {
  * @id: number, not 0
  * @kernel: used by a kernel consumer
  * @waiters: QPs whose receive side waits for an entry; protected by @rq.lock
+ * @events: asynchronous events to be reported, bits by enum ib_event_type
+ * @event_work: reports them
+ * @broken: that the ring is corrupt was reported
  */
 struct xiw_srq {
 	struct ib_srq ibsrq;
@@ -68,6 +72,9 @@ struct xiw_srq {
 	u32 id;
 	bool kernel;
 	struct list_head waiters;
+	unsigned long events;
+	struct work_struct event_work;
+	atomic_t broken;
 };
 
 static inline struct xiw_srq *to_xsrq(struct ib_srq *ibsrq)
@@ -103,7 +110,8 @@ int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
  */
 bool xiw_srq_wait(struct xiw_srq *srq, struct xiw_qp *qp);
 void xiw_srq_unwait(struct xiw_srq *srq, struct xiw_qp *qp);
-/* Report SRQ_LIMIT_REACHED; not from within the consumer's own post. */
+/* Report SRQ_LIMIT_REACHED, or SRQ_ERR, the latter once. Any context. */
 void xiw_srq_limit_event(struct xiw_srq *srq);
+void xiw_srq_corrupt(struct xiw_srq *srq);
 
 #endif /* _XIW_RQ_H */

@@ -27,6 +27,25 @@ static int srq_respond(struct xiw_srq *srq, u64 key, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
+static void srq_event_work(struct work_struct *work)
+{
+	struct xiw_srq *srq = container_of(work, struct xiw_srq, event_work);
+	struct ib_event event = {
+		.device = srq->ibsrq.device,
+		.element.srq = &srq->ibsrq,
+	};
+	int bit;
+
+	for (bit = 0; bit < BITS_PER_LONG; bit++) {
+		if (!test_and_clear_bit(bit, &srq->events))
+			continue;
+		event.event = bit;
+		if (srq->ibsrq.event_handler)
+			srq->ibsrq.event_handler(&event,
+						 srq->ibsrq.srq_context);
+	}
+}
+
 static int srq_check_attr(const struct ib_srq_init_attr *attr,
 			  const struct ib_udata *udata)
 {
@@ -72,6 +91,7 @@ int xiw_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		goto err_count;
 
 	INIT_LIST_HEAD(&srq->waiters);
+	INIT_WORK(&srq->event_work, srq_event_work);
 	srq->kernel = !udata;
 	srq->rq.limit = attr->attr.srq_limit;
 	attr->attr.max_wr = srq->rq.max_wr;
@@ -157,6 +177,7 @@ int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct xiw_srq *srq = to_xsrq(ibsrq);
 
 	WARN_ON_ONCE(!list_empty(&srq->waiters));
+	cancel_work_sync(&srq->event_work);
 	xa_erase(&dev->srqs, srq->id);
 	xiw_rq_destroy(&srq->rq);
 	atomic_dec(&dev->num_srq);
@@ -253,20 +274,39 @@ int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	return ret;
 }
 
+/*
+ * The work needs no reference: the QP on whose behalf it is queued has one,
+ * and xiw_destroy_srq(), which comes after all of its QPs, waits for the work.
+ */
+static void srq_async(struct xiw_srq *srq, enum ib_event_type event)
+{
+	set_bit(event, &srq->events);
+	queue_work(system_unbound_wq, &srq->event_work);
+}
+
 /**
  * xiw_srq_limit_event() - report IB_EVENT_SRQ_LIMIT_REACHED
  * @srq: shared receive queue for which xiw_rq_take() returned XIW_RQ_LIMIT
  *
- * Context: Any, but not within a call of the consumer.
+ * Delivered from a work item, as the events of a QP are.
+ *
+ * Context: Any, on behalf of a QP that uses @srq.
  */
 void xiw_srq_limit_event(struct xiw_srq *srq)
 {
-	struct ib_event event = {
-		.device = srq->ibsrq.device,
-		.element.srq = &srq->ibsrq,
-		.event = IB_EVENT_SRQ_LIMIT_REACHED,
-	};
+	srq_async(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+}
 
-	if (srq->ibsrq.event_handler)
-		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
+/**
+ * xiw_srq_corrupt() - report IB_EVENT_SRQ_ERR, once
+ * @srq: shared receive queue for which xiw_rq_take() returned XIW_RQ_CORRUPT
+ *
+ * Every QP that uses it will come across the same entry.
+ *
+ * Context: Any, on behalf of a QP that uses @srq.
+ */
+void xiw_srq_corrupt(struct xiw_srq *srq)
+{
+	if (!atomic_xchg(&srq->broken, 1))
+		srq_async(srq, IB_EVENT_SRQ_ERR);
 }
