@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define KIB		1024UL
 
@@ -331,6 +332,34 @@ static void test_error_is_solicited(void)
 	XT_OK(rdma_disconnect(p.b.id));
 	get_event(p.a.rcq);
 	xt_flushed(p.a.rcq, 5, 1);
+}
+
+/* Each of them serves; one more than there are does not. */
+static void test_vectors(void)
+{
+	struct ibv_context *ctx;
+	struct ibv_cq *cq;
+	struct xt_pair p;
+	int n;
+	int i;
+
+	xt_pair(&p, NULL, NULL);
+	ctx = p.a.id->verbs;
+	n = ctx->num_comp_vectors;
+	XT_EQ(n, sysconf(_SC_NPROCESSORS_CONF));
+	for (i = 0; i < n; i++) {
+		struct xt_opts o = XT_OPTS;
+		struct xt_pair q;
+
+		o.pd = p.a.pd;
+		o.rcq = XT_PTR(ibv_create_cq(ctx, 16, p.a.rcq->channel,
+					     p.a.rcq->channel, i));
+		xt_pair(&q, &o, NULL);
+	}
+	cq = ibv_create_cq(ctx, 16, NULL, NULL, n);
+	XT_CHECK(!cq, "a queue on vector %d of %d", n, n);
+	cq = ibv_create_cq(ctx, 16, NULL, NULL, -1);
+	XT_CHECK(!cq, "a queue on vector -1");
 }
 
 static void test_cq_overflow(void)
@@ -868,6 +897,7 @@ static const struct xt_case cases[] = {
 	  test_solicited },
 	{ "error-solicited", "an error wakes the solicited",
 	  test_error_is_solicited },
+	{ "vectors", "every completion vector serves", test_vectors },
 	{ "cq-overflow", "an overrun completion queue is reported",
 	  test_cq_overflow },
 	{ "cq-resize", "a resized completion queue keeps its contents",
