@@ -841,5 +841,37 @@ def slow_reader(bench):
     down(bench, conn, 0)
 
 
+@case
+# Covers: TERM-06
+def revoked_in_between(bench):
+    """a Read whose source goes away is quoted as far as it remains"""
+    big = bench.target.big
+    stag = int(bench.target.do("lend", "big"))
+    peer, conn = bench.open(ird=4)
+    sink, sink_to = 0xBEEF, 0x1000
+    # The first fills all buffers, the second is the one that is revoked.
+    peer.send(wire.read_req(1, big.len, big.stag, big.base),
+              wire.read_req(2, big.len, stag, big.base, sink, sink_to))
+    got = 0
+    while got < big.len + 100000:
+        ulpdu = peer.rx.fpdu()
+        assert ulpdu[1] & 0xF == wire.READ_RESP, ulpdu.hex()
+        got += len(ulpdu) - 14
+    bench.target.do("revoke")
+    while True:
+        ulpdu = peer.rx.fpdu()
+        if ulpdu[1] & 0xF != wire.READ_RESP:
+            break
+        got += len(ulpdu) - 14
+    got -= big.len
+    assert 0 < got < big.len, f"{got} octets were read"
+    rest = wire.read_req(2, big.len - got, stag, big.base + got, sink,
+                         sink_to + got)
+    assert ulpdu == wire.terminate_for(0x0100, rest), \
+        f"{ulpdu.hex()}, wanted {wire.terminate_for(0x0100, rest).hex()}"
+    peer.expect_fin()
+    down(bench, conn, ACCESS_ERR)
+
+
 if __name__ == "__main__":
     sys.exit(main())

@@ -45,6 +45,7 @@ static struct ibv_pd *pd;
 static struct ibv_comp_channel *comp;
 static struct ibv_cq *cq;
 static struct xt_buf rw, local, other, big, sink, recvs;
+static struct ibv_mr *lent;
 static unsigned int next_slot;
 
 static const struct {
@@ -331,6 +332,8 @@ static int execute(char **arg)
 	if (!strcmp(arg[0], "fail"))
 		return ibv_modify_qp(c->qp, &(struct ibv_qp_attr){
 				     .qp_state = IBV_QPS_ERR }, IBV_QP_STATE);
+	if (!strcmp(arg[0], "revoke"))
+		return ibv_dereg_mr(lent);
 	if (!strcmp(arg[0], "free"))
 		conn_free(c);
 	else if (!strcmp(arg[0], "guards"))
@@ -354,6 +357,13 @@ static void obey(char *line)
 	for (arg[0] = strtok(line, " "); arg[n] && n < MAX_ARGS - 1;)
 		arg[++n] = strtok(NULL, " ");
 	XT_CHECK(n, "empty command");
+	if (!strcmp(arg[0], "lend")) {
+		buf = find(arg[1]);
+		lent = XT_PTR(ibv_reg_mr(pd, buf->p, buf->len,
+					 IBV_ACCESS_REMOTE_READ));
+		printf("ok %u\n", lent->rkey);
+		return;
+	}
 	if (!strcmp(arg[0], "peek")) {
 		buf = find(arg[1]);
 		printf("ok ");
