@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A process without privileges sends the kernel commands that no library
+ * would: random ones, and those of the library with parts of them changed on
+ * their way. It may die of the answers; the caller looks after everybody else.
+ *
+ * Each round is a process, and has a seed of its own: XIW_SEED and its number.
+ */
+#include "xt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <rdma/xiw-abi.h>
+
+#define NOBODY		65534
+#define COMMANDS	400
+#define SLOTS		8
+#define MAX_ATTRS	24
+#define SANDBOX		65536UL
+#define MEMLOCK		(256 * 1024UL)
+
+/**
+ * struct tally - what became of the commands, for all rounds
+ * @sent: to the kernel
+ * @changed: of them, not as the library meant them
+ * @accepted: of the changed and the random ones
+ */
+struct tally {
+	unsigned long sent;
+	unsigned long changed;
+	unsigned long accepted;
+};
+
+static struct tally *tally;
+static __u64 random_state;
+static char device_name[64];
+static struct ibv_context *ctx;
+static __u8 *sandbox;
+static bool meddling;
+
+static __u64 rnd(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static bool chance(unsigned int percent)
+{
+	return rnd() % 100 < percent;
+}
+
+/* A handle, a size, a pointer, or anything else. */
+static __u64 odd_value(void)
+{
+	static const __u64 values[] = {
+		0, 1, 2, 0x7f, 0xff, 0x100, 0xffff, 0x10000, 0x7fffffff,
+		0x80000000, 0xfffffffe, 0xffffffff, 0x7fffffffffffffffULL,
+		0x8000000000000000ULL, 0xfffffffffffff000ULL, ~0ULL,
+	};
+
+	switch (rnd() % 6) {
+	case 0:
+	case 1:
+		return rnd() % 20;
+	case 2:
+		return (uintptr_t)sandbox + rnd() % SANDBOX;
+	case 3:
+		return values[rnd() % XT_NELEM(values)];
+	case 4:
+		return 1ULL << (rnd() & 63);
+	default:
+		return rnd();
+	}
+}
+
+/* ---- commands of the library, on their way ----------------------------- */
+
+/**
+ * struct command - an ioctl and room for its attributes
+ * @hdr: header
+ * @attrs: attributes
+ */
+struct command {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr attrs[MAX_ATTRS];
+};
+
+static void set_length(struct command *c)
+{
+	c->hdr.length = sizeof(c->hdr) +
+			c->hdr.num_attrs * sizeof(c->attrs[0]);
+}
+
+/* What an attribute points to: another copy of it, with a word changed. */
+static void change_contents(struct ib_uverbs_attr *a)
+{
+	__u8 *copy = sandbox + SANDBOX / 2 + (rnd() % 16) * 1024;
+	size_t len = a->len < 1024 ? a->len : 1024;
+	__u32 word = odd_value();
+
+	if (len <= 8) {
+		a->data = odd_value();
+		return;
+	}
+	memcpy(copy, (void *)(uintptr_t)a->data, len);
+	memcpy(copy + rnd() % (len - 3), &word, 4);
+	a->data = (uintptr_t)copy;
+}
+
+static void change_attr(struct command *c)
+{
+	struct ib_uverbs_attr *a = &c->attrs[rnd() % c->hdr.num_attrs];
+
+	switch (rnd() % 8) {
+	case 0:
+		a->attr_id = chance(50) ? rnd() % 12 : a->attr_id ^ 0x1000;
+		break;
+	case 1:
+		a->len = odd_value();
+		break;
+	case 2:
+		a->flags = rnd() % 4;
+		break;
+	case 3:
+		a->data = odd_value();
+		break;
+	default:
+		change_contents(a);
+		break;
+	}
+}
+
+static void change_command(struct command *c)
+{
+	struct ib_uverbs_ioctl_hdr *h = &c->hdr;
+
+	switch (rnd() % 10) {
+	case 0:
+		h->method_id = rnd() % 10;
+		break;
+	case 1:
+		h->object_id = rnd() % 18;
+		break;
+	case 2:		/* one less */
+		h->num_attrs--;
+		set_length(c);
+		break;
+	case 3:		/* one twice */
+		if (h->num_attrs < MAX_ATTRS) {
+			c->attrs[h->num_attrs] =
+				c->attrs[rnd() % h->num_attrs];
+			h->num_attrs++;
+		}
+		set_length(c);
+		break;
+	case 4:
+		h->length = odd_value();
+		break;
+	default:
+		change_attr(c);
+		break;
+	}
+}
+
+static int send_changed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct command c = {};
+	int changes = 1 + rnd() % 2;
+	int ret;
+
+	memcpy(&c, hdr, hdr->length);
+	while (changes-- && c.hdr.num_attrs)
+		change_command(&c);
+	tally->changed++;
+	ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, &c);
+	tally->accepted += !ret;
+	/* Some answers the library shall believe. */
+	if (!ret && hdr->length == c.hdr.length && chance(50))
+		memcpy((void *)hdr, &c, hdr->length);
+	return ret;
+}
+
+/* In place of that of the C library, also for libibverbs. */
+int ioctl(int fd, unsigned long request, ...)
+{
+	const struct ib_uverbs_ioctl_hdr *hdr;
+	va_list ap;
+	void *arg;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	hdr = arg;
+	if (!meddling || request != RDMA_VERBS_IOCTL)
+		return syscall(SYS_ioctl, fd, request, arg);
+	tally->sent++;
+	if (hdr->length <= sizeof(struct command) && hdr->num_attrs &&
+	    chance(40))
+		return send_changed(fd, hdr);
+	return syscall(SYS_ioctl, fd, request, arg);
+}
+
+/* ---- random commands --------------------------------------------------- */
+
+static void send_random_ioctl(void)
+{
+	struct command c = {
+		.hdr = {
+			.object_id = rnd() % 18,
+			.method_id = rnd() % 10,
+			.num_attrs = rnd() % 8,
+			.driver_id = XIW_RDMA_DRIVER_ID,
+		},
+	};
+	unsigned int i;
+
+	for (i = 0; i < c.hdr.num_attrs; i++) {
+		c.attrs[i].attr_id = chance(80) ? i : 0x1000 + rnd() % 4;
+		c.attrs[i].len = chance(50) ? 4 * (rnd() % 20) : 0;
+		c.attrs[i].flags = rnd() & 1;
+		c.attrs[i].data = odd_value();
+	}
+	set_length(&c);
+	tally->sent++;
+	tally->accepted += !syscall(SYS_ioctl, ctx->cmd_fd, RDMA_VERBS_IOCTL,
+				    &c);
+}
+
+static void send_random_write(void)
+{
+	__u32 words[64];
+	struct ib_uverbs_cmd_hdr *hdr = (void *)words;
+	unsigned int n = 2 + rnd() % 40;
+	unsigned int i;
+
+	for (i = 0; i < XT_NELEM(words); i++)
+		words[i] = odd_value();
+	if (n > 4 && chance(70)) {
+		__u64 to = (uintptr_t)sandbox;
+
+		memcpy(&words[2], &to, sizeof(to));
+	}
+	hdr->command = rnd() % (IB_USER_VERBS_CMD_OPEN_QP + 12);
+	hdr->in_words = n;
+	hdr->out_words = rnd() % 64;
+	if (chance(25)) {
+		struct ib_uverbs_ex_cmd_hdr *ex = (void *)(hdr + 1);
+
+		hdr->command |= IB_USER_VERBS_CMD_FLAG_EXTENDED;
+		n = n < 8 ? 8 : n & ~1U;
+		hdr->in_words = (n - 6) / 2;
+		ex->provider_in_words = 0;
+		ex->cmd_hdr_reserved = 0;
+	}
+	tally->sent++;
+	tally->accepted += write(ctx->cmd_fd, words, n * 4) > 0;
+}
+
+static void map_random(void)
+{
+	size_t len = XT_PAGE * (rnd() % 40);
+	void *p = mmap(NULL, len, PROT_READ | (chance(70) ? PROT_WRITE : 0),
+		       chance(80) ? MAP_SHARED : MAP_PRIVATE, ctx->cmd_fd,
+		       chance(70) ? XT_PAGE * (rnd() % 64) : odd_value());
+
+	if (p != MAP_FAILED) {
+		tally->accepted++;
+		if (chance(50))
+			munmap(p, len);
+	}
+}
+
+/* ---- what the library is asked for ------------------------------------- */
+
+static struct ibv_pd *pds[SLOTS];
+static struct ibv_cq *cqs[SLOTS];
+static struct ibv_mr *mrs[SLOTS];
+static struct ibv_mw *mws[SLOTS];
+static struct ibv_srq *srqs[SLOTS];
+static struct ibv_qp *qps[SLOTS];
+
+static unsigned int slot(void)
+{
+	return rnd() % SLOTS;
+}
+
+static void make(void)
+{
+	struct ibv_srq_init_attr srq = {
+		.attr = { .max_wr = rnd() % 100, .max_sge = rnd() % 8 },
+	};
+	struct ibv_pd *pd = pds[slot()];
+	struct ibv_qp_init_attr qp = {
+		.send_cq = cqs[slot()], .recv_cq = cqs[slot()],
+		.srq = chance(30) ? srqs[slot()] : NULL,
+		.cap = { rnd() % 100, rnd() % 100, rnd() % 8, rnd() % 8,
+			 rnd() % 200 },
+		.qp_type = IBV_QPT_RC,
+	};
+	unsigned int kind = rnd() % 6;
+
+	if (kind == 0)
+		pds[slot()] = ibv_alloc_pd(ctx);
+	else if (kind == 1)
+		cqs[slot()] = ibv_create_cq(ctx, 1 + rnd() % 300, NULL, NULL,
+					    0);
+	else if (!pd)
+		return;
+	else if (kind == 2)
+		mrs[slot()] = ibv_reg_mr(pd, sandbox, 1 + rnd() % SANDBOX,
+					 rnd() & 0x1f);
+	else if (kind == 3)
+		mws[slot()] = ibv_alloc_mw(pd, 1 + (rnd() & 1));
+	else if (kind == 4)
+		srqs[slot()] = ibv_create_srq(pd, &srq);
+	else if (qp.send_cq && qp.recv_cq)
+		qps[slot()] = ibv_create_qp(pd, &qp);
+}
+
+/* Not forgotten afterwards, at times. */
+#define UNMAKE(array, destroy) do {					\
+	unsigned int at = slot();					\
+									\
+	if ((array)[at])						\
+		destroy((array)[at]);					\
+	(array)[at] = NULL;						\
+} while (0)
+
+static void unmake(void)
+{
+	switch (rnd() % 6) {
+	case 0:
+		UNMAKE(pds, ibv_dealloc_pd);
+		break;
+	case 1:
+		UNMAKE(cqs, ibv_destroy_cq);
+		break;
+	case 2:
+		UNMAKE(mrs, ibv_dereg_mr);
+		break;
+	case 3:
+		UNMAKE(mws, ibv_dealloc_mw);
+		break;
+	case 4:
+		UNMAKE(srqs, ibv_destroy_srq);
+		break;
+	default:
+		UNMAKE(qps, ibv_destroy_qp);
+		break;
+	}
+}
+
+static void use(void)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = rnd() % 8, .qp_access_flags = rnd() & 0x1f,
+		.max_rd_atomic = rnd(), .max_dest_rd_atomic = rnd(),
+	};
+	struct ibv_srq_attr limit = { .srq_limit = rnd() % 50 };
+	struct ibv_device_attr dev;
+	struct ibv_qp_init_attr init;
+	unsigned int at = slot();
+
+	switch (rnd() % 6) {
+	case 0:
+		ibv_query_device(ctx, &dev);
+		break;
+	case 1:
+		if (qps[at])
+			ibv_modify_qp(qps[at], &attr, IBV_QP_STATE |
+				      (rnd() & 0x1fffff));
+		break;
+	case 2:
+		if (qps[at])
+			ibv_query_qp(qps[at], &attr, IBV_QP_STATE, &init);
+		break;
+	case 3:
+		if (cqs[at])
+			ibv_resize_cq(cqs[at], 1 + rnd() % 500);
+		break;
+	case 4:
+		if (srqs[at])
+			ibv_modify_srq(srqs[at], &limit, IBV_SRQ_LIMIT);
+		break;
+	default:
+		if (mrs[at])
+			ibv_rereg_mr(mrs[at], 1 + rnd() % 7, pds[slot()],
+				     sandbox, rnd() % SANDBOX, rnd() & 0x1f);
+		break;
+	}
+}
+
+/* ---- rounds ------------------------------------------------------------ */
+
+static void find_device(void)
+{
+	struct sockaddr_storage sa = xt_addr(&xt_b, 0);
+	struct xt_end e;
+
+	xt_id(&e, &xt_b);
+	XT_OK(rdma_bind_addr(e.id, (struct sockaddr *)&sa));
+	snprintf(device_name, sizeof(device_name), "%s",
+		 ibv_get_device_name(e.id->verbs->device));
+	XT_OK(rdma_destroy_id(e.id));
+	rdma_destroy_event_channel(e.ch);
+}
+
+static void drop_privileges(void)
+{
+	struct rlimit limit = { .rlim_cur = MEMLOCK, .rlim_max = MEMLOCK };
+
+	XT_OK(setrlimit(RLIMIT_MEMLOCK, &limit));
+	XT_OK(setgroups(0, NULL));
+	XT_OK(setresgid(NOBODY, NOBODY, NOBODY));
+	XT_OK(setresuid(NOBODY, NOBODY, NOBODY));
+}
+
+static void open_device(void)
+{
+	struct ibv_device **list = XT_PTR(ibv_get_device_list(NULL));
+	int i;
+
+	for (i = 0; list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), device_name))
+			ctx = XT_PTR(ibv_open_device(list[i]));
+	XT_CHECK(ctx, "no device %s", device_name);
+	ibv_free_device_list(list);
+	sandbox = mmap(NULL, SANDBOX, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	XT_CHECK(sandbox != MAP_FAILED, "mmap: %m");
+}
+
+static unsigned long pinned_kib(void)
+{
+	FILE *f = XT_PTR(fopen("/proc/self/status", "r"));
+	unsigned long kib = 0;
+	char line[128];
+
+	while (fgets(line, sizeof(line), f))
+		sscanf(line, "VmPin: %lu", &kib);
+	fclose(f);
+	return kib;
+}
+
+static void one_round(int round, void (*act)(void))
+{
+	const char *seed = getenv("XIW_SEED");
+	int i;
+
+	xt_watchdog(60);
+	random_state = 0x9e3779b97f4a7c15ULL *
+		       (1000003ULL * (seed ? atoll(seed) : 1) + round + 1);
+	drop_privileges();
+	open_device();
+	meddling = true;
+	for (i = 0; i < COMMANDS; i++)
+		act();
+	meddling = false;
+	XT_CHECK(pinned_kib() <= MEMLOCK / 1024, "%lu KiB are pinned",
+		 pinned_kib());
+	_exit(0);
+}
+
+static void rounds(void (*act)(void), int n)
+{
+	int status;
+	pid_t pid;
+	int i;
+
+	find_device();
+	tally = mmap(NULL, XT_PAGE, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	XT_CHECK(tally != MAP_FAILED, "mmap: %m");
+	for (i = 0; i < n; i++) {
+		fflush(stdout);
+		pid = fork();
+		XT_CHECK(pid >= 0, "fork: %m");
+		if (!pid)
+			one_round(i, act);
+		XT_EQ(waitpid(pid, &status, 0), pid);
+		XT_CHECK(WIFSIGNALED(status) || !WEXITSTATUS(status),
+			 "round %d: status %d", i, WEXITSTATUS(status));
+	}
+	xt_note("%d rounds, %lu commands, %lu changed, %lu accepted", n,
+		tally->sent, tally->changed, tally->accepted);
+	XT_CHECK(tally->accepted > 0, "nothing was accepted");
+}
+
+static void any_random(void)
+{
+	unsigned int kind = rnd() % 10;
+
+	if (kind < 5)
+		send_random_write();
+	else if (kind < 9)
+		send_random_ioctl();
+	else
+		map_random();
+}
+
+static void test_random(void)
+{
+	rounds(any_random, xt_count(10));
+}
+
+static void any_changed(void)
+{
+	unsigned int kind = rnd() % 10;
+
+	if (kind < 5)
+		make();
+	else if (kind < 7)
+		unmake();
+	else
+		use();
+}
+
+static void test_changed(void)
+{
+	rounds(any_changed, xt_count(10));
+}
+
+/* ---- limits ------------------------------------------------------------ */
+
+static void test_memlock(void)
+{
+	struct ibv_mr *half;
+	struct ibv_mr *more;
+	struct ibv_pd *pd;
+	__u8 *p;
+
+	find_device();
+	drop_privileges();
+	open_device();
+	pd = XT_PTR(ibv_alloc_pd(ctx));
+	p = mmap(NULL, 2 * MEMLOCK, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	XT_CHECK(p != MAP_FAILED, "mmap: %m");
+	XT_CHECK(!ibv_reg_mr(pd, p, 2 * MEMLOCK, XT_LOCAL) && errno == ENOMEM,
+		 "twice the limit: %m");
+	half = XT_PTR(ibv_reg_mr(pd, p, MEMLOCK * 3 / 4, XT_LOCAL));
+	XT_CHECK(!ibv_reg_mr(pd, p + MEMLOCK, MEMLOCK / 2, XT_LOCAL) &&
+		 errno == ENOMEM, "past the limit: %m");
+	XT_OK(ibv_dereg_mr(half));
+	more = XT_PTR(ibv_reg_mr(pd, p, MEMLOCK, XT_LOCAL));
+	XT_OK(ibv_dereg_mr(more));
+	XT_EQ(pinned_kib(), 0);
+}
+
+/* As many as the device says, no more, and as many again. */
+static void test_objects(void)
+{
+	struct ibv_device_attr attr;
+	struct ibv_pd **all;
+	int n;
+	int i;
+
+	find_device();
+	drop_privileges();
+	open_device();
+	XT_OK(ibv_query_device(ctx, &attr));
+	all = XT_PTR(calloc(attr.max_pd + 1, sizeof(*all)));
+	for (n = 0; n <= attr.max_pd; n++) {
+		all[n] = ibv_alloc_pd(ctx);
+		if (!all[n])
+			break;
+	}
+	XT_CHECK(!all[n] && errno == ENOMEM, "after %d: %m", n);
+	/* Others may have some. */
+	XT_CHECK(n > attr.max_pd - 64 && n <= attr.max_pd, "%d of %d", n,
+		 attr.max_pd);
+	XT_OK(ibv_dealloc_pd(all[0]));
+	all[0] = XT_PTR(ibv_alloc_pd(ctx));
+	for (i = 0; i < n; i++)
+		XT_OK(ibv_dealloc_pd(all[i]));
+}
+
+static const struct xt_case cases[] = {
+	{ "random", "random commands", test_random },
+	{ "changed", "commands of the library with parts changed",
+	  test_changed },
+	{ "memlock", "no more memory is pinned than may be", test_memlock },
+	{ "objects", "no more objects than the device has", test_objects },
+};
+
+int main(int argc, char **argv)
+{
+	return xt_main(argc, argv, cases, XT_NELEM(cases));
+}

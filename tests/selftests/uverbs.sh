@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Processes without privileges send random commands to the device, and those of
+# the library with parts of them changed (xt_uverbs).  The kernel stays well
+# (the runner looks), limits are kept, and a connection of others goes on.
+#
+# XIW_ROUNDS=N (10): processes of each kind, 400 commands each; from 100 on also
+# as many objects as the device has, which takes long.
+# XIW_SEED=N: by default another each time, and printed.
+#
+# xiw-timeout: 3600
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+export XIW_SEED=${XIW_SEED:-$((RANDOM << 15 | RANDOM))}
+ROUNDS=${XIW_ROUNDS:-10}
+# shellcheck disable=SC2034  # for cases.sh
+CASES_TIMEOUT=3500
+which=(-t random -t changed -t memlock)
+((ROUNDS < 100)) || which+=(-t objects)
+
+topo_up
+objects >"$TMP/baseline"
+tap_note "seed $XIW_SEED"
+cases xt_uverbs "${SIDES4[@]}" "${which[@]}" -n "$ROUNDS" -T 3000
+tap_objects "nothing is left behind" "$TMP/baseline"
+tap_run "a connection of others is under load" load_up bystander
+tap_run "commands are sent beside it" \
+	xt_uverbs "${SIDES4[@]}" -n 2 -t random -t changed
+tap_run "the others are still there" load_alive bystander
+tap_run "they end as if nothing had been" load_end bystander
+tap_objects "nothing is left behind of either" "$TMP/baseline"
+
+load_stop
+tap_done
