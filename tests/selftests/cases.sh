@@ -125,6 +125,16 @@ load_end()
 	load_wait "passive-$1" && load_says "passive-$1" ended
 }
 
+# settled NAME: the load goes on until it is told to end, or has ended.
+settled()
+{
+	if load_alive "$1" 2>/dev/null; then
+		load_end "$1"
+	else
+		load_ended "$1"
+	fi
+}
+
 # load_kill END-NAME...: kill -9, all at once.
 load_kill()
 {

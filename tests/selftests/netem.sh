@@ -32,8 +32,9 @@ repaired()
 # under ARGS...: the same while netem does that in both directions.
 under()
 {
-	netem "$NS_A" "$VETH_A" "$@" && netem "$NS_B" "$VETH_B" "$@" ||
-		bail "netem $*"
+	{
+		netem "$NS_A" "$VETH_A" "$@" && netem "$NS_B" "$VETH_B" "$@"
+	} || bail "netem $*"
 	tap_run "netem $*: every byte arrives, once" repaired
 	netem "$NS_A" "$VETH_A"
 	netem "$NS_B" "$VETH_B"

@@ -22,16 +22,6 @@ port_down()
 	rdma link show "$1/1" | grep -q 'state DOWN'
 }
 
-# settled NAME: the load goes on until it is told to end, or has ended.
-settled()
-{
-	if load_alive "$1" 2>/dev/null; then
-		load_end "$1"
-	else
-		load_ended "$1"
-	fi
-}
-
 namespaces_del()
 {
 	ip netns del "$NS_A" && ip netns del "$NS_B"
