@@ -26,6 +26,43 @@ PATIENCE = 30
 SILENCE = 0.3
 
 
+class Skip(Exception):
+    """The kernel under test lacks what a case needs."""
+
+
+class Refusal:
+    """While it lasts, a function of the driver gets no memory."""
+
+    DIR = pathlib.Path("/sys/kernel/debug/failslab")
+
+    def __init__(self, function):
+        if not self.DIR.exists():
+            raise Skip("this kernel cannot refuse memory")
+        symbols = [line.split() for line in open("/proc/kallsyms")
+                   if line.endswith("[xiw]\n")]
+        start = [int(address, 16) for address, _, name, _ in symbols
+                 if name == function][0]
+        end = min(int(address, 16) for address, *_ in symbols
+                  if int(address, 16) > start)
+        self.settings = {
+            "verbose": 0, "times": -1, "interval": 1,
+            "ignore-gfp-wait": "N", "stacktrace-depth": 32,
+            "require-start": hex(start), "require-end": hex(end),
+        }
+
+    def _write(self, settings):
+        for name, value in settings.items():
+            (self.DIR / name).write_text(str(value))
+
+    def __enter__(self):
+        self._write(self.settings)
+        self._write({"probability": 100})
+
+    def __exit__(self, *_):
+        self._write({"probability": 0, "require-start": 0,
+                     "require-end": hex((1 << 64) - 1)})
+
+
 class Conn:
     """The device's end of one connection."""
 
@@ -434,6 +471,10 @@ def run_all(args):
             function(bench)
             bench.finish()
             verdict = "ok"
+        except Skip as skip:
+            bench.finish()
+            print(f"# skip: {skip}")
+            verdict = "skip"
         except Exception as error:
             verdict = "not ok"
             failed += 1

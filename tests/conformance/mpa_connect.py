@@ -10,7 +10,7 @@ import struct
 import sys
 
 import wire
-from live import case, cases, main
+from live import Refusal, case, cases, main
 
 FATAL = 1
 QP_OP_ERR, FLUSH = 2, 5
@@ -216,6 +216,20 @@ def no_rtr(bench, types, p2p, first, second):
         peer.full_operation(flags, req.flags)
         peer.expect_terminate(0x2007)
         not_connected(bench, conn, errno.EOPNOTSUPP)
+
+
+@case
+# Covers: MPA-80
+def no_memory(bench):
+    """no memory for what was agreed on: 0x2005, and the ULP is told"""
+    refusal = Refusal("xiw_qp_start")
+    for flags in E, E | wire.M:
+        peer, conn, req = bench.called()
+        with refusal:
+            peer.raw(reply(flags, pdata=wire.enhanced(0x8004, 0x8004)))
+            peer.full_operation(flags, req.flags)
+            peer.expect_terminate(0x2005)
+        not_connected(bench, conn, errno.ENOMEM)
 
 
 @case

@@ -20,8 +20,8 @@
 #define FLAG_C		0x40
 #define FLAG_S		0x10
 
-enum op { WRITE, READ_REQ, READ_RESP, SEND, SEND_INV, SEND_SE, SEND_SE_INV,
-	  TERMINATE, IMM, IMM_SE, ATOMIC_REQ, ATOMIC_RESP };
+enum opcode { WRITE, READ_REQ, READ_RESP, SEND, SEND_INV, SEND_SE, SEND_SE_INV,
+	      TERMINATE, IMM, IMM_SE, ATOMIC_REQ, ATOMIC_RESP };
 
 /**
  * struct unit - a DDP segment
@@ -132,7 +132,7 @@ static struct unit *new_unit(struct draft *d)
 	return u;
 }
 
-static struct unit *tagged(struct draft *d, enum op op, __u32 stag, __u64 to,
+static struct unit *tagged(struct draft *d, enum opcode op, __u32 stag, __u64 to,
 			   bool last)
 {
 	struct unit *u = new_unit(d);
@@ -144,7 +144,7 @@ static struct unit *tagged(struct draft *d, enum op op, __u32 stag, __u64 to,
 	return u;
 }
 
-static struct unit *untagged(struct draft *d, enum op op, __u32 inv, __u32 qn,
+static struct unit *untagged(struct draft *d, enum opcode op, __u32 inv, __u32 qn,
 			     __u32 mo, bool last)
 {
 	struct unit *u = new_unit(d);
@@ -186,7 +186,7 @@ static void make_write(struct draft *d)
 	}
 }
 
-static void make_send(struct draft *d, enum op op)
+static void make_send(struct draft *d, enum opcode op)
 {
 	bool inv = op == SEND_INV || op == SEND_SE_INV;
 	size_t segments = 1 + below(d->s, 3);

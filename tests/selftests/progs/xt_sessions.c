@@ -328,7 +328,8 @@ static void fork_all(pid_t *pids, __u64 first, __u64 count)
 			serve();
 		if (!pids[i])
 			peer(i - 1, first, count);
-		while (!i && !shared->port && waitpid(pids[0], NULL, WNOHANG) == 0)
+		while (!i && !shared->port &&
+		       !waitpid(pids[0], NULL, WNOHANG))
 			poll(NULL, 0, 5);
 	}
 }

@@ -168,8 +168,8 @@ static const char *ended(void)
 
 static const char *obey(char *line)
 {
-	char *word = strtok(line, " \n");
-	char *arg = strtok(NULL, " \n");
+	char *word = strtok(line, "\n ");
+	char *arg = strtok(NULL, "\n ");
 
 	if (!word)
 		return "what?";

@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Memory is refused: in each verb and each step of a connection one allocation
+# after the other (xt_faults), and at random, but only to the driver, while
+# data flows and connections are made.  All of it fails or succeeds; nothing
+# hangs, and nothing is left behind.
+#
+# XIW_STRIDE=N (7): refuse every Nth allocation only; 1 for each of them.
+# XIW_ROUNDS=N (2): rounds of random refusals.
+#
+# xiw-timeout: 7200
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+STRIDE=${XIW_STRIDE:-7}
+ROUNDS=${XIW_ROUNDS:-2}
+DEBUGFS=/sys/kernel/debug
+PATIENCE=200
+LOAD_SECONDS=$((2 * PATIENCE))
+# shellcheck disable=SC2034  # for cases.sh
+CASES_TIMEOUT=5000
+
+[[ -e /proc/self/fail-nth ]] || skip_all "this kernel cannot refuse memory"
+
+# attr NAME VALUE: of the ways to refuse.
+attr()
+{
+	local dir
+
+	for dir in failslab fail_page_alloc fail_usercopy; do
+		[[ ! -e $DEBUGFS/$dir/$1 ]] ||
+			echo "$2" >"$DEBUGFS/$dir/$1" || bail "$dir/$1"
+	done
+}
+
+# function_range NAME: where a function of the kernel begins and ends.
+function_range()
+{
+	awk -v name="$1" '
+		begin && $1 != begin { print "0x" begin, "0x" $1; exit }
+		$3 == name { begin = $1 }' /proc/kallsyms
+}
+
+# module_range NAME: where a module begins and ends.
+module_range()
+{
+	local size base
+
+	read -r _ size _ _ _ base _ < <(grep "^$1 " /proc/modules)
+	printf '%#x %#x\n' "$base" "$((base + size))"
+}
+
+# refuse PERCENT: of the memory that the driver asks for, whoever it works for,
+# and of that which the network asks for below it; 0 ends it.
+refuse()
+{
+	echo "$1" >$DEBUGFS/failslab/probability
+	echo "$1" >$DEBUGFS/fail_page_alloc/probability
+}
+
+# refusals: how often the data path heard of them.
+refusals()
+{
+	local dev name sum=0
+
+	for dev in "$DEV_A" "$DEV_B"; do
+		for name in tx_no_memory rx_no_memory; do
+			sum=$((sum + $(counter "$dev" "$name")))
+		done
+	done
+	echo "$sum"
+}
+
+more_refusals()
+{
+	(($(refusals) > $1))
+}
+
+# calls: connections are tried; each comes to an end by itself or is killed
+# while it waits for a peer that has none.
+calls()
+{
+	local i port
+
+	for i in 1 2 3 4; do
+		port=$(free_port)
+		load_start passive "call$i" -s "$NS_A/$A4" -p "$port" -n 10
+		wait_for 10 listening "$NS_A" "$port"
+		load_start active "call$i" -c "$NS_B/$A4" -p "$port"
+		wait_for "$PATIENCE" not_running "${load_pid[active-call$i]}" || {
+			echo "an active end hangs:"
+			load_show
+			return 1
+		}
+	done
+	load_stop
+	load_pid=()
+}
+
+topo_up
+objects >"$TMP/baseline"
+ip link add dummy0 type dummy && ip link set dummy0 up
+attr ignore-gfp-wait N
+attr ignore-gfp-highmem N
+attr min-order 0
+attr verbose 0
+attr times -1
+attr interval 1
+attr stacktrace-depth 32
+# The core complains when vmalloc() fails, which would look like a fault.
+read -r start end < <(function_range __vmalloc_node_range_noprof)
+attr reject-start "$start"
+attr reject-end "$end"
+tap_note "vmalloc: $start to $end"
+
+cases xt_faults "${SIDES4[@]}" -n "$STRIDE" -T 2000
+tap_objects "nothing is left behind" "$TMP/baseline"
+
+# A completion event is lost for which ib_uverbs gets no memory, and whoever
+# sleeps until it comes is not woken.  Nothing that the driver could do.
+read -r start end < <(module_range ib_uverbs)
+attr reject-start "$start"
+attr reject-end "$end"
+read -r start end < <(module_range "$XIW_LINK_TYPE")
+attr require-start "$start"
+attr require-end "$end"
+for ((i = 1; i <= ROUNDS; i++)); do
+	tap_run "round $i: connections are under load" load_up 1 2
+	before=$(refusals)
+	refuse $((i * 20 % 90))
+	tap_run "round $i: memory is refused while data flows" \
+		wait_for "$PATIENCE" more_refusals "$before"
+	refuse 0
+	tap_run "round $i: the first goes on, or both ends are told" settled 1
+	tap_run "round $i: so does the second" settled 2
+	refuse $((i * 3 % 30))
+	tap_run "round $i: calls without memory come to an end" calls
+	refuse 0
+	tap_objects "round $i: nothing is left behind" "$TMP/baseline"
+done
+for name in tx_no_memory rx_no_memory; do
+	tap_note "$name $(counter "$DEV_A" "$name") $(counter "$DEV_B" "$name")"
+done
+tap_run "a connection works" load_up after
+tap_run "and ends in order" load_end after
+ip link del dummy0
+load_stop
+tap_done
