@@ -198,7 +198,8 @@ static int build_send(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 /*
  * The kernel looks at the ring and then at nothing else of the command. A
  * passing lack of memory must not be reported: the requests are in the ring
- * and would be posted twice. When the device is gone the call says so.
+ * and would be posted twice. It is EFAULT where the kernel had no memory to
+ * bring the command back into. When the device is gone the call says so.
  */
 static int ring_doorbell(int fd, const struct xiw_doorbell *doorbell)
 {
@@ -214,7 +215,8 @@ static int ring_doorbell(int fd, const struct xiw_doorbell *doorbell)
 		if (ret >= 0)
 			return EIO;
 		err = errno;
-		if (err != EINTR && err != EAGAIN && err != ENOMEM)
+		if (err != EINTR && err != EAGAIN && err != ENOMEM &&
+		    err != EFAULT)
 			break;
 	}
 	return err;
