@@ -82,18 +82,26 @@ more_refusals()
 # while it waits for a peer that has none.
 calls()
 {
-	local i port
+	local i port=()
 
 	for i in 1 2 3 4; do
-		port=$(free_port)
-		load_start passive "call$i" -s "$NS_A/$A4" -p "$port" -n 10
-		wait_for 10 listening "$NS_A" "$port"
-		load_start active "call$i" -c "$NS_B/$A4" -p "$port"
-		wait_for "$PATIENCE" not_running "${load_pid[active-call$i]}" || {
-			echo "an active end hangs:"
-			load_show
-			return 1
+		port[i]=$(free_port)
+		load_start passive "call$i" -s "$NS_A/$A4" -p "${port[i]}" -n 10
+	done
+	for i in 1 2 3 4; do
+		# One that got no memory does not listen.
+		wait_for 10 listening "$NS_A" "${port[i]}"
+		load_start active "call$i" -c "$NS_B/$A4" -p "${port[i]}"
+	done
+	for i in 1 2 3 4; do
+		wait_for "$PATIENCE" not_running "${load_pid[active-call$i]}" && {
+			tail -n 1 "$TMP/active-call$i.log" |
+				sed "s/^/$SECONDS s: call $i: /"
+			continue
 		}
+		echo "an active end hangs:"
+		load_show
+		return 1
 	done
 	load_stop
 	load_pid=()
@@ -137,6 +145,7 @@ for ((i = 1; i <= ROUNDS; i++)); do
 	tap_run "round $i: so does the second" settled 2
 	refuse $((i * 3 % 30))
 	tap_run "round $i: calls without memory come to an end" calls
+	tap_show "$TMP/run.log"
 	refuse 0
 	tap_objects "round $i: nothing is left behind" "$TMP/baseline"
 done
