@@ -132,8 +132,8 @@ static struct unit *new_unit(struct draft *d)
 	return u;
 }
 
-static struct unit *tagged(struct draft *d, enum opcode op, __u32 stag, __u64 to,
-			   bool last)
+static struct unit *tagged(struct draft *d, enum opcode op, __u32 stag,
+			   __u64 to, bool last)
 {
 	struct unit *u = new_unit(d);
 
@@ -144,8 +144,8 @@ static struct unit *tagged(struct draft *d, enum opcode op, __u32 stag, __u64 to
 	return u;
 }
 
-static struct unit *untagged(struct draft *d, enum opcode op, __u32 inv, __u32 qn,
-			     __u32 mo, bool last)
+static struct unit *untagged(struct draft *d, enum opcode op, __u32 inv,
+			     __u32 qn, __u32 mo, bool last)
 {
 	struct unit *u = new_unit(d);
 
