@@ -9,7 +9,7 @@
 # XIW_STRIDE=N (7): refuse every Nth allocation only; 1 for each of them.
 # XIW_ROUNDS=N (2): rounds of random refusals.
 #
-# xiw-timeout: 7200
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
