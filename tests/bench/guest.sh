@@ -215,12 +215,13 @@ measure_bandwidth()
 	for size in "${SMALL[@]}"; do
 		for op in write send read; do
 			perf $op ib_${op}_bw "$size" 4 MiB/s \
-				-n "$(small_count "$size")" -N -t 64 -r 512
+				-n "$(small_count "$size")" -N -t 64
 		done
 	done
 }
 
-# Messages of 64 bytes, by outstanding requests and by queue pairs.
+# Messages of 64 bytes, by outstanding requests and by queue pairs. With several
+# of these, perftest waits for ever unless each sends a multiple of 64.
 measure_rate()
 {
 	local depth q
@@ -231,7 +232,8 @@ measure_rate()
 	done
 	for q in "${QPS[@]}"; do
 		perf "send,qps=$q" ib_send_bw 64 5 Mmsg/s -q "$q" \
-			-n $((($(small_count 64) + q - 1) / q)) -N -t 64 -r 64
+			-n $((($(small_count 64) / q / 64 + 1) * 64)) \
+			-N -t 64 -r 64
 	done
 	[[ $who == siw ]] ||
 		perf atomic ib_atomic_bw 8 5 Mmsg/s -n 10000 -N
