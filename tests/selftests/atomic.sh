@@ -3,7 +3,7 @@
 #
 # Atomics, over the verbs (xt_atomic) and with perftest.
 #
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -8,7 +8,7 @@
 # XIW_BAD_PEERS: how many Initiators (120), and a fifth as many Responders; the
 # long form is 2000, on the stock kernel.
 #
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -7,7 +7,7 @@
 #
 # xiw-kernel: stock
 # xiw-packages: tshark tcpdump ethtool python3
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

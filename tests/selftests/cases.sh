@@ -33,7 +33,7 @@ cases()
 		esac
 		said=$((said + 1))
 		: >"$TMP/case.log"
-	done < <(exec timeout -k 5 "${CASES_TIMEOUT:-280}" "$@" 2>&1 </dev/null)
+	done < <(exec timeout -k 5 "${CASES_TIMEOUT:-560}" "$@" 2>&1 </dev/null)
 	pid=$!
 	wait "$pid" || rc=$?
 	tap_is "$prefix${1##*/} gave a verdict on all its cases" \

@@ -8,7 +8,7 @@
 #
 # Covers: MPA-38 MPA-48 MPA-58 MPA-73
 # Covers: TERM-15 TERM-19
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

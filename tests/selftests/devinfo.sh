@@ -4,7 +4,7 @@
 # What the tools say about a device: attributes, links, resources, counters;
 # and that the provider is found whatever a device is called.
 #
-# xiw-timeout: 150
+# xiw-timeout: 600
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

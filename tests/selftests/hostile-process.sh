@@ -6,7 +6,7 @@
 # well (the runner looks), the device goes on, and a connection of others on
 # the same devices goes on with every byte right.
 #
-# xiw-timeout: 240
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -6,7 +6,7 @@
 # what the dead ones had in the kernel is gone soon.
 #
 # Covers: TERM-15 TERM-20
-# xiw-timeout: 200
+# xiw-timeout: 600
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -5,7 +5,7 @@
 # bad, RTR, negotiation, Markers, silence and sudden ends, by
 # tests/conformance/mpa_connect.py in xb against xa.
 #
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

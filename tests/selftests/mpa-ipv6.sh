@@ -5,7 +5,7 @@
 # mpa-connect.sh do over IPv4.
 #
 # xiw-kernel: stock
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -5,7 +5,7 @@
 # negotiation, first FPDUs, framing, silence and sudden ends, by
 # tests/conformance/mpa_startup.py in xb against xa.
 #
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -10,7 +10,7 @@
 # XIW_SEED=N (1): which bits are damaged.
 #
 # Covers: MPA-12 MPA-13 MPA-14 MPA-21 TERM-16
-# xiw-timeout: 600
+# xiw-timeout: 900
 # xiw-kernel: stock
 
 . "$(dirname "$0")/lib.sh"

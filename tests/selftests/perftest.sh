@@ -12,7 +12,7 @@
 # does not come if all its sends are complete. The faster these are, the more
 # likely it waits for ever.
 #
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -6,7 +6,7 @@
 # Send, a Read and a Write of the buffer.
 #
 # Covers: RDMAP-08 RDMAP-15
-# xiw-timeout: 240
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 

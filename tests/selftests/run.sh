@@ -3,7 +3,7 @@
 #
 # run.sh DIR TEST...: runs tests of DIR in this guest, one after the other,
 # prints their TAP as it comes and leaves each as $XIW_OUT/TEST.tap.  A test that
-# exceeds its time (a line "# xiw-timeout: SECONDS" in its head, default 300),
+# exceeds its time (a line "# xiw-timeout: SECONDS" in its head, default 600),
 # or during which the kernel complains, has failed a claim of its own.
 
 cd "$1" || exit
@@ -33,11 +33,11 @@ run_one()
 	lines=$(dmesg | wc -l)
 	echo "# ---- $name"
 	echo "xiw-selftest: $name" >/dev/kmsg
-	timeout -k 10 "${limit:-300}" "./$name.sh" 2>"$out/$name.err" |
+	timeout -k 10 "${limit:-600}" "./$name.sh" 2>"$out/$name.err" |
 		tee "$tap"
 	rc=${PIPESTATUS[0]}
 	if ((rc == 124 || rc == 137)); then
-		fail "$tap" "ended within ${limit:-300} s"
+		fail "$tap" "ended within ${limit:-600} s"
 	elif ! grep -q '^1\.\.' "$tap"; then
 		fail "$tap" "ran to its end (status $rc)"
 	elif ! planned "$tap"; then

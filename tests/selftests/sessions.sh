@@ -11,7 +11,7 @@
 # which makes them slow.  XIW_SEED=N: which; by default another each time, and
 # printed.
 #
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

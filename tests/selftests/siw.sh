@@ -9,7 +9,7 @@
 #
 # xiw-kernel: stock
 # xiw-packages: tcpdump ethtool
-# xiw-timeout: 480
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -14,7 +14,7 @@
 # XIW_SEED=N (1): the random moments.
 #
 # Covers: TERM-15 TERM-20
-# xiw-timeout: 600
+# xiw-timeout: 900
 # xiw-kernel: stock
 
 . "$(dirname "$0")/lib.sh"

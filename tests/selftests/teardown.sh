@@ -7,7 +7,7 @@
 # it works again.
 #
 # Covers: TERM-20
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -9,7 +9,7 @@
 # as many objects as the device has, which takes long.
 # XIW_SEED=N: by default another each time, and printed.
 #
-# xiw-timeout: 300
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

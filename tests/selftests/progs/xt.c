@@ -28,7 +28,7 @@ struct xt_side xt_a = { .ns = -1 };
 struct xt_side xt_b = { .ns = -1 };
 struct xt_side xt_other = { .ns = -1 };
 
-static unsigned int seconds_per_case = 60;
+static unsigned int seconds_per_case = 180;
 static int count_option;
 static const char *here_file = "?";
 static int here_line;
