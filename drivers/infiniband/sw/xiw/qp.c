@@ -900,8 +900,10 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	cancel_work_sync(&qp->event_work);
 	cancel_work_sync(&qp->flush_work);
 	cancel_delayed_work_sync(&qp->tx.retry);
+	cancel_delayed_work_sync(&qp->tx.buf.trim);
 	cancel_delayed_work_sync(&qp->rx.kick);
 	cancel_delayed_work_sync(&qp->rx.late);
+	cancel_work_sync(&qp->rx.bulk);
 
 	xiw_mw_release_qp(dev, qp->qpn);
 	xiw_cq_purge(qp->scq, qp->qpn);

@@ -6,6 +6,7 @@
 #include <linux/list.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "compat.h"
 #include "device.h"
 #include "mem.h"
 #include "qp.h"
@@ -281,7 +282,7 @@ int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 static void srq_async(struct xiw_srq *srq, enum ib_event_type event)
 {
 	set_bit(event, &srq->events);
-	queue_work(system_unbound_wq, &srq->event_work);
+	queue_work(system_dfl_wq, &srq->event_work);
 }
 
 /**
