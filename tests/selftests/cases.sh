@@ -182,10 +182,25 @@ within()
 	wait_for "$BOUND" not_running "$pid" || {
 		echo "still running after $BOUND s:"
 		cat "/proc/$pid/stack"
+		blocked
 		return 1
 	}
 	wait "$pid" || rc=$?
 	return "$rc"
+}
+
+# blocked: what the tasks that cannot be killed, or interrupted, wait for.
+blocked()
+{
+	local dir state
+
+	for dir in /proc/[0-9]*; do
+		read -r state 2>/dev/null <"$dir/stat" || continue
+		state=${state##*) }
+		[[ ${state:0:1} == D ]] || continue
+		echo "blocked: $(<"$dir/comm")"
+		cat "$dir/stack"
+	done
 }
 
 not_running()

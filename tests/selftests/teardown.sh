@@ -27,6 +27,36 @@ namespaces_del()
 	ip netns del "$NS_A" && ip netns del "$NS_B"
 }
 
+# connect_to_mute NAME: a connect waits for a Reply that will not come, and its
+# process does not run, so that it cannot help the kernel by ending itself.
+connect_to_mute()
+{
+	local port
+
+	port=$(free_port)
+	start_server "mute-$1" "$NS_B" python3 -c "if 1:
+		import socket
+		s, _ = socket.create_server(('$B4', $port)).accept()
+		print(len(s.recv(20)), flush=True)
+		s.recv(1000, socket.MSG_WAITALL)"
+	wait_listen "mute-$1" "$NS_B" "$port"
+	start_server asks "$NS_A" rping -c -a "$B4" -p "$port" -C 1
+	tap_run "a connect waits for its Reply" \
+		wait_for 20 grep -q 20 "$TMP/mute-$1.log"
+	pkill -STOP -x rping
+}
+
+resume()
+{
+	pkill -CONT -x rping
+	tap_run "the connect failed" connect_failed
+}
+
+connect_failed()
+{
+	! wait_server asks
+}
+
 # works WHAT: a connection can be made, used and closed.
 works()
 {
@@ -80,6 +110,21 @@ net_down
 net_up
 links_up
 works "after the interface was deleted"
+connect_to_mute netdev
+tap_run "ip link del does not wait for the peer" \
+	within ip -n "$NS_A" link del "$VETH_A"
+tap_run "nor do the devices" wait_for "$BOUND" both_gone
+resume
+net_down
+
+net_up
+links_up
+connect_to_mute link
+tap_run "rdma link del does not wait for the peer" \
+	within rdma link del "$DEV_A"
+resume
+link_add "$NS_A" "$DEV_A" "$VETH_A"
+works "after connects were cut off"
 tap_run "a connection is under load" load_up netns
 tap_run "the namespaces are deleted" namespaces_del
 tap_run "the processes of the connection are killed" \

@@ -761,14 +761,16 @@ static bool no_endpoints(struct xiw_dev *dev)
 }
 
 /**
- * xiw_cm_device_exit() - end every endpoint of a device
- * @dev: device; nobody can add endpoints any more, or will be refused
+ * xiw_cm_device_kill() - begin to end every endpoint of a device
+ * @dev: device; who wants to add endpoints from now on is refused
  *
- * Connections are reset, lingering ones too.
+ * Connections are reset, lingering ones too. iw_cm cannot give up a connect
+ * that is under way, it waits for the result; so this is where whoever wants
+ * to be rid of a device has to start.
  *
- * Context: Sleeps until all endpoints are dead, which no peer can delay.
+ * Context: Process context.
  */
-void xiw_cm_device_exit(struct xiw_dev *dev)
+void xiw_cm_device_kill(struct xiw_dev *dev)
 {
 	struct xiw_ep *ep;
 
@@ -777,7 +779,17 @@ void xiw_cm_device_exit(struct xiw_dev *dev)
 	list_for_each_entry(ep, &dev->eps, node)
 		xiw_ep_raise(ep, XIW_EPE_KILL);
 	spin_unlock(&dev->ep_lock);
+}
 
+/**
+ * xiw_cm_device_exit() - end every endpoint of a device
+ * @dev: device; nobody can add endpoints any more, or will be refused
+ *
+ * Context: Sleeps until all endpoints are dead, which no peer can delay.
+ */
+void xiw_cm_device_exit(struct xiw_dev *dev)
+{
+	xiw_cm_device_kill(dev);
 	wait_var_event(&dev->eps, no_endpoints(dev));
 	/* Waits for the work items that have just buried their endpoint. */
 	destroy_workqueue(dev->cm_wq);

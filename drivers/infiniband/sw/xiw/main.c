@@ -5,6 +5,7 @@
  * makes one for a netdev; "rdma link delete", the end of the netdev in its
  * namespace, and the end of the module remove it.
  */
+#include <linux/kmod.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -41,6 +42,34 @@ static int add_device(const char *name, struct net_device *netdev)
 }
 
 /*
+ * The netdev goes, also to another namespace, where the sockets of the device
+ * are not. The RTNL is held, so only start the device's end; the netdev waits
+ * for its references.
+ */
+static void lose_netdev(struct ib_device *ibdev)
+{
+	xiw_cm_device_kill(to_xdev(ibdev));
+	ib_unregister_device_queued(ibdev);
+}
+
+/*
+ * The core removes clients in the reverse order of their registration, and
+ * rdma_cm waits for connects under way, of which iw_cm wants the result. So
+ * that no peer can delay the end of a device, be a client that comes after
+ * rdma_cm, and hear of it first.
+ */
+static void device_ends(struct ib_device *ibdev, void *client_data)
+{
+	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
+		xiw_cm_device_kill(to_xdev(ibdev));
+}
+
+static struct ib_client xiw_client = {
+	.name = "xiw",
+	.remove = device_ends,
+};
+
+/*
  * The notifier does not see a device before it is registered. Make up for
  * what happened to the netdev meanwhile.
  */
@@ -53,7 +82,7 @@ static void catch_up(struct net_device *netdev, const struct net *net)
 	if (ibdev) {
 		if (netdev->reg_state != NETREG_REGISTERED ||
 		    !net_eq(dev_net(netdev), net))
-			ib_unregister_device_queued(ibdev);
+			lose_netdev(ibdev);
 		else
 			xiw_device_update_port(to_xdev(ibdev));
 		ib_device_put(ibdev);
@@ -103,12 +132,7 @@ static int xiw_netdev_event(struct notifier_block *nb, unsigned long event,
 		xiw_device_rename(to_xdev(ibdev));
 		break;
 	case NETDEV_UNREGISTER:
-		/*
-		 * Also a move to another namespace, where the sockets of the
-		 * device are not. The RTNL is held, so only start it; the
-		 * netdev waits for its references.
-		 */
-		ib_unregister_device_queued(ibdev);
+		lose_netdev(ibdev);
 		break;
 	}
 	ib_device_put(ibdev);
@@ -130,12 +154,19 @@ static int __init xiw_init(void)
 	ret = xiw_cm_init();
 	if (ret)
 		goto err_wq;
-	ret = register_netdevice_notifier(&xiw_netdev_nb);
+	/* Nobody connects without it. For the order see device_ends(). */
+	request_module("rdma_cm");
+	ret = ib_register_client(&xiw_client);
 	if (ret)
 		goto err_cm;
+	ret = register_netdevice_notifier(&xiw_netdev_nb);
+	if (ret)
+		goto err_client;
 	rdma_link_register(&xiw_link_ops);
 	return 0;
 
+err_client:
+	ib_unregister_client(&xiw_client);
 err_cm:
 	xiw_cm_exit();
 err_wq:
@@ -149,6 +180,7 @@ static void __exit xiw_exit(void)
 	rdma_link_unregister(&xiw_link_ops);
 	unregister_netdevice_notifier(&xiw_netdev_nb);
 	ib_unregister_driver(XIW_RDMA_DRIVER_ID);
+	ib_unregister_client(&xiw_client);
 	xiw_cm_exit();
 	destroy_workqueue(xiw_wq);
 }
