@@ -52,29 +52,18 @@ ROUNDS=${XIW_ROUNDS:-$ROUNDS}
 
 # ---- one path, one provider ---------------------------------------------
 
-# enter_path PATH: sets SERVER_NS, CLIENT_NS, TARGET.
+# enter_path PATH: sets CLIENT_NS; the server is always in xa.  What a machine
+# sends to an address of its own goes through lo, whatever device has it.
 enter_path()
 {
 	path=$1
 	if [[ $path == lo ]]; then
-		SERVER_NS='' CLIENT_NS='' TARGET=127.0.0.1
+		CLIENT_NS=$NS_A
 		return
 	fi
-	SERVER_NS=$NS_A CLIENT_NS=$NS_B TARGET=$A4
+	CLIENT_NS=$NS_B
 	ip -n "$NS_A" link set "$VETH_A" mtu "$path"
 	ip -n "$NS_B" link set "$VETH_B" mtu "$path"
-}
-
-in_path()
-{
-	local ns=$1
-
-	shift
-	if [[ -n $ns ]]; then
-		netns-run "$ns" "$XIW_TIMEOUT" "$@"
-	else
-		timeout "$XIW_TIMEOUT" "$@"
-	fi
 }
 
 # rdma_up WHO: sets DEV_S and DEV_C.
@@ -84,7 +73,8 @@ rdma_up()
 
 	[[ $1 != xiw-crc ]] || crc=1
 	if [[ $path == lo ]]; then
-		rdma link add "${type}L" type "$type" netdev lo || return
+		in_a rdma link add "${type}L" type "$type" netdev "$VETH_A" ||
+			return
 		DEV_S=${type}L DEV_C=${type}L
 	else
 		in_a rdma link add "${type}S" type "$type" netdev "$VETH_A" &&
@@ -110,61 +100,16 @@ record()
 	echo "$round $path $who $*" >>"$XIW_OUT/raw"
 }
 
-# run_once SERVER CLIENT: command lines with @PORT@; what the client printed is
-# in $TMP/client.log.
-run_once()
+# run SERVER CLIENT: what the client printed is in $TMP/client.log.
+run()
 {
-	local port server client pid rc=0
+	local src crc
 
-	port=$(free_port)
-	read -ra server <<<"${1//@PORT@/$port}"
-	read -ra client <<<"${2//@PORT@/$port}"
-	in_path "$SERVER_NS" "${server[@]}" >"$TMP/server.log" 2>&1 </dev/null &
-	pid=$!
-	server_pid[bench]=$pid
-	if in_path "$SERVER_NS" bash -c "$LISTENS" - "$port" "$pid"; then
-		in_path "$CLIENT_NS" "${client[@]}" >"$TMP/client.log" 2>&1 \
-			</dev/null || rc=$?
-	else
-		rc=125
-	fi
-	((rc == 0)) || kill "$pid" 2>/dev/null
-	wait "$pid" 2>/dev/null
-	unset "server_pid[bench]"
-	return $rc
-}
-
-# In one process within the namespace, so that waiting costs little: until a
-# TCP socket listens on port $1, or process $2 has ended.
-# shellcheck disable=SC2016  # expanded by the other shell
-LISTENS='printf -v port ":%04X" "$1"
-while kill -0 "$2" 2>/dev/null; do
-	for file in /proc/net/tcp /proc/net/tcp6; do
-		while read -r _ address _ state _; do
-			[[ $address != *"$port" || $state != 0A ]] || exit 0
-		done <$file
-	done
-	sleep 0.02
-done
-exit 1'
-
-# run_pair SERVER CLIENT: perftest stops listening between its two connections,
-# and a client that comes in between is refused: once more then.
-run_pair()
-{
-	local rc=0
-
-	run_once "$@" || rc=$?
-	if ((rc)) && grep -q 'CM_EVENT_REJECTED; error: -111' "$TMP/client.log"
-	then
-		rc=0
-		run_once "$@" || rc=$?
-	fi
-	((rc == 0)) || {
-		echo "# $path $who: status $rc from $2"
-		tail -qn 5 "$TMP/client.log" "$TMP/server.log" | sed 's/^/#   /'
-	}
-	return $rc
+	run_pair_patiently "$NS_A" "$CLIENT_NS" "$@"
+	((crc)) || return 0
+	echo "# $path $who: status $crc from $2"
+	tail -qn 5 "$TMP/client.log" "$TMP/server.log" | sed 's/^/#   /'
+	return "$crc"
 }
 
 # ---- the measurements ---------------------------------------------------
@@ -175,8 +120,8 @@ perf()
 	local test=$1 prog=$2 size=$3 column=$4 unit=$5 value
 
 	shift 5
-	run_pair "$prog -R -F -d $DEV_S -p @PORT@ -s $size $*" \
-		"$prog -R -F -d $DEV_C -p @PORT@ -s $size $* $TARGET" || return
+	run "$prog -R -F -d $DEV_S -p @PORT@ -s $size $*" \
+		"$prog -R -F -d $DEV_C -p @PORT@ -s $size $* $A4" || return
 	value=$(awk -v s="$size" -v c="$column" \
 		'$1 == s && NF >= 5 { print $c }' "$TMP/client.log")
 	[[ -n $value ]] && record "$test" "$size" "$value" "$unit"
@@ -257,8 +202,8 @@ measure_connects()
 	local n=200 ms XIW_TIMEOUT=30
 
 	# Not all providers come to an end with that many at once.
-	run_pair "cmtime -b $TARGET -p @PORT@ -c $n" \
-		"cmtime -s $TARGET -p @PORT@ -c $n" || return
+	run "cmtime -b $A4 -p @PORT@ -c $n" \
+		"cmtime -s $A4 -p @PORT@ -c $n" || return
 	ms=$(awk '$1 == "connect" { print $3 }' "$TMP/client.log")
 	[[ -z $ms ]] || record connects "$n" \
 		"$(awk -v n=$n -v ms="$ms" 'BEGIN { print n * 1000 / ms }')" 1/s
@@ -303,8 +248,8 @@ measure_tcp()
 	[[ $FORM != icount ]] || {
 		volume=32M unit=MiB/Ginstr
 	}
-	run_pair "iperf3 -s -1 -p @PORT@" \
-		"iperf3 -c $TARGET -p @PORT@ -n $volume -l 64K -J $zc" || return
+	run "iperf3 -s -1 -p @PORT@" \
+		"iperf3 -c $A4 -p @PORT@ -n $volume -l 64K -J $zc" || return
 	bits=$(iperf_bits)
 	record stream 65536 \
 		"$(awk -v b="$bits" 'BEGIN { print b / 8 / 1048576 }')" $unit

@@ -33,4 +33,12 @@ verified "IPv4" "$A4" 50 4097
 verified "IPv6" "$A6" 20 65535
 verified "IPv4" -r "$B4" 20 65535
 
+# The core takes any device for a loopback address, so let there be but one.
+links_down
+link_add "$NS_A" "${XIW_LINK_TYPE}lo" lo
+pair -l "rping to 127.0.0.1" \
+	"rping -s -V -a 127.0.0.1 -p @PORT@ -C 10" \
+	"rping -c -V -a 127.0.0.1 -p @PORT@ -C 10"
+link_del "${XIW_LINK_TYPE}lo"
+
 tap_done

@@ -65,6 +65,7 @@ static int xiw_query_device(struct ib_device *ibdev,
 	attr->max_mr = XIW_MAX_MR;
 	attr->max_mw = XIW_MAX_MW;
 	attr->max_pd = XIW_MAX_PD;
+	attr->max_pkeys = 1;
 	attr->max_fast_reg_page_list_len = XIW_MAX_FRWR_PAGES;
 	return 0;
 }
@@ -104,6 +105,7 @@ static int xiw_query_port(struct ib_device *ibdev, u32 port_num,
 	attr->max_msg_sz = U32_MAX;
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->gid_tbl_len = 1;
+	attr->pkey_tbl_len = 1;
 	query_speed(dev, attr);
 	return 0;
 }
@@ -112,7 +114,21 @@ static int xiw_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 				  struct ib_port_immutable *immutable)
 {
 	immutable->gid_tbl_len = 1;
+	immutable->pkey_tbl_len = 1;
 	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+/*
+ * iWARP has no partitions, but rdma_cm wants to see one before it connects to
+ * a loopback address.
+ */
+static int xiw_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index,
+			  u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = IB_DEFAULT_PKEY_FULL;
 	return 0;
 }
 
@@ -247,6 +263,7 @@ const struct ib_device_ops xiw_device_ops = {
 	.post_srq_recv = xiw_post_srq_recv,
 	.query_device = xiw_query_device,
 	.query_gid = xiw_query_gid,
+	.query_pkey = xiw_query_pkey,
 	.query_port = xiw_query_port,
 	.query_qp = xiw_query_qp,
 	.query_srq = xiw_query_srq,
