@@ -353,7 +353,6 @@ enum xiw_rx_limits {
  *	completes
  * @heard: FPDUs taken, free running
  * @deferred: @bulk is queued and will take what arrives
- * @in_bulk: it is at work, under the socket lock
  * @quota: octets that may still be taken in this turn
  * @kick: runs the receive side again in process context
  * @bulk: takes what arrives in large amounts
@@ -386,7 +385,6 @@ struct xiw_rx {
 	u32 last_write;
 	u32 heard;
 	bool deferred;
-	bool in_bulk;
 	u32 quota;
 	struct delayed_work kick;
 	struct work_struct bulk;
@@ -517,6 +515,8 @@ void xiw_sendq_laid_out(struct xiw_qp *qp);
 bool xiw_sendq_fenced(struct xiw_qp *qp);
 bool xiw_sendq_waits(struct xiw_qp *qp);
 bool xiw_sendq_empty(const struct xiw_qp *qp);
+void xiw_sendq_blame(struct xiw_qp *qp, enum xiw_reason reason,
+		     const struct xiw_req *req, u32 done);
 void xiw_sq_fail(struct xiw_qp *qp, struct xiw_swr *wr, u8 status);
 void xiw_sq_complete(struct xiw_qp *qp);
 bool xiw_sq_flush(struct xiw_qp *qp);
@@ -526,15 +526,15 @@ void xiw_tx_init(struct xiw_qp *qp);
 void xiw_tx_start(struct xiw_qp *qp);
 void xiw_tx_stop(struct xiw_qp *qp);
 
+void xiw_tx_run_locked(struct xiw_qp *qp);
+void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep);
+
 /* txbuf.c: memory for what tx.c lays out */
 u32 xiw_txbuf_room(const struct xiw_txbuf *buf);
 bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order);
-void xiw_txbuf_drop(struct xiw_txbuf *buf);
 void xiw_txbuf_idle(struct xiw_qp *qp);
 void xiw_txbuf_init(struct xiw_txbuf *buf);
 void xiw_txbuf_stop(struct xiw_qp *qp);
-void xiw_tx_run_locked(struct xiw_qp *qp);
-void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep);
 
 /* rx.c: bytes to verified FPDUs */
 void xiw_rx_init(struct xiw_qp *qp);
@@ -586,7 +586,7 @@ bool xiw_rq_flush(struct xiw_qp *qp);
 enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
 			       enum xiw_access access);
 
-/* qp.c: verbs, states, and the stream's beginning and end */
+/* qp.c: the object and the verbs */
 int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		  struct ib_udata *udata);
 int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -600,16 +600,27 @@ struct ib_qp *xiw_qp_get_ibqp(struct ib_device *ibdev, int qpn);
 struct xiw_qp *xiw_qp_get_by_num(struct xiw_dev *dev, u32 qpn);
 void xiw_qp_get(struct xiw_qp *qp);
 void xiw_qp_put(struct xiw_qp *qp);
+void xiw_qp_async(struct xiw_qp *qp, enum ib_event_type event);
+
+/* stream.c: its beginning and end, and the queue pair's state */
+void xiw_stream_init(struct xiw_qp *qp);
+enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp);
+void xiw_qp_queue_work(struct xiw_qp *qp, struct workqueue_struct *wq,
+		       struct work_struct *work);
+void xiw_qp_queue_delayed(struct xiw_qp *qp, struct delayed_work *work,
+			  unsigned long delay);
+void xiw_qp_cancel_delayed(struct xiw_qp *qp, struct delayed_work *work);
+struct xiw_sock *xiw_qp_get_sock(struct xiw_qp *qp);
+struct xiw_sock *xiw_qp_lock_stream(struct xiw_qp *qp);
+void xiw_qp_unlock_stream(struct xiw_sock *xs);
 int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep);
 int xiw_qp_start(struct xiw_qp *qp, struct xiw_sock *xs,
 		 const struct xiw_conn *conn);
 void xiw_qp_stop(struct xiw_qp *qp);
-struct xiw_sock *xiw_qp_get_sock(struct xiw_qp *qp);
 void xiw_qp_event(struct xiw_qp *qp, enum xiw_qp_event event);
 void xiw_qp_fault(struct xiw_qp *qp, enum xiw_reason reason,
 		  const struct xiw_term_offender *off);
 void xiw_qp_request(struct xiw_qp *qp, u32 requests);
-void xiw_qp_async(struct xiw_qp *qp, enum ib_event_type event);
 void xiw_qp_complete(struct xiw_qp *qp, struct xiw_cq *cq,
 		     const struct xiw_cqe *cqe);
 void xiw_qp_late_flush(struct xiw_qp *qp);

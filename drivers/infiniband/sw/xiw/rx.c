@@ -7,6 +7,9 @@
  * it is; one that arrived in pieces, or with Markers in it, is put together
  * first. Nothing of an FPDU is looked at before its CRC was checked.
  *
+ * When a Send finds no receive posted, reading stops: TCP's window closes and
+ * holds the peer back until a receive is posted or the wait is over.
+ *
  * DOC: where the work is done
  *
  * The callback comes on the CPU that took the packets in, which on one machine
@@ -15,9 +18,6 @@
  * another one checks and places what is in them. rx.deferred is set from then
  * until the work has the socket lock; who finds it set leaves everything to the
  * work, whose turn is bounded, as posters wait for the same lock.
- *
- * When a Send finds no receive posted, reading stops: TCP's window closes and
- * holds the peer back until a receive is posted or the wait is over.
  */
 
 #include <linux/crc32c.h>
@@ -532,35 +532,21 @@ static void check_end(struct xiw_qp *qp)
 static void defer(struct xiw_qp *qp)
 {
 	qp->rx.deferred = true;
-	/* The work holds a reference on the queue pair while it is queued. */
-	xiw_qp_get(qp);
-	if (!queue_work(xiw_wq, &qp->rx.bulk))
-		xiw_qp_put(qp);
+	xiw_qp_queue_work(qp, xiw_wq, &qp->rx.bulk);
 }
 
 static bool is_bulk(const struct xiw_qp *qp)
 {
-	return !qp->rx.in_bulk && !qp->rx.stalled && !qp->rx.dead &&
+	return !qp->rx.stalled && !qp->rx.dead &&
 	       xiw_sock_unread_locked(qp->xs) > XIW_RX_INLINE_BYTES;
 }
 
-/**
- * xiw_rx_run_locked() - take what has arrived
- * @qp: queue pair with a stream attached
- *
- * Context: Socket lock held; process context or softirq. Does not sleep.
- */
-void xiw_rx_run_locked(struct xiw_qp *qp)
+/* Takes up to @quota octets of what has arrived. */
+static void take(struct xiw_qp *qp, u32 quota)
 {
 	struct xiw_rx *rx = &qp->rx;
 
-	if (rx->deferred)
-		return;
-	if (is_bulk(qp)) {
-		defer(qp);
-		return;
-	}
-	rx->quota = rx->in_bulk ? XIW_RX_TURN_BYTES : U32_MAX;
+	rx->quota = quota;
 	if (rx->ready && !rx->stalled && !rx->dead)
 		take_ready(qp);
 	if (!rx->stalled) {
@@ -577,24 +563,33 @@ void xiw_rx_run_locked(struct xiw_qp *qp)
 	}
 }
 
+/**
+ * xiw_rx_run_locked() - take what has arrived
+ * @qp: queue pair with a stream attached
+ *
+ * Context: Socket lock held; process context or softirq. Does not sleep.
+ */
+void xiw_rx_run_locked(struct xiw_qp *qp)
+{
+	if (qp->rx.deferred)
+		return;
+	if (is_bulk(qp))
+		defer(qp);
+	else
+		take(qp, U32_MAX);
+}
+
 static void rx_bulk(struct work_struct *work)
 {
 	struct xiw_qp *qp = container_of(work, struct xiw_qp, rx.bulk);
-	struct xiw_sock *xs = xiw_qp_get_sock(qp);
-	struct xiw_rx *rx = &qp->rx;
+	struct xiw_sock *xs = xiw_qp_lock_stream(qp);
 
 	if (xs) {
-		xiw_sock_lock(xs);
-		if (qp->xs == xs) {
-			rx->deferred = false;
-			rx->in_bulk = true;
-			xiw_rx_run_locked(qp);
-			rx->in_bulk = false;
-			if (!rx->quota)
-				defer(qp);
-		}
-		xiw_sock_unlock(xs);
-		xiw_sock_put(xs);
+		qp->rx.deferred = false;
+		take(qp, XIW_RX_TURN_BYTES);
+		if (!qp->rx.quota)
+			defer(qp);
+		xiw_qp_unlock_stream(xs);
 	}
 	xiw_qp_put(qp);
 }
@@ -608,28 +603,21 @@ static void rx_bulk(struct work_struct *work)
  */
 void xiw_rx_again(struct xiw_qp *qp, unsigned long delay)
 {
-	/* The work holds a reference on the queue pair while it is queued. */
-	xiw_qp_get(qp);
-	if (!queue_delayed_work(xiw_wq, &qp->rx.kick, delay))
-		xiw_qp_put(qp);
+	xiw_qp_queue_delayed(qp, &qp->rx.kick, delay);
 }
 
 static void run_again(struct xiw_qp *qp, bool gave_up)
 {
-	struct xiw_sock *xs = xiw_qp_get_sock(qp);
+	struct xiw_sock *xs = xiw_qp_lock_stream(qp);
 
 	if (xs) {
-		xiw_sock_lock(xs);
-		if (qp->xs == xs) {
-			if (qp->rx.stalled) {
-				qp->rx.gave_up = gave_up;
-				WRITE_ONCE(qp->rx.stalled, false);
-				xiw_recv_wait_end(qp);
-			}
-			xiw_rx_run_locked(qp);
+		if (qp->rx.stalled) {
+			qp->rx.gave_up = gave_up;
+			WRITE_ONCE(qp->rx.stalled, false);
+			xiw_recv_wait_end(qp);
 		}
-		xiw_sock_unlock(xs);
-		xiw_sock_put(xs);
+		xiw_rx_run_locked(qp);
+		xiw_qp_unlock_stream(xs);
 	}
 	xiw_qp_put(qp);
 }
@@ -670,9 +658,7 @@ void xiw_rx_stall(struct xiw_qp *qp)
 
 	WRITE_ONCE(qp->rx.stalled, true);
 	xiw_stat_inc(qp->dev, XIW_STAT_RX_LATE_RECV);
-	xiw_qp_get(qp);
-	if (!queue_delayed_work(xiw_wq, &qp->rx.late, msecs_to_jiffies(ms)))
-		xiw_qp_put(qp);
+	xiw_qp_queue_delayed(qp, &qp->rx.late, msecs_to_jiffies(ms));
 }
 
 /**
@@ -721,7 +707,6 @@ int xiw_rx_start(struct xiw_qp *qp)
 	rx->lost = false;
 	rx->poke_tx = false;
 	rx->deferred = false;
-	rx->in_bulk = false;
 	rx->have = 0;
 	rx->need = 0;
 	rx->recv_active = false;
@@ -743,12 +728,10 @@ void xiw_rx_stop(struct xiw_qp *qp)
 	struct xiw_rx *rx = &qp->rx;
 	u32 i;
 
-	if (cancel_delayed_work_sync(&rx->kick))
-		xiw_qp_put(qp);
+	xiw_qp_cancel_delayed(qp, &rx->kick);
 	if (cancel_work_sync(&rx->bulk))
 		xiw_qp_put(qp);
-	if (cancel_delayed_work_sync(&rx->late))
-		xiw_qp_put(qp);
+	xiw_qp_cancel_delayed(qp, &rx->late);
 	if (rx->stalled)
 		xiw_recv_wait_end(qp);
 	rx->stalled = false;

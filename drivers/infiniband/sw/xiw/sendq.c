@@ -356,8 +356,17 @@ static enum xiw_reason run_atomic(struct xiw_qp *qp,
 	return XIW_OK;
 }
 
-static void blame_request(struct xiw_qp *qp, enum xiw_reason reason,
-			  const struct xiw_req *req, u32 done)
+/**
+ * xiw_sendq_blame() - an inbound request cannot be answered
+ * @qp: queue pair
+ * @reason: what is wrong with it
+ * @req: request
+ * @done: octets of a Read's response that were laid out already
+ *
+ * Context: Socket lock held.
+ */
+void xiw_sendq_blame(struct xiw_qp *qp, enum xiw_reason reason,
+		     const struct xiw_req *req, u32 done)
 {
 	struct xiw_term_offender off = { .ulpdu_len = req->ulpdu_len };
 	struct xiw_read_req read;
@@ -388,7 +397,7 @@ static bool next_response(struct xiw_qp *qp)
 	if (req->atomic) {
 		reason = run_atomic(qp, &req->op, &resp.orig);
 		if (reason != XIW_OK) {
-			blame_request(qp, reason, req, 0);
+			xiw_sendq_blame(qp, reason, req, 0);
 			return false;
 		}
 		resp.id = req->op.id;

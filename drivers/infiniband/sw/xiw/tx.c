@@ -146,8 +146,6 @@ static bool gather(struct xiw_qp *qp, u8 *dst, u32 len)
 static bool gather_response(struct xiw_qp *qp, u8 *dst, u32 len)
 {
 	struct xiw_req *req = &qp->irq[qp->irq_head % qp->irq_size];
-	struct xiw_term_offender off = { .ulpdu_len = req->ulpdu_len };
-	struct xiw_read_req left = req->read;
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
 	u64 addr;
@@ -164,11 +162,8 @@ static bool gather_response(struct xiw_qp *qp, u8 *dst, u32 len)
 		xiw_mem_put(&ref);
 		return true;
 	}
-	memcpy(off.hdr, req->hdr, sizeof(off.hdr));
-	xiw_rdmap_read_req_advance(&left, qp->tx.offset);
-	off.read_req = &left;
-	qp->tx.source = XIW_TX_NONE;
-	xiw_qp_fault(qp, xiw_mem_reason(status, XIW_ACCESS_SOURCE), &off);
+	xiw_sendq_blame(qp, xiw_mem_reason(status, XIW_ACCESS_SOURCE), req,
+			qp->tx.offset);
 	return false;
 }
 
@@ -384,10 +379,7 @@ static int send_train(struct xiw_qp *qp)
 
 static void come_back(struct xiw_qp *qp, unsigned long delay)
 {
-	/* The work holds a reference on the queue pair while it is queued. */
-	xiw_qp_get(qp);
-	if (!queue_delayed_work(xiw_wq, &qp->tx.retry, delay))
-		xiw_qp_put(qp);
+	xiw_qp_queue_delayed(qp, &qp->tx.retry, delay);
 }
 
 /* Until nothing is left, or tx.sent comes to @budget. */
@@ -532,12 +524,10 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 }
 
 /* For a poster. What the peer's answers set off says nothing of a stream. */
-static void run_if_attached(struct xiw_qp *qp, struct xiw_sock *xs)
+static void run_posted(struct xiw_qp *qp)
 {
 	u32 heard = qp->rx.heard;
 
-	if (qp->xs != xs)
-		return;
 	xiw_tx_run_locked(qp);
 	qp->tx.heard = heard;
 	if (!qp->kernel)
@@ -546,14 +536,12 @@ static void run_if_attached(struct xiw_qp *qp, struct xiw_sock *xs)
 
 static void run_sleeping(struct xiw_qp *qp)
 {
-	struct xiw_sock *xs = xiw_qp_get_sock(qp);
+	struct xiw_sock *xs = xiw_qp_lock_stream(qp);
 
 	if (!xs)
 		return;
-	xiw_sock_lock(xs);
-	run_if_attached(qp, xs);
-	xiw_sock_unlock(xs);
-	xiw_sock_put(xs);
+	run_posted(qp);
+	xiw_qp_unlock_stream(xs);
 }
 
 /* Softirq context, so the lock may be had or not, but not waited for. */
@@ -564,7 +552,8 @@ static void run_now_or_soon(struct xiw_qp *qp)
 	if (!xs)
 		return;
 	if (xiw_sock_trylock_bh(xs)) {
-		run_if_attached(qp, xs);
+		if (qp->xs == xs)
+			run_posted(qp);
 		xiw_sock_unlock_bh(xs);
 	} else {
 		come_back(qp, 0);
@@ -666,8 +655,7 @@ void xiw_tx_stop(struct xiw_qp *qp)
 	struct xiw_tx *tx = &qp->tx;
 
 	hrtimer_cancel(&tx->window);
-	if (cancel_delayed_work_sync(&tx->retry))
-		xiw_qp_put(qp);
+	xiw_qp_cancel_delayed(qp, &tx->retry);
 	while (tx->vec_count) {
 		put_page(tx->vec[tx->vec_first].bv_page);
 		tx->vec_first = (tx->vec_first + 1) % XIW_TX_VECS;

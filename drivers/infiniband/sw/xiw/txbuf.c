@@ -93,13 +93,8 @@ bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order)
 	return buf->page;
 }
 
-/**
- * xiw_txbuf_drop() - give all memory back, as soon as TCP is done with it
- * @buf: buffer
- *
- * Context: Owner of the transmit side.
- */
-void xiw_txbuf_drop(struct xiw_txbuf *buf)
+/* Gives all memory back, as soon as TCP is done with it. */
+static void drop(struct xiw_txbuf *buf)
 {
 	if (buf->page)
 		put_page(buf->page);
@@ -127,10 +122,7 @@ void xiw_txbuf_idle(struct xiw_qp *qp)
 	if (delayed_work_pending(&buf->trim))
 		return;
 	buf->seen = qp->tx.pos;
-	/* The work holds a reference on the queue pair while it is queued. */
-	xiw_qp_get(qp);
-	if (!queue_delayed_work(xiw_wq, &buf->trim, XIW_TXBUF_TRIM))
-		xiw_qp_put(qp);
+	xiw_qp_queue_delayed(qp, &buf->trim, XIW_TXBUF_TRIM);
 }
 
 static void trim(struct work_struct *work)
@@ -138,18 +130,14 @@ static void trim(struct work_struct *work)
 	struct xiw_txbuf *buf = container_of(to_delayed_work(work),
 					     struct xiw_txbuf, trim);
 	struct xiw_qp *qp = container_of(buf, struct xiw_qp, tx.buf);
-	struct xiw_sock *xs = xiw_qp_get_sock(qp);
+	struct xiw_sock *xs = xiw_qp_lock_stream(qp);
 
 	if (xs) {
-		xiw_sock_lock(xs);
-		if (qp->xs == xs) {
-			if (buf->seen != qp->tx.pos)
-				xiw_txbuf_idle(qp);
-			else if (!qp->tx.train_len)
-				xiw_txbuf_drop(buf);
-		}
-		xiw_sock_unlock(xs);
-		xiw_sock_put(xs);
+		if (buf->seen != qp->tx.pos)
+			xiw_txbuf_idle(qp);
+		else if (!qp->tx.train_len)
+			drop(buf);
+		xiw_qp_unlock_stream(xs);
 	}
 	xiw_qp_put(qp);
 }
@@ -173,7 +161,6 @@ void xiw_txbuf_init(struct xiw_txbuf *buf)
  */
 void xiw_txbuf_stop(struct xiw_qp *qp)
 {
-	if (cancel_delayed_work_sync(&qp->tx.buf.trim))
-		xiw_qp_put(qp);
-	xiw_txbuf_drop(&qp->tx.buf);
+	xiw_qp_cancel_delayed(qp, &qp->tx.buf.trim);
+	drop(&qp->tx.buf);
 }
