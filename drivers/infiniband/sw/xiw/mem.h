@@ -172,7 +172,7 @@ struct xiw_mem_ref {
  * @pd: protection domain
  * @qpn: number of the queue pair; matters for windows
  * @kernel_qp: it belongs to a kernel consumer, which may use the local DMA key
- * @last: object found last, see xiw_stag_find(); only the user of the view,
+ * @last: object found last, see find_in_view(); only the user of the view,
  *	of whom there is one at a time, may look at it
  * @index: its index
  * @generation: that of the device's STags when it was found

@@ -33,6 +33,13 @@ static int check_access(struct ib_device *ibdev, int access)
 	return ib_check_mr_access(ibdev, access);
 }
 
+static bool range_ok(u64 iova, u64 length)
+{
+	u64 last;
+
+	return length && !check_add_overflow(iova, length - 1, &last);
+}
+
 static struct xiw_mr *mr_alloc(struct ib_pd *pd, enum xiw_mem_kind kind)
 {
 	struct xiw_dev *dev = to_xdev(pd->device);
@@ -85,11 +92,36 @@ static void mr_free(struct xiw_mr *mr)
 	kfree(mr);
 }
 
-static struct ib_mr *mr_publish(struct xiw_mr *mr)
+/* Region of memory outside of the kernel; its pages are the caller's matter. */
+static struct xiw_mr *mr_alloc_user(struct ib_pd *pd, u64 iova, u64 length,
+				    int access, struct ib_dmah *dmah)
 {
+	struct xiw_mr *mr;
 	int ret;
 
-	ret = xiw_stag_alloc(mr->mem);
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	ret = check_access(pd->device, access);
+	if (ret)
+		return ERR_PTR(ret);
+	if (!range_ok(iova, length))
+		return ERR_PTR(-EINVAL);
+
+	mr = mr_alloc(pd, XIW_MEM_USER);
+	if (IS_ERR(mr))
+		return mr;
+	mr->mem->iova = iova;
+	mr->mem->length = length;
+	mr->mem->access = access & XIW_ACCESS_RIGHTS;
+	mr->mem->state = XIW_MEM_VALID;
+	return mr;
+}
+
+/* The last step of all that make one: @ret is what came of those before. */
+static struct ib_mr *mr_publish(struct xiw_mr *mr, int ret)
+{
+	if (!ret)
+		ret = xiw_stag_alloc(mr->mem);
 	if (ret) {
 		mr_free(mr);
 		return ERR_PTR(ret);
@@ -124,7 +156,7 @@ struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access)
 	mr->mem->access = access & XIW_ACCESS_RIGHTS;
 	mr->mem->length = U64_MAX;
 	mr->mem->state = XIW_MEM_VALID;
-	return mr_publish(mr);
+	return mr_publish(mr, 0);
 }
 
 /* Fill in the kernel address of each block of 1 << page_shift bytes. */
@@ -196,13 +228,6 @@ static int pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
 	return map_umem(mem);
 }
 
-static bool range_ok(u64 iova, u64 length)
-{
-	u64 last;
-
-	return length && !check_add_overflow(iova, length - 1, &last);
-}
-
 /**
  * xiw_reg_user_mr() - register user memory
  * @pd: protection domain
@@ -221,36 +246,11 @@ struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 			      u64 iova, int access, struct ib_dmah *dmah,
 			      struct ib_udata *udata)
 {
-	struct xiw_mem *mem;
-	struct xiw_mr *mr;
-	int ret;
+	struct xiw_mr *mr = mr_alloc_user(pd, iova, length, access, dmah);
 
-	if (dmah)
-		return ERR_PTR(-EOPNOTSUPP);
-	ret = check_access(pd->device, access);
-	if (ret)
-		return ERR_PTR(ret);
-	if (!range_ok(iova, length))
-		return ERR_PTR(-EINVAL);
-
-	mr = mr_alloc(pd, XIW_MEM_USER);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	mem = mr->mem;
-
-	ret = pin_user(mem, start, length, access);
-	if (ret)
-		goto err_free;
-
-	mem->iova = iova;
-	mem->length = length;
-	mem->access = access & XIW_ACCESS_RIGHTS;
-	mem->state = XIW_MEM_VALID;
-	return mr_publish(mr);
-
-err_free:
-	mr_free(mr);
-	return ERR_PTR(ret);
+	return mr_publish(mr, pin_user(mr->mem, start, length, access));
 }
 
 /* One block of kernel addresses: no DMA takes place, the CPU copies. */
@@ -313,32 +313,11 @@ struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 				     struct ib_dmah *dmah,
 				     struct uverbs_attr_bundle *attrs)
 {
-	struct xiw_mem *mem;
-	struct xiw_mr *mr;
-	int ret;
+	struct xiw_mr *mr = mr_alloc_user(pd, iova, length, access, dmah);
 
-	if (dmah)
-		return ERR_PTR(-EOPNOTSUPP);
-	ret = check_access(pd->device, access);
-	if (ret)
-		return ERR_PTR(ret);
-	if (!range_ok(iova, length))
-		return ERR_PTR(-EINVAL);
-	mr = mr_alloc(pd, XIW_MEM_USER);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-
-	mem = mr->mem;
-	ret = get_dmabuf(mem, offset, length, fd, access);
-	if (ret) {
-		mr_free(mr);
-		return ERR_PTR(ret);
-	}
-	mem->iova = iova;
-	mem->length = length;
-	mem->access = access & XIW_ACCESS_RIGHTS;
-	mem->state = XIW_MEM_VALID;
-	return mr_publish(mr);
+	return mr_publish(mr, get_dmabuf(mr->mem, offset, length, fd, access));
 }
 
 /* The pages pinned for @new take the place of those of @mem. */
@@ -462,13 +441,8 @@ struct ib_mr *xiw_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	mem->max_pages = max_num_sg;
 	mem->pages = kvcalloc(max_num_sg, sizeof(*mem->pages), GFP_KERNEL);
 	mr->map = kvcalloc(max_num_sg, sizeof(*mr->map), GFP_KERNEL);
-	if (!mem->pages || !mr->map) {
-		mr_free(mr);
-		return ERR_PTR(-ENOMEM);
-	}
-
 	mem->state = XIW_MEM_FREE;
-	return mr_publish(mr);
+	return mr_publish(mr, mem->pages && mr->map ? 0 : -ENOMEM);
 }
 
 static int set_page_addr(struct ib_mr *ibmr, u64 addr)

@@ -192,7 +192,7 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
 
 /**
  * xiw_mem_view_init() - set up a view
- * @view: zeroed
+ * @view: new, or of an earlier stream of the same queue pair
  * @dev: device
  * @pd: protection domain
  * @qpn: number of the queue pair
