@@ -8,6 +8,8 @@
  * of the stream.
  */
 
+#include <linux/log2.h>
+
 #include "cm.h"
 #include "cq.h"
 #include "device.h"
@@ -309,6 +311,22 @@ static enum xiw_reason check_read_source(struct xiw_qp *qp,
 	return XIW_OK;
 }
 
+/* Room for inbound requests; if there is no memory now, there will be some. */
+static bool alloc_requests(struct xiw_qp *qp)
+{
+	u32 slots = roundup_pow_of_two(max(qp->irq_size, 1U));
+
+	qp->irq = kcalloc(slots, sizeof(*qp->irq), GFP_ATOMIC | __GFP_NOWARN);
+	qp->irq_mask = slots - 1;
+	if (qp->irq)
+		return true;
+	xiw_stat_inc(qp->dev, XIW_STAT_RX_NOMEM);
+	/* As if it had come too early. */
+	WRITE_ONCE(qp->rx.stalled, true);
+	xiw_rx_again(qp, 1);
+	return false;
+}
+
 /* Read and Atomic Requests share a queue, its buffers, and their order. */
 static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 {
@@ -321,6 +339,8 @@ static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 	u8 opcode;
 	u32 len;
 
+	if (!qp->irq && !alloc_requests(qp))
+		return XIW_DELIVER_STALL;
 	reason = collect_body(qp, f, XIW_QN1_BUF_LEN, room, &complete, &len);
 	if (reason != XIW_OK)
 		return fault(qp, f, reason);
@@ -328,7 +348,7 @@ static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 		return XIW_DELIVER_OK;
 
 	opcode = q->opcode;
-	req = &qp->irq[qp->irq_tail % qp->irq_size];
+	req = &qp->irq[qp->irq_tail & qp->irq_mask];
 	req->atomic = opcode == XIW_OP_ATOMIC_REQ;
 	req->ulpdu_len = f->ulpdu_len;
 	memcpy(req->hdr, f->hdr, sizeof(req->hdr));
@@ -352,7 +372,7 @@ static struct xiw_wait *oldest_wait(struct xiw_qp *qp)
 
 	if (qp->orq_head == qp->orq_tail)
 		return NULL;
-	wait = &qp->orq[qp->orq_head % qp->orq_size];
+	wait = &qp->orq[qp->orq_head & qp->orq_mask];
 	/* An answer to what was not even sent is a stray one. */
 	if (!wait->internal) {
 		const struct xiw_swr *wr = xiw_sq_wr(&qp->sq, wait->index);
@@ -472,7 +492,7 @@ static struct xiw_swr *blamed_request(struct xiw_qp *qp,
 	u32 i;
 
 	for (i = qp->orq_head; i != qp->orq_tail; i++) {
-		wait = &qp->orq[i % qp->orq_size];
+		wait = &qp->orq[i & qp->orq_mask];
 		if (term->has_hdr ? wait->msn != term->msn : !wait->atomic)
 			continue;
 		*atomic = wait->atomic;

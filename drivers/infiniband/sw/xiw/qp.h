@@ -183,6 +183,9 @@ struct xiw_wait {
 	u32 offset;
 };
 
+/* First index of inbound and outbound requests: it wraps while we look on. */
+#define XIW_DEPTH_FIRST	(-100U)
+
 /* Bits of xiw_tx.run, see tx.c. */
 #define XIW_TX_RUNNING	BIT(0)	/* somebody drains, or will come back to */
 #define XIW_TX_KICK	BIT(1)	/* look at the queue (again) */
@@ -423,13 +426,15 @@ struct xiw_rx {
  * @srq_wait: on the SRQ's list while the receive side waits for an entry;
  *	protected by the SRQ's rq.lock
  * @conn: what startup agreed on
- * @irq: inbound requests, @irq_size of them; owner: socket lock holder, like
- *	all that follows
+ * @irq: inbound requests, or NULL until there was one, for many streams never
+ *	see any; owner: socket lock holder, like all that follows
  * @irq_size: IRD
+ * @irq_mask: slots of @irq, a power of two as indices wrap, less one
  * @irq_head: oldest, free running
  * @irq_tail: next free, free running
- * @orq: outbound requests, @orq_size of them
- * @orq_size: slots; the ORD, and one for an RTR Read
+ * @orq: outbound requests
+ * @orq_mask: slots of @orq, likewise; enough for the ORD, unless the send queue
+ *	is shorter, and for an RTR Read
  * @orq_head: oldest, free running
  * @orq_tail: next free, free running
  * @ord: limit for work requests
@@ -468,10 +473,11 @@ struct xiw_qp {
 	struct xiw_conn conn;
 	struct xiw_req *irq;
 	u32 irq_size;
+	u32 irq_mask;
 	u32 irq_head;
 	u32 irq_tail;
 	struct xiw_wait *orq;
-	u32 orq_size;
+	u32 orq_mask;
 	u32 orq_head;
 	u32 orq_tail;
 	u32 ord;

@@ -92,7 +92,7 @@ void xiw_sq_fail(struct xiw_qp *qp, struct xiw_swr *wr, u8 status)
 
 static struct xiw_wait *orq_push(struct xiw_qp *qp)
 {
-	struct xiw_wait *wait = &qp->orq[qp->orq_tail++ % qp->orq_size];
+	struct xiw_wait *wait = &qp->orq[qp->orq_tail++ & qp->orq_mask];
 
 	memset(wait, 0, sizeof(*wait));
 	wait->msn = qp->tx.msg.msn;
@@ -393,7 +393,7 @@ static bool next_response(struct xiw_qp *qp)
 
 	if (qp->irq_head == qp->irq_tail)
 		return false;
-	req = &qp->irq[qp->irq_head % qp->irq_size];
+	req = &qp->irq[qp->irq_head & qp->irq_mask];
 	if (req->atomic) {
 		reason = run_atomic(qp, &req->op, &resp.orig);
 		if (reason != XIW_OK) {

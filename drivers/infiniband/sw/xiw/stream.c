@@ -15,6 +15,8 @@
  * more; from then on everybody who posts queues the work again.
  */
 
+#include <linux/log2.h>
+
 #include "cm.h"
 #include "cq.h"
 #include "device.h"
@@ -420,29 +422,30 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 	return ret;
 }
 
+/* The inbound side is allocated by deliver.c, when the first request arrives. */
 static int alloc_depths(struct xiw_qp *qp)
 {
 	const struct xiw_mpa_agreed *agreed = &qp->conn.agreed;
+	u32 slots;
 
 	qp->ord = agreed->ord;
 	qp->irq_size = agreed->ird;
-	/* An RTR Read is outstanding beside what the consumer may have. */
-	qp->orq_size = agreed->ord + 1;
-	qp->irq_head = 0;
-	qp->irq_tail = 0;
-	qp->orq_head = 0;
-	qp->orq_tail = 0;
-	qp->irq = kvcalloc(max(qp->irq_size, 1U), sizeof(*qp->irq),
-			   GFP_KERNEL);
-	qp->orq = kvcalloc(qp->orq_size, sizeof(*qp->orq), GFP_KERNEL);
-	return qp->irq && qp->orq ? 0 : -ENOMEM;
+	/* An RTR Read is outstanding beside what the consumer can have. */
+	slots = roundup_pow_of_two(min(agreed->ord, qp->sq.size) + 1);
+	qp->orq_mask = slots - 1;
+	qp->irq_head = XIW_DEPTH_FIRST;
+	qp->irq_tail = XIW_DEPTH_FIRST;
+	qp->orq_head = XIW_DEPTH_FIRST;
+	qp->orq_tail = XIW_DEPTH_FIRST;
+	qp->orq = kvcalloc(slots, sizeof(*qp->orq), GFP_KERNEL);
+	return qp->orq ? 0 : -ENOMEM;
 }
 
 static void free_stream(struct xiw_qp *qp)
 {
 	xiw_tx_stop(qp);
 	xiw_rx_stop(qp);
-	kvfree(qp->irq);
+	kfree(qp->irq);
 	kvfree(qp->orq);
 	qp->irq = NULL;
 	qp->orq = NULL;

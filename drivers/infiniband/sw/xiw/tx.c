@@ -145,7 +145,7 @@ static bool gather(struct xiw_qp *qp, u8 *dst, u32 len)
 
 static bool gather_response(struct xiw_qp *qp, u8 *dst, u32 len)
 {
-	struct xiw_req *req = &qp->irq[qp->irq_head % qp->irq_size];
+	struct xiw_req *req = &qp->irq[qp->irq_head & qp->irq_mask];
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
 	u64 addr;
