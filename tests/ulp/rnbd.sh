@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# xiw-kernel: stock
 # xiw-packages: fio
-# xiw-timeout: 500
+# xiw-ulps: rnbd
 #
 # RNBD over RTRS: a block device over the kernel's own user of Write with
-# Immediate. The distribution's kernel does not have it, the debug kernel has.
+# Immediate. Its server must not hand out a new key with each answer, which it
+# would by Send with Immediate, a message that iWARP does not have.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -43,26 +45,23 @@ reconnected()
 	grep -q connected /sys/class/rtrs-client/xiw/paths/*/state
 }
 
-local_up loop rtrs-server rtrs-client
+local_up loop
 truncate -s 32M "$TMP/disk"
 or_bail "no loop device" losetup /dev/loop0 "$TMP/disk"
+or_bail "no transport" modprobe rtrs-server always_invalidate=N
 or_bail "no server" modprobe rnbd-server
 or_bail "no client" modprobe rnbd-client
 run_claim "a disk is mapped" map_disk
 tap_run "the disk appears" wait_for 60 test -b /dev/rnbd0
-run_claim "random writes and reads, verified" fio --name=verify \
-	--filename=/dev/rnbd0 --size=4M --rw=randwrite --bsrange=4k-64k \
-	--ioengine=psync --direct=1 --verify=crc32c --verify_fatal=1 \
-	--do_verify=1
-moved $((7 << 20))
+fio_verify "random writes and reads, verified" /dev/rnbd0 16M
+fio_verify "small blocks of two processes, verified" /dev/rnbd0 2M \
+	--bsrange=512-4k --numjobs=2 --offset_increment=4M
+moved $((32 << 20))
 before=$(reconnects)
 kill_connections 1234
 tap_run "the session is connected again after its connections broke" \
 	wait_for 90 reconnected
-run_claim "random writes and reads after that, verified" fio --name=verify \
-	--filename=/dev/rnbd0 --size=1M --rw=randwrite --bsrange=4k-64k \
-	--ioengine=psync --direct=1 --verify=crc32c --verify_fatal=1 \
-	--do_verify=1
+fio_verify "random writes and reads after that, verified" /dev/rnbd0 4M
 echo force >/sys/block/rnbd0/rnbd/unmap_device
 tap_run "the disk is unmapped" wait_for 60 disk_gone
 losetup -d /dev/loop0
