@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# xiw-kernel: stock
+# xiw-packages: ksmbd-tools cifs-utils fio
+# xiw-ulps: smb
+#
+# SMB Direct: server (ksmbd) and client (cifs) in the kernel. Messages of many
+# elements with credits of their own, fast registrations by the client that the
+# server reads and writes, and a client that reconnects.
+
+. "$(dirname "$0")/lib.sh"
+
+EXPORT=/tmp/export
+MNT=/tmp/smb
+CTL=/sys/class/ksmbd-control
+
+topo_down()
+{
+	umount -f "$MNT" 2>/dev/null
+	[[ ! -e $CTL/kill_server ]] || echo hard >"$CTL/kill_server"
+	[[ -z ${mountd:-} ]] || kill "$mountd"
+	modprobe -r cifs ksmbd
+	local_down
+}
+
+# serve: the daemon that has the configuration and the users for the kernel.
+serve()
+{
+	cat >"$TMP/ksmbd.conf" <<-END
+	[global]
+		netbios name = xiw
+		server multi channel support = no
+	[share]
+		path = $EXPORT
+		read only = no
+		writeable = yes
+		force user = root
+	END
+	ksmbd.adduser -a root -p secret -i "$TMP/users" -c "$TMP/ksmbd.conf" \
+		>"$TMP/mountd.log" 2>&1 || return
+	ksmbd.mountd -n -c "$TMP/ksmbd.conf" -u "$TMP/users" \
+		>>"$TMP/mountd.log" 2>&1 &
+	mountd=$!
+}
+
+running()
+{
+	grep -qw running "$CTL/stats"
+}
+
+mount_smb()
+{
+	mount -t cifs -o "rdma,vers=3.1.1,username=root,password=secret,$1" \
+		"//$L4/share" "$MNT"
+}
+
+same()
+{
+	diff -r "$EXPORT/$1" "$MNT/$1"
+}
+
+drop_caches()
+{
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+}
+
+connects()
+{
+	counter "$DEV_L" connections_active
+}
+
+local_up ksmbd cifs
+scratch /etc/ksmbd
+mkdir -p $EXPORT $MNT
+mount -t tmpfs -o size=256m tmpfs $EXPORT
+serve || bail "set-up: no server"
+tap_run "the server runs" wait_for 30 running || tap_show "$TMP/mountd.log"
+run_claim "the client mounts" mount_smb hard || tap_show "$TMP/mountd.log"
+tap_run "the mount uses RDMA" grep -q "^SMBDirect.* protocol version: 100" \
+	/proc/fs/cifs/DebugData
+
+head -c 24M /dev/urandom >$MNT/written
+head -c 24M /dev/urandom >$EXPORT/read
+head -c 100001 /dev/urandom >$MNT/odd
+drop_caches
+run_claim "a file written by the client is the same on the server" same written
+run_claim "a file of odd length, too" same odd
+run_claim "a file of the server is the same on the client" same read
+mkdir $MNT/tree
+for i in {1..100}; do
+	head -c $((i * 97)) /dev/urandom >"$MNT/tree/$i"
+done
+drop_caches
+run_claim "100 files around the limit of an inline message are the same" \
+	same tree
+fio_verify "direct random writes and reads, verified" $MNT/fio 32M
+moved $((100 << 20))
+
+# Break the connection in the middle of a copy; the client must carry on.
+before=$(connects)
+cp "$EXPORT/read" "$TMP/source"
+at=$(counter "$DEV_L" rx_bytes)
+cp "$TMP/source" "$MNT/copied" &
+copy=$!
+under_way()
+{
+	(($(counter "$DEV_L" rx_bytes) > at + (1 << 20)))
+}
+tap_run "a copy is under way" wait_for 30 under_way
+kill_connections 5445
+wait $copy
+tap_result $? "it goes on when its connection breaks"
+drop_caches
+run_claim "the copy is complete" cmp "$TMP/source" "$EXPORT/copied"
+tap_run "the client has connected again" test "$(connects)" -gt "$before"
+run_claim "the client unmounts" umount $MNT
+tap_run "the device can be removed" timeout 60 rdma link del "$DEV_L"
+tap_done
