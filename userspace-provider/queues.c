@@ -242,6 +242,13 @@ out:
 	return ret;
 }
 
+int xiw_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd;
+
+	return ibv_cmd_modify_cq(cq, attr, &cmd, sizeof(cmd));
+}
+
 int xiw_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct xiw_cq *cq = to_xcq(ibcq);

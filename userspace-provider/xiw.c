@@ -38,6 +38,7 @@ static const struct verbs_context_ops xiw_context_ops = {
 	.destroy_qp		= xiw_destroy_qp,
 	.destroy_srq		= xiw_destroy_srq,
 	.free_context		= xiw_free_context,
+	.modify_cq		= xiw_modify_cq,
 	.modify_qp		= xiw_modify_qp,
 	.modify_srq		= xiw_modify_srq,
 	.poll_cq		= xiw_poll_cq,

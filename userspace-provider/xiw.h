@@ -236,6 +236,7 @@ struct ibv_cq *xiw_create_cq(struct ibv_context *context, int cqe,
 struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 				   struct ibv_cq_init_attr_ex *attr);
 int xiw_resize_cq(struct ibv_cq *cq, int cqe);
+int xiw_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int xiw_destroy_cq(struct ibv_cq *cq);
 struct ibv_qp *xiw_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define KIB		1024UL
@@ -332,6 +333,134 @@ static void test_error_is_solicited(void)
 	XT_OK(rdma_disconnect(p.b.id));
 	get_event(p.a.rcq);
 	xt_flushed(p.a.rcq, 5, 1);
+}
+
+/* ---- moderation -------------------------------------------------------- */
+
+#define BATCH		8
+#define TRIES		40
+
+static __u64 now_us(void)
+{
+	struct timespec ts;
+
+	XT_OK(clock_gettime(CLOCK_MONOTONIC, &ts));
+	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
+}
+
+static __u16 moderate(struct xt_end *e, __u16 count, __u16 period)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = count, .cq_period = period },
+	};
+	struct ibv_device_attr_ex dev = {};
+	int ret = ibv_modify_cq(e->rcq, &attr);
+
+	if (ret == EOPNOTSUPP || ret == ENOSYS)
+		xt_skip("the device does not moderate events");
+	XT_EQ(ret, 0);
+	XT_OK(ibv_query_device_ex(e->id->verbs, NULL, &dev));
+	XT_CHECK(dev.cq_mod_caps.max_cq_count >= count &&
+		 dev.cq_mod_caps.max_cq_period >= period,
+		 "more was taken than the device says it can: %u, %u",
+		 dev.cq_mod_caps.max_cq_count, dev.cq_mod_caps.max_cq_period);
+	return dev.cq_mod_caps.max_cq_period;
+}
+
+/* How long the event of N messages takes, from before the first of them. */
+static __u64 event_after(struct xt_pair *p, unsigned int n)
+{
+	struct ibv_send_wr *bad;
+	struct ibv_send_wr wr[BATCH];
+	unsigned int i;
+	__u64 start;
+
+	XT_OK(ibv_req_notify_cq(p->a.rcq, 0));
+	xt_recvs(&p->a, 0x600, n);
+	for (i = 0; i < n; i++) {
+		wr[i] = xt_wr(IBV_WR_SEND, i, NULL, 0);
+		wr[i].send_flags = i + 1 < n ? 0 : IBV_SEND_SIGNALED;
+		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
+	}
+	start = now_us();
+	XT_EQ(ibv_post_send(p->b.qp, wr, &bad), 0);
+	get_event(p->a.rcq);
+	start = now_us() - start;
+	for (i = 0; i < n; i++)
+		xt_wc_ok(p->a.rcq, 0x600 + i);
+	xt_wc_ok(p->b.scq, n - 1);
+	/* The waits above may have armed it, and that fires now. */
+	while (xt_readable(p->a.rcq->channel->fd))
+		get_event(p->a.rcq);
+	return start;
+}
+
+/* The machine may be slow at times, but not each time. */
+static bool ever_before(struct xt_pair *p, unsigned int n, __u64 limit)
+{
+	int i;
+
+	for (i = 0; i < TRIES; i++)
+		if (event_after(p, n) < limit)
+			return true;
+	return false;
+}
+
+static void test_moderation(void)
+{
+	__u16 period;
+	struct xt_pair p;
+	int i;
+
+	pair_unarmed(&p);
+	moderate(&p.a, 0, 0);
+	period = moderate(&p.a, BATCH, 1000);
+	XT_CHECK(period >= 20000, "%u us is the longest period", period);
+	moderate(&p.a, BATCH, period);
+	/* Too few wait for the whole time, though each can be polled. */
+	for (i = 0; i < 5; i++) {
+		__u64 took = event_after(&p, 1 + i);
+
+		XT_CHECK(took >= period, "%d of %d messages: %llu us", 1 + i,
+			 BATCH, took);
+	}
+	XT_CHECK(ever_before(&p, BATCH, period), "enough wait, too");
+	moderate(&p.a, BATCH, 0);
+	XT_CHECK(ever_before(&p, 1, period), "they wait though it is off");
+	xt_hang_up(&p, &p.a);
+}
+
+/* An event that is held back comes when moderation ends, or the CQ grows. */
+static void test_moderation_ends(void)
+{
+	__u64 start;
+	__u16 period;
+	struct xt_pair p;
+	bool early = false;
+	int i;
+
+	pair_unarmed(&p);
+	period = moderate(&p.a, BATCH, 1000);
+	for (i = 0; i < TRIES && !early; i++) {
+		moderate(&p.a, BATCH, period);
+		XT_OK(ibv_req_notify_cq(p.a.rcq, 0));
+		start = now_us();
+		message(&p, 0);
+		moderate(&p.a, 1, period);
+		get_event(p.a.rcq);
+		early = now_us() - start < period;
+	}
+	XT_CHECK(early, "it waited for the end of the period");
+	moderate(&p.a, BATCH, period);
+	XT_OK(ibv_req_notify_cq(p.a.rcq, 0));
+	message(&p, 0);
+	XT_OK(ibv_resize_cq(p.a.rcq, 1000));
+	get_event(p.a.rcq);
+	/* One that is never waited for goes with its queue. */
+	XT_OK(ibv_req_notify_cq(p.a.rcq, 0));
+	message(&p, 0);
+	xt_hang_up(&p, &p.a);
 }
 
 /* Each of them serves; one more than there are does not. */
@@ -897,6 +1026,10 @@ static const struct xt_case cases[] = {
 	  test_solicited },
 	{ "error-solicited", "an error wakes the solicited",
 	  test_error_is_solicited },
+	{ "moderation", "moderated events are fewer and later",
+	  test_moderation },
+	{ "moderation-ends", "an event held back is not lost",
+	  test_moderation_ends },
 	{ "vectors", "every completion vector serves", test_vectors },
 	{ "cq-overflow", "an overrun completion queue is reported",
 	  test_cq_overflow },

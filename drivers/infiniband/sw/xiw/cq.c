@@ -8,6 +8,10 @@
  * the ring once more; we store the producer index, then look at the arm word.
  * With a full barrier on each side, one of the two sees the other's store.
  *
+ * With moderation the notification that an entry causes is held back until
+ * there are more of them or some time has passed. The arm word stays set
+ * meanwhile, so the consumer may arm as often as it likes.
+ *
  * The core's rule is that a kernel consumer is not called back from its own
  * call chain, and never twice at a time: its handlers run from a work item.
  */
@@ -19,6 +23,7 @@
 #include <linux/string.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "compat.h"
 #include "device.h"
 #include "qp.h"
 #include "ring.h"
@@ -66,6 +71,27 @@ static bool cqe_is_solicited(const struct xiw_cqe *cqe)
 	return cqe->flags & XIW_CQE_SOLICITED || cqe->status != IB_WC_SUCCESS;
 }
 
+/* One more entry to notify of: is it time? */
+static bool cq_mod_due_locked(struct xiw_cq *cq)
+{
+	struct xiw_cq_mod *mod = &cq->mod;
+
+	lockdep_assert_held(&cq->lock);
+
+	if (++mod->held < mod->count) {
+		if (mod->held == 1)
+			hrtimer_start(&mod->timer,
+				      ns_to_ktime((u64)mod->usecs *
+						  NSEC_PER_USEC),
+				      HRTIMER_MODE_REL_SOFT);
+		return false;
+	}
+	/* Should it run already, it finds nothing to do. */
+	hrtimer_try_to_cancel(&mod->timer);
+	mod->held = 0;
+	return true;
+}
+
 /* Does the entry just published fire the notification? If so, disarm. */
 static bool cq_fires_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 {
@@ -78,12 +104,58 @@ static bool cq_fires_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 		fires |= XIW_ARM_SOLICITED;
 	if (!(READ_ONCE(*arm) & fires))
 		return false;
+	if (cq->mod.count && !cq_mod_due_locked(cq))
+		return false;
 
 	/* The user may be setting bits at this moment; it knows that it may
 	 * get one notification for both.
 	 */
 	xchg(arm, 0);
 	return true;
+}
+
+/* What was held back is due: disarm, and say what has to be reported. */
+static u32 cq_release_locked(struct xiw_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+
+	if (!cq->mod.held)
+		return 0;
+	cq->mod.held = 0;
+	/* As in cq_fires_locked(); a process may have cleared it. */
+	return xchg(&cq->queue.ctrl->arm, 0) ? XIW_CQ_REPORT_COMP : 0;
+}
+
+/* A kernel consumer hears of it in the work item, a process at once. */
+static void cq_hand_over_locked(struct xiw_cq *cq, u32 what)
+{
+	lockdep_assert_held(&cq->lock);
+
+	if (!what || !cq->kernel)
+		return;
+	cq->pending |= what;
+	queue_work(system_bh_wq, &cq->notify_work);
+}
+
+/* Until xiw_destroy_cq() has cancelled the timer, the CQ is there. */
+static void cq_release(struct xiw_cq *cq)
+{
+	unsigned long flags;
+	u32 what;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	what = cq_release_locked(cq);
+	cq_hand_over_locked(cq, what);
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	if (!cq->kernel)
+		cq_report(cq, what);
+}
+
+static enum hrtimer_restart cq_mod_timer(struct hrtimer *timer)
+{
+	cq_release(container_of(timer, struct xiw_cq, mod.timer));
+	return HRTIMER_NORESTART;
 }
 
 static u32 cq_add_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
@@ -137,10 +209,7 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 	spin_lock_irqsave(&cq->lock, flags);
 	what = cq_add_locked(cq, cqe);
 	broken = cq->broken;
-	if (what && cq->kernel) {
-		cq->pending |= what;
-		queue_work(system_bh_wq, &cq->notify_work);
-	}
+	cq_hand_over_locked(cq, what);
 	spin_unlock_irqrestore(&cq->lock, flags);
 
 	if (what & XIW_CQ_REPORT_BROKEN)
@@ -329,6 +398,8 @@ int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 
 	spin_lock_init(&cq->lock);
 	INIT_WORK(&cq->notify_work, cq_notify_work);
+	hrtimer_setup(&cq->mod.timer, cq_mod_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 	cq->kernel = !udata;
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	ibcq->cqe = cq->queue.size;
@@ -427,6 +498,34 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 }
 
 /**
+ * xiw_modify_cq() - moderate the notifications of a completion queue
+ * @ibcq: completion queue
+ * @count: completions that one notification stands for
+ * @usecs: how long the first of them waits for the others at most
+ *
+ * Only completions that the consumer is armed for count. If either is 0, or
+ * @count is 1, the consumer hears of each one at once, and of those that were
+ * held back, now.
+ *
+ * Context: Any.
+ * Return: 0.
+ */
+int xiw_modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
+{
+	struct xiw_cq *cq = to_xcq(ibcq);
+	bool off = count <= 1 || !usecs;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->mod.count = off ? 0 : count;
+	cq->mod.usecs = off ? 0 : usecs;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	/* The old values are not applied to what comes now. */
+	cq_release(cq);
+	return 0;
+}
+
+/**
  * xiw_destroy_cq() - destroy a completion queue
  * @ibcq: completion queue that no QP uses any more
  * @udata: unused
@@ -439,7 +538,8 @@ int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct xiw_dev *dev = to_xdev(ibcq->device);
 	struct xiw_cq *cq = to_xcq(ibcq);
 
-	/* The QPs are gone, so nothing queues the work any more. */
+	/* The QPs are gone: nothing starts the timer, and then the work. */
+	hrtimer_cancel(&cq->mod.timer);
 	cancel_work_sync(&cq->notify_work);
 	xa_erase(&dev->cqs, cq->id);
 	xiw_queue_free(&cq->queue);

@@ -6,6 +6,7 @@
 #ifndef _XIW_CQ_H
 #define _XIW_CQ_H
 
+#include <linux/hrtimer.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -16,11 +17,31 @@
 struct xiw_qp;
 
 /**
+ * struct xiw_cq_mod - notifications that are held back to be fewer
+ * @count: entries after which one is due; 0: none is held back
+ * @usecs: how long after the first of these entries it is due at the latest
+ * @held: entries since then for which the consumer was not notified
+ * @timer: runs while there are some
+ *
+ * All protected by the lock of the CQ.
+ */
+struct xiw_cq_mod {
+	u16 count;
+	u16 usecs;
+	u16 held;
+	struct hrtimer timer;
+};
+
+/* What a process or a kernel consumer can ask for */
+#define XIW_MAX_CQ_MOD_COUNT	U16_MAX
+#define XIW_MAX_CQ_MOD_USECS	U16_MAX
+
+/**
  * struct xiw_cq - completion queue
  * @ibcq: as the core sees it; its allocation is this struct
  * @id: number
  * @kernel: used by kernel consumers, so the ring is not mapped
- * @lock: protects @prod, @broken, @pending and the ring's producer side;
+ * @lock: protects @prod, @broken, @pending, @mod and the ring's producer side;
  *	innermost of all locks, taken with interrupts off because kernel
  *	consumers may poll with them off. For kernel CQs also the consumer side
  * @queue: the ring
@@ -30,6 +51,7 @@ struct xiw_qp;
  * @pending: what @notify_work has to report, see cq.c
  * @notify_work: calls the completion handler of a kernel consumer outside
  *	of the call chain that caused the completion
+ * @mod: moderation of the notifications
  */
 struct xiw_cq {
 	struct ib_cq ibcq;
@@ -42,6 +64,7 @@ struct xiw_cq {
 	bool timestamps;
 	u32 pending;
 	struct work_struct notify_work;
+	struct xiw_cq_mod mod;
 };
 
 static inline struct xiw_cq *to_xcq(struct ib_cq *ibcq)
@@ -55,6 +78,7 @@ int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 		  struct ib_udata *udata);
+int xiw_modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs);
 int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
 int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 

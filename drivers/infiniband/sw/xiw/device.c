@@ -54,6 +54,8 @@ static int xiw_query_device(struct ib_device *ibdev,
 
 	attr->max_cq = XIW_MAX_CQ;
 	attr->max_cqe = XIW_MAX_CQE;
+	attr->cq_caps.max_cq_moderation_count = XIW_MAX_CQ_MOD_COUNT;
+	attr->cq_caps.max_cq_moderation_period = XIW_MAX_CQ_MOD_USECS;
 	/* Completion times are nanoseconds: the clock has 10^6 kHz. */
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = 1000 * 1000;
@@ -255,6 +257,7 @@ const struct ib_device_ops xiw_device_ops = {
 	.map_mr_sg = xiw_map_mr_sg,
 	.mmap = xiw_mmap,
 	.mmap_free = xiw_mmap_free,
+	.modify_cq = xiw_modify_cq,
 	.modify_qp = xiw_modify_qp,
 	.modify_srq = xiw_modify_srq,
 	.poll_cq = xiw_poll_cq,

@@ -93,6 +93,7 @@ int xiw_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	struct xiw_cq *cq = to_xcq(ibcq);
 	struct fact facts[] = {
 		{ "prod" }, { "cons" }, { "armed" }, { "broken" },
+		{ "mod_count" }, { "mod_usecs" },
 	};
 
 	/* The ring may be replaced by a resize. */
@@ -101,6 +102,8 @@ int xiw_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	facts[1].value = READ_ONCE(cq->queue.ctrl->cons);
 	facts[2].value = READ_ONCE(cq->queue.ctrl->arm);
 	facts[3].value = cq->broken;
+	facts[4].value = cq->mod.count;
+	facts[5].value = cq->mod.usecs;
 	spin_unlock_irq(&cq->lock);
 	return put_facts(msg, facts, ARRAY_SIZE(facts));
 }
