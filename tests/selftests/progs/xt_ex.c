@@ -16,12 +16,27 @@
 			 IBV_QP_EX_WITH_RDMA_WRITE |			   \
 			 IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |		   \
 			 IBV_QP_EX_WITH_RDMA_READ |			   \
+			 IBV_QP_EX_WITH_BIND_MW |			   \
+			 IBV_QP_EX_WITH_LOCAL_INV |			   \
 			 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |		   \
 			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 
-/* An end whose queues were made the extended way. */
+/* How queues are made; in domains: in those of one thread, of each end. */
+struct how {
+	__u32 inline_len;
+	__u32 cq_flags;
+	__u64 wc_flags;
+	bool domains;
+};
+
+/*
+ * An end whose queues were made the extended way. In domains of its own, @e.pd
+ * is the parent and @inner what it is the parent of.
+ */
 struct ex_end {
 	struct xt_end e;
+	struct ibv_pd *inner;
+	struct ibv_td *td;
 	struct ibv_qp_ex *qpx;
 	struct ibv_cq_ex *scqx;
 	struct ibv_cq_ex *rcqx;
@@ -34,23 +49,45 @@ struct lane {
 	struct xt_buf target;
 };
 
-static struct ibv_cq_ex *new_cq_ex(struct ibv_context *ctx, __u32 flags)
+static struct ibv_cq_ex *new_cq_ex(struct ex_end *x, const struct how *how)
 {
+	struct ibv_context *ctx = x->e.id->verbs;
 	struct ibv_comp_channel *cc = XT_PTR(ibv_create_comp_channel(ctx));
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = 128,
 		.cq_context = cc,
 		.channel = cc,
 		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM |
-			    IBV_WC_EX_WITH_QP_NUM,
-		.comp_mask = flags ? IBV_CQ_INIT_ATTR_MASK_FLAGS : 0,
-		.flags = flags,
+			    IBV_WC_EX_WITH_QP_NUM | how->wc_flags,
+		.comp_mask = how->cq_flags ? IBV_CQ_INIT_ATTR_MASK_FLAGS : 0,
+		.flags = how->cq_flags,
 	};
 
+	if (how->domains) {
+		attr.comp_mask |= IBV_CQ_INIT_ATTR_MASK_PD;
+		attr.parent_domain = x->e.pd;
+	}
 	return XT_PTR(ibv_create_cq_ex(ctx, &attr));
 }
 
-static void ex_qp(struct ex_end *x, __u32 cq_flags)
+/* The protection domain, within one for a single thread if asked for. */
+static void new_pd(struct ex_end *x, const struct how *how)
+{
+	struct ibv_context *ctx = x->e.id->verbs;
+	struct ibv_parent_domain_init_attr attr = {};
+	struct ibv_td_init_attr td_attr = {};
+
+	x->inner = XT_PTR(ibv_alloc_pd(ctx));
+	x->e.pd = x->inner;
+	if (!how->domains)
+		return;
+	x->td = XT_PTR(ibv_alloc_td(ctx, &td_attr));
+	attr.pd = x->inner;
+	attr.td = x->td;
+	x->e.pd = XT_PTR(ibv_alloc_parent_domain(ctx, &attr));
+}
+
+static void ex_qp(struct ex_end *x, const struct how *how)
 {
 	struct xt_end *e = &x->e;
 	struct ibv_qp_init_attr_ex attr = {
@@ -59,7 +96,7 @@ static void ex_qp(struct ex_end *x, __u32 cq_flags)
 			.max_recv_wr = 32,
 			.max_send_sge = 4,
 			.max_recv_sge = 2,
-			.max_inline_data = 64,
+			.max_inline_data = how->inline_len,
 		},
 		.qp_type = IBV_QPT_RC,
 		.comp_mask = IBV_QP_INIT_ATTR_PD |
@@ -67,9 +104,9 @@ static void ex_qp(struct ex_end *x, __u32 cq_flags)
 		.send_ops_flags = SEND_OPS,
 	};
 
-	e->pd = XT_PTR(ibv_alloc_pd(e->id->verbs));
-	x->scqx = new_cq_ex(e->id->verbs, cq_flags);
-	x->rcqx = new_cq_ex(e->id->verbs, cq_flags);
+	new_pd(x, how);
+	x->scqx = new_cq_ex(x, how);
+	x->rcqx = new_cq_ex(x, how);
 	e->scq = ibv_cq_ex_to_cq(x->scqx);
 	e->rcq = ibv_cq_ex_to_cq(x->rcqx);
 	attr.pd = e->pd;
@@ -82,7 +119,7 @@ static void ex_qp(struct ex_end *x, __u32 cq_flags)
 	x->qpx = XT_PTR(ibv_qp_to_qp_ex(e->qp));
 }
 
-static void lane_up(struct lane *l, __u32 cq_flags)
+static void lane_up(struct lane *l, const struct how *how)
 {
 	struct sockaddr_storage sa = xt_addr(&xt_a, 0);
 	static const struct xt_opts o = XT_OPTS;
@@ -94,17 +131,17 @@ static void lane_up(struct lane *l, __u32 cq_flags)
 	sa = xt_addr(&xt_a, xt_listen(&listener, &sa, 8));
 	xt_id(&l->b.e, &xt_b);
 	xt_resolve(&l->b.e, &sa);
-	ex_qp(&l->b, cq_flags);
+	ex_qp(&l->b, how);
 	xt_dial(&l->b.e, &o, NULL, 0);
 	xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 	xt_adopt(&l->a.e, &xt_a, ev.id);
-	ex_qp(&l->a, cq_flags);
+	ex_qp(&l->a, how);
 	xt_answer(&l->a.e, &o, NULL, 0);
 	xt_expect(&l->a.e, RDMA_CM_EVENT_ESTABLISHED, NULL);
 	xt_expect(&l->b.e, RDMA_CM_EVENT_ESTABLISHED, NULL);
 	xt_close(&listener);
 	l->src = xt_buf(&l->b.e, ROOM, XT_LOCAL);
-	l->target = xt_buf(&l->a.e, ROOM, XT_ATOMIC);
+	l->target = xt_buf(&l->a.e, ROOM, XT_ATOMIC | IBV_ACCESS_MW_BIND);
 	xt_fill(l->src.p, ROOM, 1);
 	memset(l->target.p, MARK, ROOM);
 }
@@ -190,6 +227,8 @@ static __u64 word_at(const __u8 *p)
 	memcpy(&w, p, WORD);
 	return w;
 }
+
+static const struct how plain = { .inline_len = 64 };
 
 /* ---- operations -------------------------------------------------------- */
 
@@ -312,14 +351,14 @@ static void ex_atomics(struct lane *l)
 	xt_fill(l->src.p, ROOM, 1);
 }
 
-static void all_operations(__u32 cq_flags)
+static void all_operations(const struct how *how, int rounds)
 {
 	struct lane l;
 	int round;
 
-	lane_up(&l, cq_flags);
+	lane_up(&l, how);
 	ex_send(&l);
-	for (round = 0; round < 10; round++) {
+	for (round = 0; round < rounds; round++) {
 		ex_write(&l);
 		ex_write_imm(&l);
 		ex_read(&l);
@@ -331,12 +370,236 @@ static void all_operations(__u32 cq_flags)
 
 static void test_operations(void)
 {
-	all_operations(0);
+	all_operations(&plain, 10);
 }
 
 static void test_single_threaded(void)
 {
-	all_operations(IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+	const struct how how = {
+		.inline_len = 64,
+		.cq_flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+
+	all_operations(&how, 3);
+}
+
+/* ---- domains ----------------------------------------------------------- */
+
+static void test_domains(void)
+{
+	const struct how how = { .inline_len = 64, .domains = true };
+
+	all_operations(&how, 3);
+}
+
+/* What is in use stays, and everything can be given back in the end. */
+static void test_domains_in_use(void)
+{
+	const struct how how = { .inline_len = 64, .domains = true };
+	struct ex_end *x;
+	struct lane l;
+
+	lane_up(&l, &how);
+	x = &l.b;
+	XT_EQ(ibv_dealloc_td(x->td), EBUSY);
+	XT_EQ(ibv_dealloc_pd(x->inner), EBUSY);
+	XT_OK(rdma_disconnect(x->e.id));
+	xt_expect(&x->e, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	rdma_destroy_qp(x->e.id);
+	xt_buf_free(&x->e.spare);
+	xt_buf_free(&l.src);
+	XT_OK(ibv_destroy_cq(x->e.scq));
+	XT_OK(ibv_destroy_cq(x->e.rcq));
+	XT_OK(ibv_dealloc_pd(x->e.pd));
+	XT_OK(ibv_dealloc_td(x->td));
+	XT_OK(ibv_dealloc_pd(x->inner));
+}
+
+/* ---- timestamps -------------------------------------------------------- */
+
+static __u64 raw_clock(struct ibv_context *ctx)
+{
+	struct ibv_values_ex v = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+
+	XT_OK(ibv_query_rt_values_ex(ctx, &v));
+	XT_CHECK(v.comp_mask & IBV_VALUES_MASK_RAW_CLOCK, "no raw clock");
+	return v.raw_clock.tv_nsec;
+}
+
+static __u64 stamp(struct ibv_cq_ex *cqx, __u64 wr_id)
+{
+	__u64 ts;
+
+	begin_poll(cqx);
+	XT_EQ(cqx->wr_id, wr_id);
+	XT_EQ(cqx->status, IBV_WC_SUCCESS);
+	ts = ibv_wc_read_completion_ts(cqx);
+	ibv_end_poll(cqx);
+	return ts;
+}
+
+/* The stamps lie between two looks at the clock, and in the order of events. */
+static void test_timestamps(void)
+{
+	const struct how how = {
+		.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+	};
+	struct ibv_device_attr_ex dev = {};
+	struct ibv_context *ctx;
+	__u64 before;
+	__u64 sent;
+	__u64 rcvd;
+	struct lane l;
+	int i;
+
+	lane_up(&l, &how);
+	ctx = l.b.e.id->verbs;
+	XT_OK(ibv_query_device_ex(ctx, NULL, &dev));
+	XT_CHECK(dev.completion_timestamp_mask && dev.hca_core_clock,
+		 "timestamps without a clock");
+	before = raw_clock(ctx);
+	for (i = 0; i < 20; i++) {
+		xt_recvs(&l.a.e, 1, 1);
+		start(l.b.qpx, 2);
+		ibv_wr_send(l.b.qpx);
+		XT_OK(ibv_wr_complete(l.b.qpx));
+		sent = stamp(l.b.scqx, 2);
+		rcvd = stamp(l.a.rcqx, 1);
+		XT_CHECK(sent > before && rcvd > before,
+			 "%llu and %llu are before %llu", sent, rcvd, before);
+		before = raw_clock(ctx);
+		XT_CHECK(sent < before && rcvd < before,
+			 "%llu and %llu are after %llu", sent, rcvd, before);
+	}
+	lane_down(&l);
+}
+
+/* ---- inline data ------------------------------------------------------- */
+
+#define MOST		512
+
+static __u32 bind_window(struct lane *l, struct ibv_mw *mw)
+{
+	struct ibv_mw_bind_info info = {
+		.mr = l->target.mr,
+		.addr = (uintptr_t)l->target.p,
+		.length = ROOM,
+		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
+
+	mw->rkey = ibv_inc_rkey(mw->rkey);
+	start(l->a.qpx, 70);
+	ibv_wr_bind_mw(l->a.qpx, mw, mw->rkey, &info);
+	XT_OK(ibv_wr_complete(l->a.qpx));
+	one_wc(l->a.scqx, l->a.e.qp, 70, IBV_WC_BIND_MW, 0);
+	return mw->rkey;
+}
+
+/* MOST bytes that are gone as soon as they are posted. */
+static void post_inline(struct lane *l, __u64 seed)
+{
+	__u8 data[MOST];
+
+	xt_fill(data, MOST, seed);
+	ibv_wr_set_inline_data(l->b.qpx, data, MOST);
+	XT_OK(ibv_wr_complete(l->b.qpx));
+	memset(data, 0, MOST);
+}
+
+static void inline_sends(struct lane *l, struct ibv_mw *mw, __u64 seed)
+{
+	struct ibv_sge in[2] = {
+		xt_sge(&l->target, 100, MOST), xt_sge(&l->target, 1000, MOST),
+	};
+	__u32 rkey = bind_window(l, mw);
+
+	xt_recv(&l->a.e, 80, &in[0], 1);
+	xt_recv(&l->a.e, 81, &in[1], 1);
+	start(l->b.qpx, 82);
+	ibv_wr_send(l->b.qpx);
+	post_inline(l, seed);
+	start(l->b.qpx, 83);
+	ibv_wr_send_inv(l->b.qpx, rkey);
+	post_inline(l, seed + 1);
+	begin_poll(l->a.rcqx);
+	at(l->a.rcqx, l->a.e.qp, 80, IBV_WC_RECV, MOST);
+	XT_EQ(ibv_wc_read_wc_flags(l->a.rcqx), 0);
+	ibv_end_poll(l->a.rcqx);
+	begin_poll(l->a.rcqx);
+	at(l->a.rcqx, l->a.e.qp, 81, IBV_WC_RECV, MOST);
+	XT_EQ(ibv_wc_read_wc_flags(l->a.rcqx), IBV_WC_WITH_INV);
+	XT_EQ(ibv_wc_read_invalidated_rkey(l->a.rcqx), rkey);
+	ibv_end_poll(l->a.rcqx);
+	XT_SAME(l->target.p + 100, MOST, seed);
+	XT_SAME(l->target.p + 1000, MOST, seed + 1);
+	begin_poll(l->b.scqx);
+	at(l->b.scqx, l->b.e.qp, 82, IBV_WC_SEND, 0);
+	ibv_end_poll(l->b.scqx);
+	one_wc(l->b.scqx, l->b.e.qp, 83, IBV_WC_SEND, 0);
+}
+
+/* The second one tells that the first is there. */
+static void inline_writes(struct lane *l, __u64 seed)
+{
+	__u64 addr = (uintptr_t)l->target.p;
+
+	xt_recvs(&l->a.e, 84, 1);
+	start(l->b.qpx, 85);
+	ibv_wr_rdma_write(l->b.qpx, l->target.mr->rkey, addr + 2001);
+	post_inline(l, seed + 2);
+	start(l->b.qpx, 86);
+	ibv_wr_rdma_write_imm(l->b.qpx, l->target.mr->rkey, addr + 3001, 1);
+	post_inline(l, seed + 3);
+	one_wc(l->a.rcqx, l->a.e.qp, 84, IBV_WC_RECV_RDMA_WITH_IMM, MOST);
+	XT_SAME(l->target.p + 2001, MOST, seed + 2);
+	XT_SAME(l->target.p + 3001, MOST, seed + 3);
+	begin_poll(l->b.scqx);
+	at(l->b.scqx, l->b.e.qp, 85, IBV_WC_RDMA_WRITE, 0);
+	ibv_end_poll(l->b.scqx);
+	one_wc(l->b.scqx, l->b.e.qp, 86, IBV_WC_RDMA_WRITE, 0);
+}
+
+static void test_inline_most(void)
+{
+	const struct how how = { .inline_len = MOST };
+	struct ibv_mw *mw;
+	struct lane l;
+	__u32 rkey;
+	int i;
+
+	lane_up(&l, &how);
+	XT_EQ(l.b.e.cap.max_inline_data, MOST);
+	mw = XT_PTR(ibv_alloc_mw(l.a.e.pd, IBV_MW_TYPE_2));
+	ex_send(&l);
+	/* A window that the peer invalidated can be bound again. */
+	for (i = 0; i < 5; i++) {
+		inline_sends(&l, mw, 10 * i);
+		inline_writes(&l, 10 * i);
+	}
+	rkey = bind_window(&l, mw);
+	start(l.a.qpx, 90);
+	ibv_wr_local_inv(l.a.qpx, rkey);
+	XT_OK(ibv_wr_complete(l.a.qpx));
+	one_wc(l.a.scqx, l.a.e.qp, 90, IBV_WC_LOCAL_INV, 0);
+	XT_OK(ibv_dealloc_mw(mw));
+	lane_down(&l);
+}
+
+/* The CPU copies in an order of its own: nothing is promised. */
+static void test_data_in_order(void)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+		IBV_WR_RDMA_READ,
+	};
+	struct lane l;
+	size_t i;
+
+	lane_up(&l, &plain);
+	for (i = 0; i < XT_NELEM(ops); i++)
+		XT_EQ(ibv_query_qp_data_in_order(l.a.e.qp, ops[i], 0), 0);
+	ex_send(&l);
+	lane_down(&l);
 }
 
 /* ---- batches ----------------------------------------------------------- */
@@ -348,7 +611,7 @@ static void test_batch(void)
 	struct lane l;
 	__u64 i;
 
-	lane_up(&l, 0);
+	lane_up(&l, &plain);
 	ex_send(&l);
 	word = (__u64 *)l.target.p;
 	*word = 0;
@@ -401,7 +664,7 @@ static void test_refused(void)
 	struct lane l;
 	int i;
 
-	lane_up(&l, 0);
+	lane_up(&l, &plain);
 	ex_send(&l);
 	memset(l.target.p, MARK, ROOM);
 	two[0] = xt_sge(&l.src, 0, 4);
@@ -452,7 +715,7 @@ static void test_send_ops(void)
 	struct lane l;
 	size_t i;
 
-	lane_up(&l, 0);
+	lane_up(&l, &plain);
 	ex_send(&l);
 	attr.cap.max_send_wr = 1;
 	attr.cap.max_recv_wr = 1;
@@ -474,6 +737,14 @@ static void test_send_ops(void)
 static const struct xt_case cases[] = {
 	{ "operations", "every operation", test_operations },
 	{ "single", "completion queues of one thread", test_single_threaded },
+	{ "domains", "every operation in a domain of one thread",
+	  test_domains },
+	{ "domains-used", "a domain in use stays", test_domains_in_use },
+	{ "timestamps", "completions tell when they came", test_timestamps },
+	{ "inline", "512 bytes of inline data with all that sends",
+	  test_inline_most },
+	{ "in-order", "no order within a message is promised",
+	  test_data_in_order },
 	{ "batch", "many requests and completions at once", test_batch },
 	{ "refused", "malformed and abandoned requests post nothing",
 	  test_refused },

@@ -409,6 +409,70 @@ static void test_rereg_bound(void)
 			      0, XT_REMOTE), "a bound region was changed");
 }
 
+/* ---- regions by another name ------------------------------------------- */
+
+/* Both sides call the bytes by the addresses that the region was given. */
+static void region_at(struct stage *s, __u64 iova)
+{
+	struct ibv_mr *mr = XT_PTR(ibv_reg_mr_iova(s->p.a.pd, s->dst.p, ROOM,
+						   iova, XT_REMOTE));
+	struct ibv_sge sge = { iova + OFF, LEN, mr->lkey };
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, IO, &sge, 1);
+	struct ibv_sge in = xt_sge(&s->src, 0, LEN);
+
+	memset(s->dst.p, MARK, ROOM);
+	xt_fill(s->src.p, LEN, iova);
+	XT_EQ(peer_io(s, IBV_WR_RDMA_WRITE, mr->rkey, iova + OFF, LEN),
+	      IBV_WC_SUCCESS);
+	memset(s->src.p, 0, LEN);
+	XT_EQ(peer_io(s, IBV_WR_RDMA_READ, mr->rkey, iova + OFF, LEN),
+	      IBV_WC_SUCCESS);
+	XT_SAME(s->src.p, LEN, iova);
+	XT_SAME(s->dst.p + OFF, LEN, iova);
+	only_there(s);
+	memset(s->src.p, 0, LEN);
+	xt_recv(&s->p.b, IO, &in, 1);
+	xt_send(&s->p.a, &wr);
+	xt_wc_ok(s->p.a.scq, IO);
+	xt_wc_ok(s->p.b.rcq, IO);
+	XT_SAME(s->src.p, LEN, iova);
+	XT_OK(ibv_dereg_mr(mr));
+}
+
+static void test_iova(void)
+{
+	static const __u64 iova[] = {
+		XT_PAGE, 0x123456789000ULL, 1ULL << 63, -(__u64)ROOM,
+	};
+	struct stage s;
+	size_t i;
+
+	stage_up(&s);
+	for (i = 0; i < XT_NELEM(iova); i++)
+		region_at(&s, iova[i]);
+	XT_CHECK(!ibv_reg_mr_iova(s.p.a.pd, s.dst.p, ROOM,
+				  -(__u64)ROOM + XT_PAGE, XT_REMOTE),
+		 "a region goes beyond the last address");
+	XT_EQ(errno, EINVAL);
+	stage_down(&s);
+}
+
+static void test_zero_based(void)
+{
+	struct ibv_mr *mr;
+	struct stage s;
+
+	stage_up(&s);
+	region_at(&s, 0);
+	/* The flag is for who cannot choose: refused, not ignored. */
+	mr = ibv_reg_mr(s.p.a.pd, s.dst.p, ROOM,
+			XT_REMOTE | IBV_ACCESS_ZERO_BASED);
+	XT_CHECK(!mr && errno == EOPNOTSUPP, "%m");
+	mr = XT_PTR(ibv_reg_mr_iova(s.p.a.pd, s.dst.p, ROOM, 0, XT_REMOTE));
+	XT_EQ(peer_io(&s, IBV_WR_RDMA_READ, mr->rkey, (uintptr_t)s.dst.p, 1),
+	      IBV_WC_REM_ACCESS_ERR);
+}
+
 /* ---- buffers of other devices ------------------------------------------ */
 
 static int new_dmabuf(size_t size, __u8 **map)
@@ -555,6 +619,8 @@ static const struct xt_case cases[] = {
 	  test_rereg_pd },
 	{ "rereg-bound", "a region with a bound window does not change",
 	  test_rereg_bound },
+	{ "iova", "a region has the addresses it was given", test_iova },
+	{ "zero-based", "a region that begins at 0", test_zero_based },
 	{ "dmabuf", "a buffer of another device is written and read",
 	  test_dmabuf },
 	{ "resize-cq", "a queue grows and shrinks with entries in it",
