@@ -145,6 +145,9 @@ struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access)
 	struct xiw_mr *mr;
 	int ret;
 
+	/* With the local key, the core asks for remote rights alone. */
+	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
+		access |= IB_ACCESS_LOCAL_WRITE;
 	ret = check_access(pd->device, access);
 	if (ret)
 		return ERR_PTR(ret);
