@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * A connection between two kernel consumers, both in one case of a suite, and
+ * work requests that are waited for.
+ */
+#ifndef _XIW_TESTS_VERBS_H
+#define _XIW_TESTS_VERBS_H
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#define VT_ROOM		(4 * PAGE_SIZE)
+#define VT_DEPTH	64
+#define VT_MARK		0x5a
+
+/**
+ * struct vt_wr - a work request that is waited for
+ * @cqe: by which the core finds it
+ * @done: completes with it
+ * @wc: how it ended
+ */
+struct vt_wr {
+	struct ib_cqe cqe;
+	struct completion done;
+	struct ib_wc wc;
+};
+
+/**
+ * struct vt_end - one end of the connection
+ * @id: its connection
+ * @event: completes with each event of it
+ * @type: the last of them
+ * @pd: protection domain
+ * @cq: of its sends and receives
+ * @pooled: @cq is one of the core's shared ones
+ * @srq: shared receive queue, or NULL
+ * @mr: region for fast registrations, or NULL
+ * @buf: VT_ROOM bytes
+ * @dma: their address
+ * @send: the send that is waited for
+ * @recv: the receive that is waited for
+ */
+struct vt_end {
+	struct rdma_cm_id *id;
+	struct completion event;
+	enum rdma_cm_event_type type;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	bool pooled;
+	struct ib_srq *srq;
+	struct ib_mr *mr;
+	u8 *buf;
+	u64 dma;
+	struct vt_wr send;
+	struct vt_wr recv;
+};
+
+/**
+ * struct vt_pair - a connection
+ * @listener: until it is made
+ * @request: completes with the request
+ * @a: the end that was called
+ * @b: the end that called
+ */
+struct vt_pair {
+	struct rdma_cm_id *listener;
+	struct completion request;
+	struct vt_end a;
+	struct vt_end b;
+};
+
+/**
+ * struct vt_how - what a connection is made of
+ * @ctx: context of the completion queues
+ * @pooled: take them from the core's pool
+ * @pd_flags: of the protection domains
+ * @srq: the called end has a shared receive queue
+ */
+struct vt_how {
+	enum ib_poll_context ctx;
+	bool pooled;
+	unsigned int pd_flags;
+	bool srq;
+};
+
+extern const struct vt_how vt_in_workqueue;
+
+/* Of the suite. The exit comes also after a failed assertion. */
+int vt_init(struct kunit *test);
+void vt_exit(struct kunit *test);
+struct vt_pair *vt_pair_up(struct kunit *test, const struct vt_how *how);
+
+struct ib_cqe *vt_wr_prepare(struct vt_wr *wr);
+void vt_wait(struct kunit *test, struct vt_end *e, struct vt_wr *wr);
+void vt_wait_ok(struct kunit *test, struct vt_end *e, struct vt_wr *wr,
+		enum ib_wc_opcode opcode);
+struct ib_sge vt_part(struct vt_end *e, u32 off, u32 len);
+void vt_post_send(struct kunit *test, struct vt_end *e, struct ib_send_wr *wr);
+void vt_post_recv(struct kunit *test, struct vt_end *e, u32 off, u32 len);
+void vt_message(struct kunit *test, struct vt_pair *p, u32 len, u8 fill);
+enum ib_wc_status vt_remote_io(struct kunit *test, struct vt_pair *p,
+			       enum ib_wr_opcode opcode, u64 addr, u32 key,
+			       u32 len);
+void vt_fast_register(struct kunit *test, struct vt_end *e, int access);
+void vt_local_inv(struct kunit *test, struct vt_end *e, u32 key);
+
+#endif /* _XIW_TESTS_VERBS_H */

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The verbs of a kernel consumer, on a live device, with completion queues in
+ * all contexts that the core offers.
+ *
+ * Needs a device on an interface with the address 198.51.100.1, one of those
+ * for documentation; without it the cases are skipped.
+ */
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+
+#include "verbs.h"
+
+static void messages(struct kunit *test, const struct vt_how *how)
+{
+	static const u32 sizes[] = { 1, 17, 1400, 4096, 9001 };
+	struct vt_pair *p = vt_pair_up(test, how);
+	int i;
+
+	for (i = 0; i < 4 * ARRAY_SIZE(sizes); i++)
+		vt_message(test, p, sizes[i % ARRAY_SIZE(sizes)], i);
+}
+
+static void verbs_cq_direct(struct kunit *test)
+{
+	messages(test, &(struct vt_how){ .ctx = IB_POLL_DIRECT });
+}
+
+static void verbs_cq_softirq(struct kunit *test)
+{
+	messages(test, &(struct vt_how){ .ctx = IB_POLL_SOFTIRQ });
+}
+
+static void verbs_cq_workqueue(struct kunit *test)
+{
+	messages(test, &vt_in_workqueue);
+}
+
+static void verbs_cq_pool(struct kunit *test)
+{
+	const struct vt_how how = {
+		.ctx = IB_POLL_SOFTIRQ,
+		.pooled = true,
+	};
+
+	messages(test, &how);
+}
+
+static void verbs_srq(struct kunit *test)
+{
+	const struct vt_how how = {
+		.ctx = IB_POLL_WORKQUEUE,
+		.srq = true,
+	};
+
+	messages(test, &how);
+}
+
+static void verbs_fast_registration(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	u32 len = VT_ROOM - 200;
+	u32 key, old;
+
+	memset(p->a.buf, VT_MARK, VT_ROOM);
+	vt_fast_register(test, &p->a, IB_ACCESS_LOCAL_WRITE |
+			 IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
+	old = p->a.mr->rkey;
+	memset(p->b.buf, 1, len);
+	KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_WRITE,
+					   p->a.mr->iova, old, len),
+			IB_WC_SUCCESS);
+	memset(p->b.buf, 0, len);
+	KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+					   p->a.mr->iova, old, len),
+			IB_WC_SUCCESS);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.buf, 1, len));
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf + 100, 1, len));
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf, VT_MARK, 100));
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf + 100 + len, VT_MARK, 100));
+
+	/* Under another key, and read only. */
+	vt_local_inv(test, &p->a, old);
+	vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
+	key = p->a.mr->rkey;
+	KUNIT_EXPECT_NE(test, key, old);
+	KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+					   p->a.mr->iova, key, len),
+			IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+					   p->a.mr->iova, old, 1),
+			IB_WC_REM_ACCESS_ERR);
+}
+
+static void verbs_invalidated(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+
+	vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
+	vt_local_inv(test, &p->a, p->a.mr->rkey);
+	KUNIT_EXPECT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+					   p->a.mr->iova, p->a.mr->rkey, 1),
+			IB_WC_REM_ACCESS_ERR);
+}
+
+static void verbs_send_with_invalidate(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV };
+	int i;
+
+	/* What is registered again had been invalidated. */
+	for (i = 0; i < 5; i++) {
+		vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
+		wr.ex.invalidate_rkey = p->a.mr->rkey;
+		vt_post_recv(test, &p->a, 0, 8);
+		vt_post_send(test, &p->b, &wr);
+		vt_wait_ok(test, &p->b, &p->b.send, IB_WC_SEND);
+		vt_wait_ok(test, &p->a, &p->a.recv, IB_WC_RECV);
+		KUNIT_EXPECT_TRUE(test, p->a.recv.wc.wc_flags &
+				  IB_WC_WITH_INVALIDATE);
+		KUNIT_EXPECT_EQ(test, p->a.recv.wc.ex.invalidate_rkey,
+				p->a.mr->rkey);
+	}
+}
+
+static void verbs_read_with_invalidate(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_sge sge = { .length = 1000 };
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.opcode = IB_WR_RDMA_READ_WITH_INV,
+			.sg_list = &sge,
+			.num_sge = 1,
+		},
+	};
+	int i;
+
+	vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
+	wr.remote_addr = p->a.mr->iova;
+	wr.rkey = p->a.mr->rkey;
+	for (i = 1; i < 5; i++) {
+		memset(p->a.buf, i, VT_ROOM);
+		vt_fast_register(test, &p->b, IB_ACCESS_LOCAL_WRITE |
+				 IB_ACCESS_REMOTE_WRITE);
+		sge.addr = p->b.mr->iova;
+		sge.lkey = p->b.mr->rkey;
+		wr.wr.ex.invalidate_rkey = p->b.mr->rkey;
+		vt_post_send(test, &p->b, &wr.wr);
+		vt_wait_ok(test, &p->b, &p->b.send, IB_WC_RDMA_READ);
+		KUNIT_EXPECT_NULL(test, memchr_inv(p->b.buf + 100, i, 1000));
+	}
+}
+
+static void verbs_all_memory(struct kunit *test)
+{
+	const struct vt_how how = {
+		.ctx = IB_POLL_WORKQUEUE,
+		.pd_flags = IB_PD_UNSAFE_GLOBAL_RKEY,
+	};
+	struct vt_pair *p = vt_pair_up(test, &how);
+	u32 key = p->a.pd->unsafe_global_rkey;
+
+	KUNIT_ASSERT_NE(test, key, 0U);
+	memset(p->b.buf, 7, VT_ROOM);
+	KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_WRITE,
+					   p->a.dma + 1, key, VT_ROOM - 1),
+			IB_WC_SUCCESS);
+	memset(p->b.buf, 0, VT_ROOM);
+	KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+					   p->a.dma + 1, key, VT_ROOM - 1),
+			IB_WC_SUCCESS);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.buf, 7, VT_ROOM - 1));
+	KUNIT_EXPECT_EQ(test, p->a.buf[0], 0);
+}
+
+/* Only the bits of the masks are compared, and changed. */
+static void verbs_masked_atomic(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_sge sge = vt_part(&p->b, 0, sizeof(u64));
+	struct ib_atomic_wr wr = {
+		.wr = {
+			.opcode = IB_WR_MASKED_ATOMIC_CMP_AND_SWP,
+			.sg_list = &sge,
+			.num_sge = 1,
+		},
+		.compare_add = 0x00000000000000ccULL,
+		.compare_add_mask = 0x00000000000000ffULL,
+		.swap = 0xffffffffffffffffULL,
+		.swap_mask = 0x0000ffff00000000ULL,
+	};
+	u64 *word = (u64 *)(p->a.buf + 104);
+
+	vt_fast_register(test, &p->a, IB_ACCESS_LOCAL_WRITE |
+			 IB_ACCESS_REMOTE_ATOMIC);
+	*word = 0x11223344556677ccULL;
+	wr.remote_addr = p->a.mr->iova + 4;
+	wr.rkey = p->a.mr->rkey;
+	vt_post_send(test, &p->b, &wr.wr);
+	vt_wait_ok(test, &p->b, &p->b.send, IB_WC_MASKED_COMP_SWAP);
+	KUNIT_EXPECT_EQ(test, get_unaligned((u64 *)p->b.buf),
+			0x11223344556677ccULL);
+	KUNIT_EXPECT_EQ(test, *word, 0x1122ffff556677ccULL);
+}
+
+/* Everything posted is completed when the drain returns. */
+static void verbs_drain(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_recv_wr wr = {};
+	struct vt_wr *recv;
+	int i;
+
+	recv = kunit_kcalloc(test, 8, sizeof(*recv), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, recv);
+	for (i = 0; i < 8; i++) {
+		init_completion(&recv[i].done);
+		wr.wr_cqe = vt_wr_prepare(&recv[i]);
+		KUNIT_ASSERT_EQ(test, ib_post_recv(p->a.id->qp, &wr, NULL), 0);
+	}
+	ib_drain_qp(p->a.id->qp);
+	for (i = 0; i < 8; i++) {
+		KUNIT_EXPECT_TRUE(test, try_wait_for_completion(&recv[i].done));
+		KUNIT_EXPECT_EQ(test, recv[i].wc.status, IB_WC_WR_FLUSH_ERR);
+	}
+}
+
+/* The core hears of a single completion when the time is up, not before. */
+static void verbs_cq_moderation(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	const u16 usecs = 50000;
+	ktime_t start;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_EQ(test, rdma_set_cq_moderation(p->b.cq, 0, 0), 0);
+		vt_message(test, p, 100, i);
+		/* It is armed again, and empty, when its work is done. */
+		flush_work(&p->b.cq->work);
+		KUNIT_ASSERT_EQ(test,
+				rdma_set_cq_moderation(p->b.cq, 8, usecs), 0);
+		start = ktime_get();
+		vt_message(test, p, 100, i);
+		KUNIT_EXPECT_GE(test, ktime_us_delta(ktime_get(), start),
+				(s64)usecs);
+	}
+}
+
+static struct kunit_case verbs_cases[] = {
+	KUNIT_CASE(verbs_cq_direct),
+	KUNIT_CASE(verbs_cq_softirq),
+	KUNIT_CASE(verbs_cq_workqueue),
+	KUNIT_CASE(verbs_cq_pool),
+	KUNIT_CASE(verbs_cq_moderation),
+	KUNIT_CASE(verbs_srq),
+	KUNIT_CASE(verbs_fast_registration),
+	KUNIT_CASE(verbs_invalidated),
+	KUNIT_CASE(verbs_send_with_invalidate),
+	KUNIT_CASE(verbs_read_with_invalidate),
+	KUNIT_CASE(verbs_all_memory),
+	KUNIT_CASE(verbs_masked_atomic),
+	KUNIT_CASE(verbs_drain),
+	{}
+};
+
+static struct kunit_suite verbs_suite = {
+	.name = "xiw_verbs",
+	.init = vt_init,
+	.exit = vt_exit,
+	.test_cases = verbs_cases,
+};
+
+kunit_test_suite(verbs_suite);
+
+MODULE_DESCRIPTION("KUnit tests of xiw through the kernel's verbs");
+MODULE_LICENSE("Dual BSD/GPL");
