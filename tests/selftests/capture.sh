@@ -13,17 +13,6 @@
 . "$(dirname "$0")/cases.sh"
 . "$(dirname "$0")/wire.sh"
 
-# policy NAME VALUE: of both devices.
-policy()
-{
-	local dev
-
-	for dev in "$DEV_A" "$DEV_B"; do
-		echo "$2" >"/sys/class/infiniband/$dev/mpa/$1" ||
-			bail "set-up: policy $1 $2"
-	done
-}
-
 # shark FILE ARGS...: without guesses at what the payload could be.
 shark()
 {

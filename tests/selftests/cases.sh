@@ -41,6 +41,17 @@ cases()
 	((rc < 2)) || { tap_note "status $rc from: $*"; tap_show "$TMP/case.log"; }
 }
 
+# policy NAME VALUE: of both devices.
+policy()
+{
+	local dev
+
+	for dev in "$DEV_A" "$DEV_B"; do
+		echo "$2" >"/sys/class/infiniband/$dev/mpa/$1" ||
+			bail "set-up: policy $1 $2"
+	done
+}
+
 # A load is a connection with both ends in a process of their own (xt_load),
 # passive-NAME in xa and active-NAME in xb, whose data is checked at both.
 declare -A load_pid=()

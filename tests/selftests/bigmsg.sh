@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Messages of 2 GiB and more, up to 2^32-1 bytes, over a link of a large MTU and
+# without CRC; too much data for the debug kernel.
+#
+# XIW_SIZES=N (1): of 2^31, 2^31-1 and 2^32-1 bytes the first N.
+#
+# xiw-kernel: stock
+# xiw-timeout: 900
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+topo_up
+objects >"$TMP/baseline"
+policy crc 0
+{
+	ip -n "$NS_A" link set "$VETH_A" mtu 65535 &&
+	ip -n "$NS_B" link set "$VETH_B" mtu 65535
+} || bail "set-up: no large MTU"
+# All the memory that the messages come from and go to.
+echo 11 >/proc/sys/vm/nr_hugepages
+
+CASES_TIMEOUT=880 cases xt_big "${SIDES4[@]}" -n "${XIW_SIZES:-1}" -T 290
+tap_objects "nothing is left behind" "$TMP/baseline"
+
+tap_done
