@@ -319,6 +319,38 @@ netem()
 	(($# == 0)) || tc -n "$ns" qdisc add dev "$dev" root netem "$@"
 }
 
+# ---- tracing -------------------------------------------------------------
+
+TRACE=/sys/kernel/tracing
+
+# tracing: are there events of the module, which has to be loaded?
+tracing()
+{
+	[[ -d $TRACE/events ]] || mount -t tracefs tracefs "$TRACE"
+	[[ -d $TRACE/events/xiw ]]
+}
+
+# record CMD...: the events while it runs, in $TMP/trace.
+record()
+{
+	echo >"$TRACE/trace"
+	echo 1 >"$TRACE/events/xiw/enable"
+	"$@"
+	echo 0 >"$TRACE/events/xiw/enable"
+	cat "$TRACE/trace" >"$TMP/trace"
+}
+
+# notified_on CPU N: completion queues of vector N notified several times, and
+# all of that was recorded on that CPU, which is in brackets in each line.
+notified_on()
+{
+	sed -n "s/^[^[]*\[0*\([0-9]*\)\].*cq_notify: .*wanted_cpu=$2\$/\1/p" \
+		"$TMP/trace" | sort | uniq -c >"$TMP/notified"
+	cat "$TMP/notified"
+	awk -v cpu="$1" '$1 < 10 || $2 + 0 != cpu { bad = 1 }
+			 END { exit bad || NR != 1 }' "$TMP/notified"
+}
+
 # ---- servers and pairs --------------------------------------------------
 
 # start_server NAME NS CMD...: in the background, output in $TMP/NAME.log.

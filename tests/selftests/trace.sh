@@ -3,12 +3,11 @@
 # xiw-kernel: stock
 #
 # The tracepoints tell the life of a connection: states of its endpoints and
-# queue pairs, what is sent and received, and Terminates of both directions.
+# queue pairs, what is sent and received, Terminates of both directions, and
+# which CPU notifies of completions.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
-
-TRACE=/sys/kernel/tracing
 
 # traced DESC PATTERN: some event since the mark looks like that.
 traced()
@@ -17,19 +16,8 @@ traced()
 	tap_result $? "$1"
 }
 
-# record CMD...: the events while it runs, in $TMP/trace.
-record()
-{
-	echo >$TRACE/trace
-	echo 1 >$TRACE/events/xiw/enable
-	"$@"
-	echo 0 >$TRACE/events/xiw/enable
-	cat $TRACE/trace >"$TMP/trace"
-}
-
 topo_up
-[[ -d $TRACE/events ]] || mount -t tracefs tracefs $TRACE
-[[ -d $TRACE/events/xiw ]] || skip_all "this kernel has no tracepoints"
+tracing || skip_all "this kernel has no tracepoints"
 record pair "rping while events are recorded" \
 	"rping -s -v -a $A4 -p @PORT@ -C 3 -S 2000" \
 	"rping -c -v -a $A4 -p @PORT@ -C 3 -S 2000"
@@ -44,4 +32,13 @@ traced "a Terminate that is sent" \
 	'terminate_sent: qpn=[0-9]+ layer=[0-9] type=[0-9] code=0x'
 traced "a Terminate that is received" \
 	'terminate_received: qpn=[0-9]+ layer=[0-9] type=[0-9] code=0x'
+record cases xt_queue "${SIDES4[@]}" -t vectors
+tap_run "completion vector 1 notifies on CPU 1" notified_on 1 1
+traced "completion vector 0 notifies anywhere" 'cq_notify: .*wanted_cpu=-1$'
+CPU1=/sys/devices/system/cpu/cpu1/online
+echo 0 >"$CPU1"
+tap_is "CPU 1 goes offline" "$(cat "$CPU1")" 0
+record cases xt_queue "${SIDES4[@]}" -t vectors
+tap_run "completion vector 1 notifies on another CPU" notified_on 0 1
+echo 1 >"$CPU1"
 tap_done

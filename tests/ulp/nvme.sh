@@ -69,8 +69,10 @@ tap_run "the host connects" timeout 60 nvme connect -t rdma -a "$L4" -s 4420 \
 	-n $NQN -i 2 -c 1 -l 60
 tap_run "the disk appears" wait_for 20 test -b /dev/nvme0n1
 fio_verify "random writes and reads, verified" /dev/nvme0n1 $SIZE
-fio_verify "small blocks on both queues, verified" /dev/nvme0n1 4M \
+tap_run "there are events to be recorded" tracing
+record fio_verify "small blocks on both queues, verified" /dev/nvme0n1 4M \
 	--bsrange=512-4k --numjobs=2 --offset_increment=4M
+tap_run "the second queue's completions are handled on CPU 1" notified_on 1 1
 moved $((96 << 20))
 
 # Requests that were under way are repeated on the new connections.

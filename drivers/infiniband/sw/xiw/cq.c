@@ -13,13 +13,22 @@
  * meanwhile, so the consumer may arm as often as it likes.
  *
  * The core's rule is that a kernel consumer is not called back from its own
- * call chain, and never twice at a time: its handlers run from a work item.
+ * call chain, and never twice at a time: its handlers run from a work item. The
+ * handler of a process's event file only wakes who waits, and is called on the
+ * spot.
+ *
+ * Completion vectors: who asks for vector n other than 0 has its handlers run
+ * on the n-th CPU, as the interrupt of an adapter would. Vector 0, which is
+ * what consumers without a wish ask for, is the CPU where the completion comes
+ * about, for that is where its data is and another one costs an interrupt.
  */
 #include "cq.h"
 
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
+#include <linux/cpumask.h>
 #include <linux/ktime.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -27,6 +36,7 @@
 #include "device.h"
 #include "qp.h"
 #include "ring.h"
+#include "trace.h"
 
 /* Bits of xiw_cq.pending: what notify_work has to report */
 #define XIW_CQ_REPORT_COMP	BIT(0)
@@ -46,6 +56,7 @@ static void cq_report_broken(struct xiw_cq *cq)
 
 static void cq_report(struct xiw_cq *cq, u32 what)
 {
+	trace_cq_notify(cq);
 	if (what & XIW_CQ_REPORT_BROKEN)
 		cq_report_broken(cq);
 	if (what & XIW_CQ_REPORT_COMP && cq->ibcq.comp_handler)
@@ -126,29 +137,39 @@ static u32 cq_release_locked(struct xiw_cq *cq)
 	return xchg(&cq->queue.ctrl->arm, 0) ? XIW_CQ_REPORT_COMP : 0;
 }
 
-/* A kernel consumer hears of it in the work item, a process at once. */
-static void cq_hand_over_locked(struct xiw_cq *cq, u32 what)
+/*
+ * Leaves a report to the work item if it must not be made here. An offline CPU
+ * cannot be chosen: with interrupts off none goes offline, and the work that is
+ * queued on one when it does is taken over by another.
+ */
+static bool cq_defer_locked(struct xiw_cq *cq, u32 what)
 {
+	bool elsewhere = cq->cpu != XIW_CQ_ANY_CPU &&
+			 cq->cpu != smp_processor_id() && cpu_online(cq->cpu);
+
 	lockdep_assert_held(&cq->lock);
 
-	if (!what || !cq->kernel)
-		return;
+	if (!cq->kernel && !elsewhere)
+		return false;
 	cq->pending |= what;
-	queue_work(system_bh_wq, &cq->notify_work);
+	queue_work_on(elsewhere ? cq->cpu : XIW_CQ_ANY_CPU, system_bh_wq,
+		      &cq->notify_work);
+	return true;
 }
 
 /* Until xiw_destroy_cq() has cancelled the timer, the CQ is there. */
 static void cq_release(struct xiw_cq *cq)
 {
+	bool report_here;
 	unsigned long flags;
 	u32 what;
 
 	spin_lock_irqsave(&cq->lock, flags);
 	what = cq_release_locked(cq);
-	cq_hand_over_locked(cq, what);
+	report_here = what && !cq_defer_locked(cq, what);
 	spin_unlock_irqrestore(&cq->lock, flags);
 
-	if (!cq->kernel)
+	if (report_here)
 		cq_report(cq, what);
 }
 
@@ -202,6 +223,7 @@ static u32 cq_add_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
  */
 bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 {
+	bool report_here;
 	unsigned long flags;
 	bool broken;
 	u32 what;
@@ -209,12 +231,12 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 	spin_lock_irqsave(&cq->lock, flags);
 	what = cq_add_locked(cq, cqe);
 	broken = cq->broken;
-	cq_hand_over_locked(cq, what);
+	report_here = what && !cq_defer_locked(cq, what);
 	spin_unlock_irqrestore(&cq->lock, flags);
 
 	if (what & XIW_CQ_REPORT_BROKEN)
 		xiw_stat_inc(to_xdev(cq->ibcq.device), XIW_STAT_CQ_OVERFLOW);
-	if (what && !cq->kernel)
+	if (report_here)
 		cq_report(cq, what);
 	return !broken;
 }
@@ -353,12 +375,15 @@ static int cq_respond(struct xiw_cq *cq, const struct xiw_queue *queue,
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-static int cq_check_attr(const struct ib_cq_init_attr *attr,
+static int cq_check_attr(const struct ib_device *ibdev,
+			 const struct ib_cq_init_attr *attr,
 			 const struct ib_udata *udata)
 {
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > XIW_MAX_CQE)
+		return -EINVAL;
+	if (attr->comp_vector >= ibdev->num_comp_vectors)
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct xiw_uresp_create_cq))
 		return -EINVAL;
@@ -384,7 +409,7 @@ int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	u64 key = 0;
 	int ret;
 
-	ret = cq_check_attr(attr, udata);
+	ret = cq_check_attr(ibcq->device, attr, udata);
 	if (ret)
 		return ret;
 	if (!atomic_add_unless(&dev->num_cq, 1, XIW_MAX_CQ))
@@ -401,6 +426,9 @@ int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	hrtimer_setup(&cq->mod.timer, cq_mod_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	cq->kernel = !udata;
+	cq->cpu = attr->comp_vector ?
+		cpumask_nth(attr->comp_vector, cpu_possible_mask) :
+		XIW_CQ_ANY_CPU;
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	ibcq->cqe = cq->queue.size;
 

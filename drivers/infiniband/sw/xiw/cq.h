@@ -16,6 +16,9 @@
 
 struct xiw_qp;
 
+/* xiw_cq.cpu: whichever the completion comes about on */
+#define XIW_CQ_ANY_CPU	WORK_CPU_UNBOUND
+
 /**
  * struct xiw_cq_mod - notifications that are held back to be fewer
  * @count: entries after which one is due; 0: none is held back
@@ -48,9 +51,10 @@ struct xiw_cq_mod {
  * @prod: entries produced; the copy in the ring is for the user to read
  * @broken: an entry was lost for want of room; nothing more is added
  * @timestamps: entries carry the time
+ * @cpu: where the handlers are to be called, or XIW_CQ_ANY_CPU
  * @pending: what @notify_work has to report, see cq.c
- * @notify_work: calls the completion handler of a kernel consumer outside
- *	of the call chain that caused the completion
+ * @notify_work: calls the handlers of a kernel consumer outside of the call
+ *	chain that caused the completion, and all handlers on another CPU
  * @mod: moderation of the notifications
  */
 struct xiw_cq {
@@ -62,6 +66,7 @@ struct xiw_cq {
 	u32 prod;
 	bool broken;
 	bool timestamps;
+	int cpu;
 	u32 pending;
 	struct work_struct notify_work;
 	struct xiw_cq_mod mod;

@@ -11,6 +11,7 @@
 
 #include <linux/tracepoint.h>
 
+#include "cq.h"
 #include "ep.h"
 #include "qp.h"
 #include "qpstate.h"
@@ -171,6 +172,17 @@ TRACE_EVENT(rx_fpdu,
 	    TP_printk("qpn=%u opcode=%u ulpdu_len=%u payload_len=%u last=%u",
 		      __entry->qpn, __entry->opcode, __entry->ulpdu_len,
 		      __entry->payload_len, __entry->last)
+);
+
+TRACE_EVENT(cq_notify,
+	    TP_PROTO(const struct xiw_cq *cq),
+	    TP_ARGS(cq),
+	    TP_STRUCT__entry(__field(u32, cq)
+			     __field(int, wanted)),
+	    TP_fast_assign(__entry->cq = cq->id;
+			   __entry->wanted = cq->cpu == XIW_CQ_ANY_CPU ?
+					     -1 : cq->cpu;),
+	    TP_printk("cq=%u wanted_cpu=%d", __entry->cq, __entry->wanted)
 );
 
 #endif /* _XIW_TRACE_H */
