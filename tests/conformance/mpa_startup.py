@@ -348,24 +348,59 @@ def first_crc(bench):
     conn.event("DISCONNECTED")
 
 
+def all_flushed(conn, sends):
+    """The receives, too, in order for each queue."""
+    names = [conn.target.report(conn.nr, "wc") for _ in range(sends + 4)]
+    assert all(wc["status"] == str(FLUSH) for wc in names), names
+    names = [wc["name"] for wc in names]
+    for queue, count in ("s", sends), ("r", 4):
+        want = [f"{queue}{number}" for number in range(count)]
+        assert [n for n in names if n[0] == queue] == want, names
+
+
 @case
-# Covers: MPA-55 TERM-18 TERM-19
+# Covers: MPA-55 MPA-89 TERM-18 TERM-19
 def fin_behind_fence(bench):
-    """FIN in place of the first FPDU ends it at once, as does a local one"""
+    """FIN in place of the first FPDU is answered by one: all is flushed"""
     begin = time.monotonic()
     for start in p2p, lambda bench: (*bench.open(), None):
-        for posted in 0, 1:
+        for posted in 0, 1, 3:
             peer, conn, _ = start(bench)
             conn.post("send", 8, posted)
             peer.fin()
-            peer.expect_end()
+            peer.expect_fin()
             if start is p2p:
                 conn.event("ESTABLISHED")
             conn.event("DISCONNECTED")
-            if posted:
-                conn.target.report(conn.nr, "wc")
+            all_flushed(conn, posted)
+    assert time.monotonic() - begin < 6, "it waited for a timer"
+
+
+@case
+# Covers: MPA-55 MPA-89 TERM-19
+def close_behind_fence(bench):
+    """the application disconnects first: FIN at once if nothing waits"""
+    begin = time.monotonic()
+    for posted in 0, 3:
+        peer, conn = bench.open()
+        conn.post("send", 8, posted)
+        conn.disconnect()
+        if posted:
+            peer.expect_silence()
+        else:
+            peer.expect_fin()
+        peer.fin()
+        if posted:
+            peer.expect_fin()
+        conn.event("DISCONNECTED")
+        all_flushed(conn, posted)
+    # What waits leaves if the peer does speak.
     peer, conn = bench.open()
+    conn.post("send", 8)
     conn.disconnect()
+    peer.expect_silence()
+    peer.send(wire.RTR["C"])
+    assert peer.rx.fpdu()[:18] == wire.send(1)
     peer.expect_fin()
     assert time.monotonic() - begin < 6, "it waited for a timer"
 

@@ -518,7 +518,6 @@ int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 /* sendq.c: what goes next, and completion in order */
 bool xiw_sendq_next(struct xiw_qp *qp);
 void xiw_sendq_laid_out(struct xiw_qp *qp);
-bool xiw_sendq_fenced(struct xiw_qp *qp);
 bool xiw_sendq_waits(struct xiw_qp *qp);
 bool xiw_sendq_empty(const struct xiw_qp *qp);
 void xiw_sendq_blame(struct xiw_qp *qp, enum xiw_reason reason,
@@ -534,6 +533,7 @@ void xiw_tx_stop(struct xiw_qp *qp);
 
 void xiw_tx_run_locked(struct xiw_qp *qp);
 void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep);
+void xiw_tx_fin(struct xiw_qp *qp);
 
 /* txbuf.c: memory for what tx.c lays out */
 u32 xiw_txbuf_room(const struct xiw_txbuf *buf);

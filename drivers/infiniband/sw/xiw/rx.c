@@ -484,9 +484,6 @@ static bool at_rest(struct xiw_qp *qp)
 	for (qn = 0; qn < XIW_QN_COUNT; qn++)
 		if (rx->queue[qn].open)
 			return false;
-	/* What the MPA fence holds back can never be sent now. */
-	if (xiw_sendq_fenced(qp))
-		return false;
 	return !rx->have && !rx->write_bytes &&
 	       qp->orq_head == qp->orq_tail;
 }
@@ -498,6 +495,12 @@ static void peer_closed(struct xiw_qp *qp)
 	qp->rx.peer_closed = true;
 	xiw_qp_event(qp, at_rest(qp) ? XIW_QPE_PEER_FIN :
 		     XIW_QPE_PEER_FIN_DIRTY);
+	/*
+	 * What the MPA fence holds back can never be sent now: it is flushed
+	 * when both FINs have been exchanged.
+	 */
+	if (qp->tx.fenced)
+		xiw_tx_fin(qp);
 	/* Our own FIN goes out when the engine finds nothing left. */
 	qp->rx.poke_tx = true;
 }

@@ -535,21 +535,6 @@ bool xiw_sendq_empty(const struct xiw_qp *qp)
 }
 
 /**
- * xiw_sendq_fenced() - is there work that only a message of the peer sets free
- * @qp: queue pair
- *
- * Behind the MPA fence nothing is fetched, so it may still be in the ring.
- *
- * Context: Owner of the transmit side.
- * Return: true if so.
- */
-bool xiw_sendq_fenced(struct xiw_qp *qp)
-{
-	return qp->tx.fenced &&
-	       !(xiw_sendq_empty(qp) && xiw_sq_ring_empty(&qp->sq));
-}
-
-/**
  * xiw_sendq_waits() - is something held back until the peer speaks
  * @qp: queue pair for which xiw_sendq_next() just returned false
  *
@@ -563,8 +548,10 @@ bool xiw_sendq_fenced(struct xiw_qp *qp)
  */
 bool xiw_sendq_waits(struct xiw_qp *qp)
 {
+	/* Behind the fence nothing is fetched, it may still be in the ring. */
 	if (qp->tx.fenced)
-		return !qp->tx.fin || xiw_sendq_fenced(qp);
+		return !qp->tx.fin || !xiw_sendq_empty(qp) ||
+		       !xiw_sq_ring_empty(&qp->sq);
 	return !orq_empty(qp) && qp->sq.next != READ_ONCE(qp->sq.prod);
 }
 

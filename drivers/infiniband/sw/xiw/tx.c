@@ -464,15 +464,30 @@ static bool stay_on(struct xiw_qp *qp, bool stream, u64 pos)
 	return true;
 }
 
+/**
+ * xiw_tx_fin() - a graceful close need not wait any longer
+ * @qp: queue pair with nothing left that could be sent; nothing happens unless
+ *	it is closing, or if the FIN is out
+ *
+ * Context: Socket lock held.
+ */
+void xiw_tx_fin(struct xiw_qp *qp)
+{
+	struct xiw_tx *tx = &qp->tx;
+
+	if (!tx->fin || tx->fin_done)
+		return;
+	tx->fin_done = true;
+	xiw_qp_request(qp, XIW_EP_SHUTDOWN);
+}
+
 /* True if the engine may leave; false if there is news. */
 static bool go_idle(struct xiw_qp *qp)
 {
 	struct xiw_tx *tx = &qp->tx;
 
-	if (tx->fin && !tx->fin_done && xiw_sendq_empty(qp)) {
-		tx->fin_done = true;
-		xiw_qp_request(qp, XIW_EP_SHUTDOWN);
-	}
+	if (xiw_sendq_empty(qp))
+		xiw_tx_fin(qp);
 	xiw_txbuf_idle(qp);
 	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
 	if (xiw_sq_ring_empty(&qp->sq) &&
