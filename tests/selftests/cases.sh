@@ -162,6 +162,23 @@ load_kill()
 	return 0
 }
 
+# flows: data is still delivered at both ends.
+flows()
+{
+	local dev before
+
+	for dev in "$DEV_A" "$DEV_B"; do
+		before=$(counter "$dev" rx_bytes)
+		wait_for 60 grown "$dev" rx_bytes "$((before + 50000))" ||
+			{ echo "nothing more at $dev"; return 1; }
+	done
+}
+
+grown()
+{
+	(($(counter "$1" "$2") >= $3))
+}
+
 # load_stop: whatever loads are left.
 load_stop()
 {

@@ -46,23 +46,6 @@ tcp_count()
 	ip netns exec "$1" nstat -asz "$2" | awk -v n="$2" '$1 == n { print $2 }'
 }
 
-# flows: data is still delivered at both ends.
-flows()
-{
-	local dev before
-
-	for dev in "$DEV_A" "$DEV_B"; do
-		before=$(counter "$dev" rx_bytes)
-		wait_for 60 grown "$dev" rx_bytes "$((before + 50000))" ||
-			{ echo "nothing more at $dev"; return 1; }
-	done
-}
-
-grown()
-{
-	(($(counter "$1" "$2") >= $3))
-}
-
 both_ends()
 {
 	ip -n "$NS_A" link set "$VETH_A" "$@" &&

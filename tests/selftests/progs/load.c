@@ -332,6 +332,15 @@ static void take_offer(struct load *l, const struct xt_event *ev)
 	XT_EQ(l->peer.len, 2 * BLOCK);
 }
 
+static void set_tos(struct xt_end *e, const struct load_opts *lo)
+{
+	__u8 tos = lo->tos;
+
+	if (tos)
+		XT_OK(rdma_set_option(e->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
+				      &tos, sizeof(tos)));
+}
+
 static void serve(struct load *l, const struct load_opts *lo,
 		  const struct xt_opts *o)
 {
@@ -341,6 +350,7 @@ static void serve(struct load *l, const struct load_opts *lo,
 	struct offer mine;
 
 	xt_id(&listener, lo->side);
+	set_tos(&listener, lo);
 	xt_listen(&listener, &sa, 4);
 	if (lo->listens)
 		lo->listens();
@@ -362,6 +372,7 @@ static void call(struct load *l, const struct load_opts *lo,
 	struct offer mine;
 
 	xt_id(&l->e, lo->side);
+	set_tos(&l->e, lo);
 	xt_resolve(&l->e, &sa);
 	xt_qp(&l->e, o);
 	mine = memory(l);

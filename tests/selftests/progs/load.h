@@ -17,6 +17,7 @@
  * @port: of the passive end
  * @passive: which end it is
  * @limit: disconnect after so many messages, 0 for never
+ * @tos: type of service of what it sends, 0 for what is usual
  * @listens: called when a passive end listens, or NULL
  * @runs: called when the first message has arrived
  */
@@ -26,6 +27,7 @@ struct load_opts {
 	int port;
 	bool passive;
 	__u64 limit;
+	__u8 tos;
 	void (*listens)(void);
 	void (*runs)(void);
 };

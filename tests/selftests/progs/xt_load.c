@@ -14,6 +14,7 @@
  *
  *	-n COUNT	disconnect after so many Sends
  *	-k		keep everything open afterwards, until killed
+ *	-Q TOS		type of service (IPv6: traffic class) of what it sends
  *	-T SECONDS	give up after this time
  *
  * SIGTERM is as if -n had asked for LAST more messages.
@@ -40,7 +41,7 @@ int main(int argc, char **argv)
 	bool keep = false;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "s:c:p:n:kT:")) != -1) {
+	while ((opt = getopt(argc, argv, "s:c:p:n:kQ:T:")) != -1) {
 		if (opt == 's' || opt == 'c') {
 			address = optarg;
 			lo.passive = opt == 's';
@@ -50,6 +51,8 @@ int main(int argc, char **argv)
 			lo.limit = strtoull(optarg, NULL, 0);
 		} else if (opt == 'k') {
 			keep = true;
+		} else if (opt == 'Q') {
+			lo.tos = strtoul(optarg, NULL, 0);
 		} else if (opt == 'T') {
 			seconds = atoi(optarg);
 		} else {

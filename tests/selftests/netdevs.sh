@@ -1,0 +1,327 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What is below the device: every kind of netdev that carries TCP, which may go
+# or be renamed; the type of service of what is sent; and a peer that vanishes.
+#
+# xiw-kernel: stock
+# xiw-packages: wireguard-tools tcpdump ethtool python3
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+. "$(dirname "$0")/wire.sh"
+
+# The rdma_cm takes the device of a VLAN for that of the interface below, and the
+# other way round: what other netdevs are made of has no device of its own.
+LOWER_A=la
+LOWER_B=lb
+
+# made A B NET: the netdevs A of xa and B of xb are up, .1 and .2 of NET.
+made()
+{
+	{
+		peer_up "$NS_A" "$1" "10.78.$3.1" "fd78:$3::1" &&
+		peer_up "$NS_B" "$2" "10.78.$3.2" "fd78:$3::2"
+	} || bail "set-up: $1 and $2"
+}
+
+# over WHAT A B NET [CMD]: devices on those two netdevs work, under CMD too,
+# and go with them.
+over()
+{
+	local VETH_A=$2 VETH_B=$3 DEV_A=xiwC DEV_B=xiwD
+	local A4=10.78.$4.1 A6=fd78:$4::1 B6=fd78:$4::2
+
+	links_up
+	pair -r "$1: rping over IPv6" \
+		"rping -s -V -a $B6 -p @PORT@ -C 10 -S 20000" \
+		"rping -c -V -a $B6 -I $A6 -p @PORT@ -C 10 -S 20000"
+	tap_run "$1: a connection over IPv4 is under load" load_up kind
+	[[ -z ${5:-} ]] || tap_run "$1: $5: it goes on" "$5"
+	tap_run "$1: all its data is right" load_end kind
+	tap_run "$1: it was this device that received" \
+		grown "$DEV_A" rx_bytes 500000
+	end_of "$1"
+}
+
+# end_of WHAT: the netdevs VETH_A and VETH_B are removed.
+end_of()
+{
+	tap_run "$1: its netdev can be removed" \
+		ip -n "$NS_A" link del "$VETH_A"
+	tap_run "$1: the device has gone with it" wait_for 20 dev_gone "$DEV_A"
+	ip -n "$NS_B" link del "$VETH_B" 2>/dev/null
+	wait_for 20 dev_gone "$DEV_B" || bail "$DEV_B stays"
+}
+
+# upper NS LOWER NAME ARGS...: a netdev on another one.
+upper()
+{
+	local ns=$1 lower=$2 name=$3
+
+	shift 3
+	ip -n "$ns" link add link "$lower" name "$name" type "$@" ||
+		bail "set-up: $name"
+}
+
+vlan()
+{
+	upper "$NS_A" "$LOWER_A" la.5 vlan id 5
+	upper "$NS_B" "$LOWER_B" lb.5 vlan id 5
+	made la.5 lb.5 1
+	over VLAN la.5 lb.5 1
+}
+
+macvlan()
+{
+	upper "$NS_A" "$LOWER_A" mva macvlan mode bridge
+	upper "$NS_B" "$LOWER_B" mvb macvlan mode private
+	made mva mvb 2
+	over macvlan mva mvb 2
+}
+
+vrf()
+{
+	upper "$NS_A" "$LOWER_A" la.7 vlan id 7
+	upper "$NS_B" "$LOWER_B" lb.7 vlan id 7
+	{
+		ip -n "$NS_A" link add red type vrf table 77 &&
+		ip -n "$NS_A" link set red up &&
+		ip -n "$NS_A" link set la.7 master red
+	} || bail "set-up: no VRF"
+	made la.7 lb.7 3
+	over "VRF at one end" la.7 lb.7 3
+	ip -n "$NS_A" link del red
+}
+
+bridge()
+{
+	local ns
+
+	ip link add brva netns "$NS_A" type veth peer name brvb netns "$NS_B"
+	for ns in "$NS_A brva" "$NS_B brvb"; do
+		# shellcheck disable=SC2086  # two words
+		set -- $ns
+		{
+			ip -n "$1" link add name br0 type bridge &&
+			ip -n "$1" link set "$2" up master br0
+		} || bail "set-up: no bridge"
+	done
+	made br0 br0 4
+	over bridge br0 br0 4
+	ip -n "$NS_A" link del brva
+}
+
+active_slave()
+{
+	in_a sed -n 's/^Currently Active Slave: //p' /proc/net/bonding/bond0
+}
+
+# failover: the wire in use is cut.
+failover()
+{
+	local slave
+
+	slave=$(active_slave)
+	ip -n "$NS_A" link set "$slave" down && flows &&
+	[[ $(active_slave) == b?* && $(active_slave) != "$slave" ]]
+}
+
+bond()
+{
+	local ns n
+
+	for ns in "$NS_A" "$NS_B"; do
+		ip -n "$ns" link add name bond0 type bond mode active-backup miimon 50 ||
+			bail "set-up: no bond"
+	done
+	for n in 1 2; do
+		{
+			ip link add b$n netns "$NS_A" type veth \
+				peer name b$n netns "$NS_B" &&
+			ip -n "$NS_A" link set b$n master bond0 &&
+			ip -n "$NS_B" link set b$n master bond0
+		} || bail "set-up: no slave of the bond"
+	done
+	made bond0 bond0 5
+	over bond bond0 bond0 5 failover
+	ip -n "$NS_A" link del b1
+	ip -n "$NS_A" link del b2
+}
+
+# tun KIND: two netdevs whose packets a process carries from one to the other.
+tun()
+{
+	local pair
+
+	modprobe tun
+	"$SELFTESTS/tun_pair.py" "$1" ta tb >"$TMP/tun" &
+	pair=$!
+	wait_for 20 grep -q ready "$TMP/tun" || bail "set-up: no $1"
+	ip link set ta netns "$NS_A"
+	ip link set tb netns "$NS_B"
+	made ta tb "$2"
+	over "$1" ta tb "$2"
+	tap_run "$1: the process that carried them is told" wait "$pair"
+}
+
+# wg_end NS NETDEV PEER ADDRESS: one end of the tunnel, keys in $TMP/wg.
+wg_end()
+{
+	ip -n "$1" link add "$2" type wireguard &&
+	in_ns "$1" wg set "$2" listen-port 51820 private-key "$TMP/wg.$2" \
+		peer "$(wg pubkey <"$TMP/wg.$3")" endpoint "$4:51820" \
+		allowed-ips 0.0.0.0/0,::/0
+}
+
+wireguard()
+{
+	local end
+
+	for end in wga wgb; do
+		(umask 077 && wg genkey >"$TMP/wg.$end")
+	done
+	{
+		wg_end "$NS_A" wga wgb "$B4" && wg_end "$NS_B" wgb wga "$A4"
+	} || bail "set-up: no WireGuard tunnel"
+	made wga wgb 8
+	over WireGuard wga wgb 8
+}
+
+# For the rdma_cm 127.0.0.1 and ::1 are on no interface in particular.
+loopback()
+{
+	local NS_B=$NS_A
+
+	{
+		ip -n "$NS_A" addr add 10.78.10.1/32 dev lo &&
+		ip -n "$NS_A" addr add fd78:10::1/128 dev lo nodad
+	} || bail "set-up: addresses of lo"
+	tap_run "loopback: a device" link_add "$NS_A" xiwC lo
+	tap_run "loopback: its port is active" wait_for 20 port_active xiwC
+	pair "loopback: rping over IPv4" \
+		"rping -s -V -a 10.78.10.1 -p @PORT@ -C 10 -S 20000" \
+		"rping -c -V -a 10.78.10.1 -p @PORT@ -C 10 -S 20000"
+	pair "loopback: rping over IPv6" \
+		"rping -s -V -a fd78:10::1 -p @PORT@ -C 10 -S 20000" \
+		"rping -c -V -a fd78:10::1 -p @PORT@ -C 10 -S 20000"
+	tap_run "loopback: it was this device that received" \
+		grown xiwC rx_bytes 400000
+	tap_run "loopback: the device can be deleted" link_del xiwC
+}
+
+netdev_is()
+{
+	in_ns "$1" rdma link show "$2/1" | grep -qw "netdev $3"
+}
+
+rename()
+{
+	tap_run "a connection is under load" load_up rename
+	tap_run "its netdev can be renamed" \
+		ip -n "$NS_A" link set "$VETH_A" name renamed
+	tap_run "the device tells the new name" netdev_is "$NS_A" "$DEV_A" renamed
+	tap_run "the connection goes on" flows
+	tap_run_not "the netdev has no second device" \
+		link_add "$NS_A" second renamed
+	tap_run "and back" ip -n "$NS_A" link set renamed name "$VETH_A"
+	tap_run "the connection ends in order" load_end rename
+}
+
+# ---- type of service ----------------------------------------------------
+
+# packets EXPRESSION: how many of the capture are like that.
+packets()
+{
+	tcpdump -nn -r "$TMP/tos.pcap" "$1" 2>/dev/null | wc -l
+}
+
+# marked DESC FROM BITS VALUE: all packets of FROM have that VALUE of BITS.
+marked()
+{
+	tap_run "$1" test "$(packets "src $2 and $3 = $4")" -gt 20
+	tap_is "$1, and nothing else" "$(packets "src $2 and $3 != $4")" 0
+}
+
+# tos ADDRESS: a connection whose passive end uses 0x28 and whose active 0xb8.
+tos()
+{
+	local port
+
+	port=$(free_port)
+	load_start passive tos -s "$NS_A/$1" -p "$port" -Q 0x28 -n 5
+	wait_for 30 listening "$NS_A" "$port" || return
+	load_start active tos -c "$NS_B/$1" -p "$port" -Q 0xb8 -n 5
+	load_ended tos
+}
+
+# The bits of ECN are not the application's.
+service()
+{
+	plain_segments
+	capture_start "$TMP/tos.pcap"
+	tap_run "TOS: a connection over IPv4" tos "$A4"
+	tap_run "TOS: a connection over IPv6" tos "$A6"
+	capture_stop
+	marked "TOS: the passive end's" "$A4" 'ip[1] & 0xfc' 0x28
+	marked "TOS: the active end's" "$B4" 'ip[1] & 0xfc' 0xb8
+	marked "traffic class: the passive end's" "$A6" \
+		'(ip6[0:2] & 0x0fc0)' 0x280
+	marked "traffic class: the active end's" "$B6" \
+		'(ip6[0:2] & 0x0fc0)' 0xb80
+}
+
+# ---- a peer that vanishes -----------------------------------------------
+
+# Two connections over a wire of their own, one of them silent: found dead a
+# minute later, while other things are tested.
+vanish()
+{
+	local VETH_A=da VETH_B=db DEV_A=xiwE DEV_B=xiwF A4=10.78.9.1 B4=10.78.9.2
+
+	ip link add da netns "$NS_A" type veth peer name db netns "$NS_B"
+	made da db 9
+	links_up
+	LOAD_SECONDS=300
+	tap_run "two connections are under load" load_up silent busy
+	kill -STOP "${load_pid[active-silent]}" "${load_pid[passive-silent]}"
+	netem "$NS_A" da loss 100%
+	netem "$NS_B" db loss 100%
+	vanished=$SECONDS
+	LOAD_SECONDS=60
+}
+
+lost()
+{
+	[[ $(counter xiwE connections_lost) == 2 ]] &&
+	[[ $(counter xiwF connections_lost) == 2 ]]
+}
+
+vanish_found()
+{
+	tap_run "both ends of both lose a peer that is silent for a minute" \
+		wait_for $((75 - (SECONDS - vanished))) lost
+	tap_note "after at most $((SECONDS - vanished)) s"
+	kill -CONT "${load_pid[active-silent]}" "${load_pid[passive-silent]}"
+	tap_run "their processes are told, and had all data right" \
+		load_ended silent busy
+}
+
+topo_up
+vanish
+ip link add "$LOWER_A" netns "$NS_A" type veth peer name "$LOWER_B" netns "$NS_B"
+made "$LOWER_A" "$LOWER_B" 0
+vlan
+macvlan
+vrf
+bridge
+bond
+tun tun 6
+tun tap 7
+wireguard
+loopback
+rename
+service
+vanish_found
+load_stop
+tap_done
