@@ -24,6 +24,9 @@
 
 #define XIW_PORT		1
 
+/* Where the OUI of a company is expected; consumers take 0 for an error. */
+#define XIW_VENDOR_ID		0xffffff
+
 static int xiw_query_device(struct ib_device *ibdev,
 			    struct ib_device_attr *attr,
 			    struct ib_udata *udata)
@@ -34,6 +37,7 @@ static int xiw_query_device(struct ib_device *ibdev,
 
 	memset(attr, 0, sizeof(*attr));
 	attr->sys_image_guid = ibdev->node_guid;
+	attr->vendor_id = XIW_VENDOR_ID;
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = GENMASK(30, PAGE_SHIFT);
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
