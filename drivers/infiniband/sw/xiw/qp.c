@@ -164,7 +164,8 @@ static void init_qp(struct xiw_qp *qp, const struct ib_qp_init_attr *attr,
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->lock);
 	qp->state = XIW_QPS_IDLE;
-	qp->ib_state = IB_QPS_RESET;
+	/* What consumers of iWARP find: there is no RESET before Idle. */
+	qp->ib_state = IB_QPS_INIT;
 	INIT_WORK(&qp->event_work, event_work);
 	INIT_LIST_HEAD(&qp->srq_wait);
 	qp->scq = to_xcq(attr->send_cq);
