@@ -156,7 +156,7 @@ static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 	mw->stag = bind->key;
 	mw->iova = bind->addr;
 	mw->length = bind->length;
-	mw->access = bind->access;
+	mw->access = bind->access & XIW_MEM_REMOTE;
 	mw->state = XIW_MEM_VALID;
 	return 0;
 }
@@ -193,7 +193,8 @@ int xiw_mem_bind(struct xiw_dev *dev, struct ib_pd *pd, u32 qpn,
 	struct xiw_mem *mr;
 	int ret = -EINVAL;
 
-	if (bind->access & ~(u64)XIW_MEM_REMOTE)
+	/* A window has no local access; consumers name it all the same. */
+	if (bind->access & ~(u64)(XIW_MEM_REMOTE | IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 
 	rcu_read_lock();
