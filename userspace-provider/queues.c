@@ -283,7 +283,12 @@ static int qp_attr_check(const struct xiw_qp *qp,
 		return EOPNOTSUPP;
 	if (!check_comp_mask(attr->comp_mask,
 			     IBV_QP_INIT_ATTR_PD |
+				     IBV_QP_INIT_ATTR_CREATE_FLAGS |
 				     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return EOPNOTSUPP;
+	/* There may be flags, but none that this device knows. */
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	    attr->create_flags)
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->send_cq ||
 	    !attr->recv_cq)
