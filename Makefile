@@ -26,6 +26,7 @@ help:
 #: make check-packaging packages and patches, in all trees they are for
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
 #:                      distribution's kernel; T="name ..." chooses
+#: make check-pyverbs   of these only the tests of rdma-core itself
 #: make bench           measure xiw, siw and TCP side by side; table and plots in
 #:                      build/bench; FORM=short takes some minutes
 #: make kunit           only the KUnit suites
@@ -76,6 +77,9 @@ check-packaging:
 check-ulp:
 	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check ulp
 
+check-pyverbs:
+	@T=pyverbs LEAKS="$(LEAKS)" tests/qemu/check ulp
+
 bench:
 	@tests/bench/run $(FORM)
 
@@ -98,4 +102,4 @@ clean:
 	rm -rf build
 
 .PHONY: all help module provider progs install uninstall deb patches demo \
-	check check-packaging check-ulp bench kunit selftests fuzz vm lint clean
+	check check-packaging check-ulp check-pyverbs bench kunit selftests fuzz vm lint clean
