@@ -422,7 +422,7 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 	return ret;
 }
 
-/* The inbound side is allocated by deliver.c, when the first request arrives. */
+/* The inbound side is allocated by deliver.c, for the first request. */
 static int alloc_depths(struct xiw_qp *qp)
 {
 	const struct xiw_mpa_agreed *agreed = &qp->conn.agreed;
