@@ -27,6 +27,7 @@ help:
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
 #:                      distribution's kernel; T="name ..." chooses
 #: make check-pyverbs   of these only the tests of rdma-core itself
+#: make check-guests    of these only the two guests that talk to each other
 #: make bench           measure xiw, siw and TCP side by side; table and plots in
 #:                      build/bench; FORM=short takes some minutes
 #: make kunit           only the KUnit suites
@@ -75,7 +76,10 @@ check-packaging:
 	@tests/packaging/run full
 
 check-ulp:
-	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check ulp
+	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check ulp $(if $(T),,guests)
+
+check-guests:
+	@tests/qemu/check guests
 
 check-pyverbs:
 	@T=pyverbs LEAKS="$(LEAKS)" tests/qemu/check ulp
@@ -102,4 +106,4 @@ clean:
 	rm -rf build
 
 .PHONY: all help module provider progs install uninstall deb patches demo \
-	check check-packaging check-ulp check-pyverbs bench kunit selftests fuzz vm lint clean
+	check check-guests check-packaging check-ulp check-pyverbs bench kunit selftests fuzz vm lint clean

@@ -188,7 +188,8 @@ wireguard()
 	over WireGuard wga wgb 8
 }
 
-# For the rdma_cm 127.0.0.1 and ::1 are on no interface in particular.
+# With other addresses than 127.0.0.1 and ::1, for which rdma_cm takes any of
+# the devices there are.
 loopback()
 {
 	local NS_B=$NS_A
