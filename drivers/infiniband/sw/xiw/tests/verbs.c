@@ -11,7 +11,7 @@
 #include <net/net_namespace.h>
 
 #define TIMEOUT		(20 * HZ)
-/* 198.51.100.1. The connection manager has no 127.0.0.1 on iWARP. */
+/* 198.51.100.1, where whoever loads the suite has made a device. */
 #define ADDRESS		0xc6336401
 
 const struct vt_how vt_in_workqueue = { .ctx = IB_POLL_WORKQUEUE };
