@@ -761,6 +761,19 @@ static bool no_endpoints(struct xiw_dev *dev)
 }
 
 /**
+ * xiw_cm_device_open() - let a device have endpoints
+ * @dev: device that is being registered, for the first time or again
+ *
+ * Context: Process context.
+ */
+void xiw_cm_device_open(struct xiw_dev *dev)
+{
+	spin_lock(&dev->ep_lock);
+	dev->eps_closed = false;
+	spin_unlock(&dev->ep_lock);
+}
+
+/**
  * xiw_cm_device_kill() - begin to end every endpoint of a device
  * @dev: device; who wants to add endpoints from now on is refused
  *

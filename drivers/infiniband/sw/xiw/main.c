@@ -64,8 +64,17 @@ static void device_ends(struct ib_device *ibdev, void *client_data)
 		xiw_cm_device_kill(to_xdev(ibdev));
 }
 
+/* A new device, or one that has moved to another namespace. */
+static int device_begins(struct ib_device *ibdev)
+{
+	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
+		xiw_cm_device_open(to_xdev(ibdev));
+	return 0;
+}
+
 static struct ib_client xiw_client = {
 	.name = "xiw",
+	.add = device_begins,
 	.remove = device_ends,
 };
 
