@@ -12,7 +12,6 @@
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/lockdep.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
 #include <net/ip.h>
@@ -28,58 +27,6 @@ enum sock_event {
 	EV_SPACE	= 1 << 1,
 	EV_STATE	= 1 << 2,
 };
-
-#ifdef CONFIG_DEBUG_LOCK_ALLOC
-/*
- * Classes of our own: the locks of a consumer, taken in a completion handler
- * under a socket lock, must not be confused with the same consumer's locks
- * around a plain TCP socket.
- */
-static struct lock_class_key slock_key[2];
-static struct lock_class_key lock_key[2];
-
-static void classify(struct xiw_sock *xs)
-{
-	struct sock *sk = xs->sk;
-	bool v6 = sk->sk_family == AF_INET6;
-
-	lock_sock(sk);
-	xs->saved_map = sk->sk_lock.dep_map;
-	lock_set_class(&sk->sk_lock.dep_map,
-		       v6 ? "sk_lock-AF_INET6-XIW" : "sk_lock-AF_INET-XIW",
-		       &lock_key[v6], 0, _THIS_IP_);
-	spin_lock_bh(&sk->sk_lock.slock);
-	xs->saved_slock_map = sk->sk_lock.slock.dep_map;
-	lock_set_class(&sk->sk_lock.slock.dep_map,
-		       v6 ? "slock-AF_INET6-XIW" : "slock-AF_INET-XIW",
-		       &slock_key[v6], 0, _THIS_IP_);
-	spin_unlock_bh(&sk->sk_lock.slock);
-	release_sock(sk);
-}
-
-/* A closed socket may outlive the module, and with it the keys above. */
-static void declassify(struct xiw_sock *xs)
-{
-	struct sock *sk = xs->sk;
-
-	lock_sock(sk);
-	lock_set_class(&sk->sk_lock.dep_map, xs->saved_map.name,
-		       xs->saved_map.key, 0, _THIS_IP_);
-	spin_lock_bh(&sk->sk_lock.slock);
-	lock_set_class(&sk->sk_lock.slock.dep_map, xs->saved_slock_map.name,
-		       xs->saved_slock_map.key, 0, _THIS_IP_);
-	spin_unlock_bh(&sk->sk_lock.slock);
-	release_sock(sk);
-}
-#else
-static void classify(struct xiw_sock *xs)
-{
-}
-
-static void declassify(struct xiw_sock *xs)
-{
-}
-#endif
 
 /*
  * Callbacks
@@ -213,7 +160,6 @@ static struct xiw_sock *take_over(struct socket *sock,
 	xs->sk = sk;
 	xs->sock = sock;
 
-	classify(xs);
 	lock_sock(sk);
 	/* Sending happens in softirq too, and never in a task's name. */
 	sk->sk_allocation = GFP_ATOMIC;
@@ -518,7 +464,6 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
-	declassify(xs);
 	sock_release(xs->sock);
 	xiw_sock_put(xs);
 }
@@ -540,8 +485,22 @@ int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
+	struct sock *sk = xs->sk;
+	int ret;
 
-	return kernel_sendmsg(xs->sock, &msg, &vec, 1, len);
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
+	xiw_sock_lock(xs);
+	/*
+	 * TCP copies this into the worker's block, which serves many sockets.
+	 * Otherwise it would get one of 32 KiB for each of them, and keep it.
+	 */
+	sk->sk_allocation = GFP_KERNEL;
+	sk->sk_use_task_frag = true;
+	ret = tcp_sendmsg_locked(sk, &msg, len);
+	sk->sk_use_task_frag = false;
+	sk->sk_allocation = GFP_ATOMIC;
+	xiw_sock_unlock(xs);
+	return ret;
 }
 
 struct copy_ctx {

@@ -58,8 +58,6 @@ struct xiw_sock_ops {
  * @saved_data_ready: what the callback was before us
  * @saved_write_space: likewise
  * @saved_state_change: likewise
- * @saved_map: class of the socket lock before us
- * @saved_slock_map: class of the spinlock in it
  */
 struct xiw_sock {
 	struct kref ref;
@@ -72,10 +70,6 @@ struct xiw_sock {
 	void (*saved_data_ready)(struct sock *sk);
 	void (*saved_write_space)(struct sock *sk);
 	void (*saved_state_change)(struct sock *sk);
-#ifdef CONFIG_DEBUG_LOCK_ALLOC
-	struct lockdep_map saved_map;
-	struct lockdep_map saved_slock_map;
-#endif
 };
 
 /* How a stream stands; see xiw_sock_status(). */
