@@ -38,7 +38,7 @@ enum xiw_ep_limits {
 	XIW_EP_CLOSE_MS		= 10 * 1000,
 	/* So long a closed connection waits for the peer's FIN. */
 	XIW_EP_LINGER_MS	= 5 * 1000,
-	/* A dead peer is found out within a minute. */
+	/* A dead peer is found out in a minute, or one retransmission more. */
 	XIW_EP_KEEPIDLE_S	= 30,
 	XIW_EP_KEEPINTVL_S	= 5,
 	XIW_EP_KEEPCNT		= 6,
