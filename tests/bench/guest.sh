@@ -214,6 +214,37 @@ measure_connects()
 		"$(awk -v n=$n -v ms="$ms" 'BEGIN { print n * 1000 / ms }')" 1/s
 }
 
+# kernel_kib: memory that the kernel has for itself.
+kernel_kib()
+{
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '{ v[$1] = $2 }
+	     END { print v["MemTotal:"] - v["MemFree:"] - v["Buffers:"] -
+			 v["Cached:"] - v["AnonPages:"] }' /proc/meminfo
+}
+
+# What an established connection takes, at one end: a queue pair of 64 Sends and
+# 64 receives, its two completion queues of 256, and what belongs to it.
+measure_memory()
+{
+	local n=64 before after line sides pid to
+
+	[[ $path != lo ]] || return 0
+	sides=(-a "$NS_A/$A4" -b "$NS_B/$B4")
+	before=$(kernel_kib)
+	coproc IDLE { exec xt_idle -n $n "${sides[@]}" 2>"$TMP/client.log"; }
+	pid=$IDLE_PID to=${IDLE[1]}
+	if read -r -t 60 line <&"${IDLE[0]}" && [[ $line == ready ]]; then
+		after=$(kernel_kib)
+		record memory 64 $(((after - before) / (2 * n))) KiB
+	else
+		echo "# $path $who: no idle connections"
+		tail -n 5 "$TMP/client.log" | sed 's/^/#   /'
+	fi
+	exec {to}>&-
+	wait "$pid"
+}
+
 # On a clock that counts instructions only what waits for events means
 # anything: the counts are those of both ends together.
 measure_instructions()
@@ -235,7 +266,7 @@ measure_rdma()
 	if [[ $path == "${PATHS[0]}" ]]; then
 		measure_latency
 		measure_rate
-		[[ $who == xiw-crc ]] || measure_connects
+		[[ $who == xiw-crc ]] || { measure_connects; measure_memory; }
 	fi
 }
 
