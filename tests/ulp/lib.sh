@@ -118,3 +118,29 @@ fio_verify()
 		--do_verify=1 "$@" || return
 	tap_note "$(speed "$TMP/out")"
 }
+
+# ---- file systems: what the server has in $EXPORT, the client has in $MNT
+
+same()
+{
+	diff -r "$EXPORT/$1" "$MNT/$1"
+}
+
+drop_caches()
+{
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+}
+
+# large_files: written at either side, they are the same at the other.
+large_files()
+{
+	head -c 24M /dev/urandom >"$MNT/written"
+	head -c 24M /dev/urandom >"$EXPORT/read"
+	head -c 100001 /dev/urandom >"$MNT/odd"
+	drop_caches
+	run_claim "a file written by the client is the same on the server" \
+		same written
+	run_claim "a file of odd length, too" same odd
+	run_claim "a file of the server is the same on the client" same read
+}
