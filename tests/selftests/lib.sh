@@ -363,11 +363,6 @@ start_server()
 	server_pid[$name]=$!
 }
 
-server_alive()
-{
-	kill -0 "${server_pid[$1]}" 2>/dev/null
-}
-
 # For a shell of its own in the namespace, so that waiting costs little: until
 # some TCP socket listens on port $1; false when process $2 is not there.
 # shellcheck disable=SC2016  # expanded by the other shell
@@ -443,9 +438,9 @@ run_pair()
 	wait_server server || src=$?
 }
 
-# run_pair_patiently: as run_pair. perftest connects twice, and its server does not listen for a
-# moment in between: a client that comes then is refused, on any device, and
-# gets another chance.
+# run_pair_patiently: as run_pair.  perftest connects twice, and its server does
+# not listen for a moment in between: a client that comes then is refused, on
+# any device, and gets another chance.
 run_pair_patiently()
 {
 	run_pair "$@"

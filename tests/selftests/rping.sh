@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# rping with verified data: 400 rounds in each direction over both
-# address families, and fewer with messages of many segments.  Each round is a
-# Send, a Read and a Write of the buffer.
+# rping with verified data: 400 rounds in each direction over both address
+# families, and fewer with messages of many segments.  Each round is a Send, a
+# Read and a Write of the buffer.  And once over a loopback address.
 #
 # Covers: RDMAP-08 RDMAP-15
 # xiw-timeout: 900

@@ -51,6 +51,7 @@ void xiw_ep_put(struct xiw_ep *ep);
 int xiw_cm_init(void);
 void xiw_cm_exit(void);
 int xiw_cm_device_init(struct xiw_dev *dev);
+/* Endpoints may be added: so from the beginning, and again after a kill. */
 void xiw_cm_device_open(struct xiw_dev *dev);
 /* Ends every endpoint and listener of the device; the second waits for them. */
 void xiw_cm_device_kill(struct xiw_dev *dev);

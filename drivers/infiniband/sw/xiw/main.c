@@ -44,7 +44,8 @@ static int add_device(const char *name, struct net_device *netdev)
 /*
  * The netdev goes, also to another namespace, where the sockets of the device
  * are not. The RTNL is held, so only start the device's end; the netdev waits
- * for its references.
+ * for its references. Peers cannot answer any more: that connects do not wait
+ * for them must not depend on which client comes first, see device_ends().
  */
 static void lose_netdev(struct ib_device *ibdev)
 {
