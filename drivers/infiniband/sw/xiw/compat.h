@@ -76,6 +76,8 @@ static inline int xiw_op_resize_user_cq(struct ib_cq *ibcq, int cqe,
 }
 
 #define resize_user_cq		resize_cq
+/* Consumers in the kernel could change the size of theirs. */
+#define XIW_KERNEL_RESIZES_CQ
 #else
 #define xiw_op_resize_user_cq	xiw_resize_cq
 #endif

@@ -11,6 +11,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
+#include "../compat.h"
 #include "verbs.h"
 
 static void messages(struct kunit *test, const struct vt_how *how)
@@ -207,27 +208,76 @@ static void verbs_masked_atomic(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *word, 0x1122ffff556677ccULL);
 }
 
-/* Everything posted is completed when the drain returns. */
-static void verbs_drain(struct kunit *test)
+/* Receives without room, each with a request of its own. */
+static struct vt_wr *post_recvs(struct kunit *test, struct vt_end *e, int n)
 {
-	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
 	struct ib_recv_wr wr = {};
 	struct vt_wr *recv;
 	int i;
 
-	recv = kunit_kcalloc(test, 8, sizeof(*recv), GFP_KERNEL);
+	recv = kunit_kcalloc(test, n, sizeof(*recv), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, recv);
-	for (i = 0; i < 8; i++) {
+	for (i = 0; i < n; i++) {
 		init_completion(&recv[i].done);
 		wr.wr_cqe = vt_wr_prepare(&recv[i]);
-		KUNIT_ASSERT_EQ(test, ib_post_recv(p->a.id->qp, &wr, NULL), 0);
+		KUNIT_ASSERT_EQ(test, ib_post_recv(e->id->qp, &wr, NULL), 0);
 	}
+	return recv;
+}
+
+/* Everything posted is completed when the drain returns. */
+static void verbs_drain(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct vt_wr *recv = post_recvs(test, &p->a, 8);
+	int i;
+
 	ib_drain_qp(p->a.id->qp);
 	for (i = 0; i < 8; i++) {
 		KUNIT_EXPECT_TRUE(test, try_wait_for_completion(&recv[i].done));
 		KUNIT_EXPECT_EQ(test, recv[i].wc.status, IB_WC_WR_FLUSH_ERR);
 	}
 }
+
+#ifdef XIW_KERNEL_RESIZES_CQ
+/* What was not polled yet moves to the ring of the new size, or stays. */
+static void verbs_cq_resize(struct kunit *test)
+{
+	const struct vt_how how = {
+		.ctx = IB_POLL_DIRECT,
+		.pd_flags = IB_PD_UNSAFE_GLOBAL_RKEY,
+	};
+	struct vt_pair *p = vt_pair_up(test, &how);
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct vt_wr *recv = post_recvs(test, &p->a, 6);
+	int before, i;
+
+	for (i = 0; i < 6; i++) {
+		if (i == 5) {
+			before = p->a.cq->cqe;
+			KUNIT_EXPECT_EQ(test, ib_resize_cq(p->a.cq, 4),
+					-EINVAL);
+			KUNIT_EXPECT_EQ(test, p->a.cq->cqe, before);
+			KUNIT_EXPECT_EQ(test,
+					ib_resize_cq(p->a.cq, 4 * before), 0);
+			KUNIT_EXPECT_GE(test, p->a.cq->cqe, 4 * before);
+		}
+		vt_post_send(test, &p->b, &wr);
+		vt_wait_ok(test, &p->b, &p->b.send, IB_WC_SEND);
+		/* The answer to a Read comes behind the delivery. */
+		KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+						   p->a.dma,
+						   p->a.pd->unsafe_global_rkey,
+						   1), IB_WC_SUCCESS);
+	}
+	for (i = 0; i < 6; i++) {
+		KUNIT_EXPECT_FALSE(test, completion_done(&recv[i].done));
+		KUNIT_EXPECT_EQ(test, ib_process_cq_direct(p->a.cq, 1), 1);
+		KUNIT_EXPECT_TRUE(test, completion_done(&recv[i].done));
+		KUNIT_EXPECT_EQ(test, recv[i].wc.status, IB_WC_SUCCESS);
+	}
+}
+#endif
 
 /* The core hears of a single completion when the time is up, not before. */
 static void verbs_cq_moderation(struct kunit *test)
@@ -257,6 +307,9 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_cq_workqueue),
 	KUNIT_CASE(verbs_cq_pool),
 	KUNIT_CASE(verbs_cq_moderation),
+#ifdef XIW_KERNEL_RESIZES_CQ
+	KUNIT_CASE(verbs_cq_resize),
+#endif
 	KUNIT_CASE(verbs_srq),
 	KUNIT_CASE(verbs_fast_registration),
 	KUNIT_CASE(verbs_invalidated),
