@@ -565,6 +565,49 @@ static int tcp_connect(const struct sockaddr_storage *sa)
 	return fd;
 }
 
+/*
+ * iw_cm drops what it was told and has not handed on when a listener ends. What
+ * becomes of the memory is for the leak detector to say; that the peers need
+ * not wait for an answer is seen here.
+ */
+static void test_listener_restarts(void)
+{
+	static const char ask[20] = "MPA ID Req Frame\x40\x01\x00\x64";
+	struct sockaddr_storage sa;
+	struct xt_end listener;
+	struct xt_event ev;
+	char frame[sizeof(ask) + 100];
+	char got[sizeof(ask) + 1];
+	int fd[8];
+	size_t i;
+	int round;
+
+	memcpy(frame, ask, sizeof(ask));
+	xt_fill(frame + sizeof(ask), sizeof(frame) - sizeof(ask), 9);
+	for (round = 0; round < 20; round++) {
+		sa = listen_at_a(&listener);
+		for (i = 0; i < XT_NELEM(fd); i++) {
+			fd[i] = tcp_connect(&sa);
+			XT_EQ(send(fd[i], frame, sizeof(frame), MSG_NOSIGNAL),
+			      sizeof(frame));
+		}
+		/* At another moment each time. */
+		if (round & 1)
+			xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST,
+				  &ev);
+		for (i = 0; i < (size_t)round % 7; i++)
+			sched_yield();
+		if (round & 1)
+			XT_OK(rdma_destroy_id(ev.id));
+		xt_close(&listener);
+		for (i = 0; i < XT_NELEM(fd); i++) {
+			XT_CHECK(recv(fd[i], got, sizeof(got), 0) <=
+				 (ssize_t)sizeof(ask), "more than a Reply");
+			close(fd[i]);
+		}
+	}
+}
+
 static void tcp_reset(int fd)
 {
 	struct linger now = { .l_onoff = 1 };
@@ -696,6 +739,8 @@ static const struct xt_case cases[] = {
 	  test_client_gone_before_accept },
 	{ "listener-gone", "the listener leaves before the accept",
 	  test_listener_gone_before_accept },
+	{ "listener-restarts", "requests to a listener that ends are answered",
+	  test_listener_restarts },
 	{ "raw-close", "TCP clients that only close leave the listener alone",
 	  test_raw_close },
 	{ "raw-silent", "silent TCP clients delay nobody",

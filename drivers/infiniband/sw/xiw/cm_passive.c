@@ -16,6 +16,14 @@
  * without telling anybody. Therefore it gets a cookie instead of a pointer:
  * looking it up succeeds once, for accept or reject, and no longer when the
  * child has ended, because the peer is gone or nobody answered.
+ *
+ * iw_cm copies the Private Data of a request and frees the copy behind the
+ * consumer's handler, but not if it drops the request, because the listener
+ * has ended: whoever connects while a server restarts would take memory from
+ * the kernel for good. So it is told of requests without Private Data. These
+ * stay with the child, and the listener's handler is preceded by ours, which
+ * adds them. That also tells which requests nobody will ever hear of: they end
+ * with the listener.
  */
 
 #include <linux/jiffies.h>
@@ -47,11 +55,11 @@ static void leave_listener(struct xiw_ep *ep)
 	spin_lock(&listen->lock);
 	if (!list_empty(&ep->sibling)) {
 		list_del_init(&ep->sibling);
-		listen->nr_half_open--;
+		if (ep->told)
+			listen->nr_told--;
+		else
+			listen->nr_half_open--;
 	}
-	if (ep->counted)
-		listen->nr_pending--;
-	ep->counted = false;
 	full = listen->full;
 	listen->full = false;
 	spin_unlock(&listen->lock);
@@ -161,8 +169,8 @@ enum xiw_ep_state xiw_passive_listen(struct xiw_ep *ep)
  * xiw_passive_listen_kill() - end a listener
  * @ep: listener
  *
- * Children without Request end with it. Those whose request is with iw_cm do
- * not: somebody may be about to accept one of them.
+ * Children end with it if no consumer has heard of them. The others do not:
+ * somebody may be about to accept one of them.
  *
  * Context: The endpoint's work.
  * Return: Next state.
@@ -176,6 +184,11 @@ enum xiw_ep_state xiw_passive_listen_kill(struct xiw_ep *ep)
 	listen->closed = true;
 	list_for_each_entry(child, &listen->half_open, sibling)
 		xiw_ep_raise(child, XIW_EPE_KILL);
+	list_for_each_entry(child, &listen->told, sibling) {
+		/* If one hears of it right now, its answer comes too late. */
+		if (READ_ONCE(child->upcall))
+			xiw_ep_raise(child, XIW_EPE_KILL);
+	}
 	spin_unlock(&listen->lock);
 	return XIW_EPS_DEAD;
 }
@@ -247,12 +260,62 @@ static int submit(struct xiw_ep *ep, struct iw_cm_event *event)
 
 	spin_lock(&listen->lock);
 	cm_id = ep->parent->cm_id;
-	if (!listen->closed && listen->nr_pending < listen->limit) {
-		ep->counted = true;
-		listen->nr_pending++;
+	if (!listen->closed && listen->nr_told < listen->limit) {
+		ep->told = true;
+		listen->nr_told++;
+		list_add_tail(&ep->sibling, &listen->told);
 		ret = cm_id->event_handler(cm_id, event);
 	}
 	spin_unlock(&listen->lock);
+	return ret;
+}
+
+static int keep_upcall(struct xiw_ep *ep)
+{
+	const struct xiw_mpa_frame *req = &ep->startup->req;
+	struct xiw_ep_upcall *kept;
+
+	kept = kmalloc(struct_size(kept, pdata, req->pd_len), GFP_KERNEL);
+	if (!kept)
+		return -ENOMEM;
+	kept->handler = ep->parent->listen->handler;
+	kept->pdata_len = req->pd_len;
+	memcpy(kept->pdata, ep->startup->frame + req->pd_off, req->pd_len);
+	ep->upcall = kept;
+	return 0;
+}
+
+/*
+ * The first handler of a request, see above; iw_cm calls it once. @cm_id is
+ * the new one, which was given the listener's handler. The end of the listener
+ * waits for a handler that runs, and with it the end of the device.
+ */
+static int request_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
+{
+	struct xiw_dev *dev = to_xdev(cm_id->device);
+	struct xiw_ep_upcall *upcall = NULL;
+	struct xiw_ep *ep;
+	int ret;
+
+	xa_lock(&dev->requests);
+	ep = xa_load(&dev->requests, (uintptr_t)event->provider_data);
+	/* As long as the entry is there, so is its reference. */
+	if (ep) {
+		upcall = ep->upcall;
+		WRITE_ONCE(ep->upcall, NULL);
+	}
+	xa_unlock(&dev->requests);
+	/* Gone before anybody heard of it. */
+	if (!upcall)
+		return -ECONNRESET;
+	cm_id->cm_handler = upcall->handler;
+	event->private_data = upcall->pdata;
+	event->private_data_len = upcall->pdata_len;
+	ret = cm_id->cm_handler(cm_id, event);
+	/* iw_cm would take it for its copy. */
+	event->private_data = NULL;
+	event->private_data_len = 0;
+	kfree(upcall);
 	return ret;
 }
 
@@ -263,11 +326,10 @@ static enum xiw_ep_state announce(struct xiw_ep *ep)
 	struct xiw_dev *dev = ep->dev;
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
-		.private_data = ep->startup->frame + req->pd_off,
-		.private_data_len = req->pd_len,
 	};
 
-	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr))
+	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr) ||
+	    keep_upcall(ep))
 		return failed(ep);
 	xiw_ep_set_depths(ep, &event, req->enhanced, req->enh.ird,
 			  req->enh.ord);
@@ -526,6 +588,8 @@ static void listen_init(struct xiw_ep *ep, struct iw_cm_id *cm_id, int backlog)
 	listen->limit = clamp_t(int, backlog, XIW_EP_BACKLOG_MIN,
 				XIW_MAX_LISTEN_BACKLOG);
 	INIT_LIST_HEAD(&listen->half_open);
+	INIT_LIST_HEAD(&listen->told);
+	listen->handler = cm_id->cm_handler;
 	listen->ep = ep;
 	INIT_LIST_HEAD(&listen->node);
 	cm_id->add_ref(cm_id);
@@ -594,8 +658,10 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	/* For xiw_cm_destroy_listen(), whatever becomes of the listener. */
 	xiw_ep_get(ep);
 	cm_id->provider_data = ep;
+	cm_id->cm_handler = request_handler;
 	ret = start_listener(ep);
 	if (ret) {
+		cm_id->cm_handler = ep->listen->handler;
 		cm_id->provider_data = NULL;
 		xiw_ep_put(ep);
 		xiw_ep_discard(ep);

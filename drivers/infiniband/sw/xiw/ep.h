@@ -157,15 +157,30 @@ struct xiw_ep_startup {
 };
 
 /**
+ * struct xiw_ep_upcall - what the consumer has to be told of a Request
+ * @handler: the consumer's
+ * @pdata_len: Private Data in bytes
+ * @pdata: Private Data
+ */
+struct xiw_ep_upcall {
+	iw_cm_handler handler;
+	u16 pdata_len;
+	u8 pdata[] __counted_by(pdata_len);
+};
+
+/**
  * struct xiw_ep_listen - what only a listener has
- * @lock: protects what follows, of the children @sibling and @counted, and
- *	the use of the listener's cm_id by them; taken in process context
+ * @lock: protects what follows up to @told, of the children @sibling and
+ *	@told, and the use of the listener's cm_id by them; taken in process
+ *	context
  * @closed: no request may be reported any more
  * @full: the listener waits for one of @half_open to go
  * @limit: how many of each kind there may be
  * @nr_half_open: elements of @half_open
- * @nr_pending: children whose request is with iw_cm
+ * @nr_told: elements of @told
  * @half_open: children without Request, oldest first
+ * @told: children whose request is with iw_cm
+ * @handler: the consumer's
  * @ep: the listener
  * @net: namespace of the socket, to be compared only
  * @node: in the list of all listeners of the module
@@ -176,8 +191,10 @@ struct xiw_ep_listen {
 	bool full;
 	u32 limit;
 	u32 nr_half_open;
-	u32 nr_pending;
+	u32 nr_told;
 	struct list_head half_open;
+	struct list_head told;
+	iw_cm_handler handler;
 	struct xiw_ep *ep;
 	struct net *net;
 	struct list_head node;
@@ -211,9 +228,11 @@ struct xiw_ep_listen {
  * @policy: the device's, when the endpoint was created
  * @startup: until startup is over
  * @cookie: Responder: key in xiw_dev.requests, or 0
+ * @upcall: Responder: for the consumer, until its handler is called; changed
+ *	under the lock of xiw_dev.requests while it has the endpoint
  * @parent: Responder: listener, with a reference
- * @sibling: Responder: in the listener's half_open list
- * @counted: Responder: counted in the listener's nr_pending
+ * @sibling: Responder: in one of the listener's lists
+ * @told: Responder: in which one, for good
  * @listen: of a listener
  */
 struct xiw_ep {
@@ -242,9 +261,10 @@ struct xiw_ep {
 	struct xiw_mpa_policy policy;
 	struct xiw_ep_startup *startup;
 	u32 cookie;
+	struct xiw_ep_upcall *upcall;
 	struct xiw_ep *parent;
 	struct list_head sibling;
-	bool counted;
+	bool told;
 	struct xiw_ep_listen *listen;
 };
 
