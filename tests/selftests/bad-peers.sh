@@ -15,7 +15,7 @@
 
 export XIW_BAD_PEERS=${XIW_BAD_PEERS:-120}
 export XIW_SUMMARY=$TMP/summary
-LOAD_SECONDS=280
+LOAD_SECONDS=900
 # The debug kernel under emulation may be busy elsewhere for so long.
 LONGEST_MS=5000
 [[ ${XIW_KERNEL:-debug} != debug ]] || LONGEST_MS=15000

@@ -65,7 +65,7 @@ load_start()
 	local end=$1 name=$2
 
 	shift 2
-	nice -n 19 xt_load -T "${LOAD_SECONDS:-60}" "$@" \
+	nice -n 19 xt_load -T "${LOAD_SECONDS:-180}" "$@" \
 		>"$TMP/$end-$name.log" 2>&1 </dev/null &
 	load_pid[$end-$name]=$!
 }
