@@ -199,8 +199,8 @@ wireguard()
 	over WireGuard wga wgb 8
 }
 
-# With other addresses than 127.0.0.1 and ::1, for which rdma_cm takes any of
-# the devices there are.
+# For 127.0.0.1 and ::1 rdma_cm takes any of the devices there are to connect
+# from, and makes all of them listen.
 loopback()
 {
 	local NS_B=$NS_A
@@ -217,6 +217,12 @@ loopback()
 	pair "loopback: rping over IPv6" \
 		"rping -s -V -a fd78:10::1 -p @PORT@ -C 10 -S 20000" \
 		"rping -c -V -a fd78:10::1 -p @PORT@ -C 10 -S 20000"
+	pair "loopback: rping to 127.0.0.1, with another device beside" \
+		"rping -s -V -a 127.0.0.1 -p @PORT@ -C 10 -S 20000" \
+		"rping -c -V -a 127.0.0.1 -p @PORT@ -C 10 -S 20000"
+	pair "loopback: rping to ::1, with another device beside" \
+		"rping -s -V -a ::1 -p @PORT@ -C 10 -S 20000" \
+		"rping -c -V -a ::1 -p @PORT@ -C 10 -S 20000"
 	tap_run "loopback: it was this device that received" \
 		grown xiwC rx_bytes 400000
 	tap_run "loopback: the device can be deleted" link_del xiwC

@@ -584,7 +584,7 @@ static void test_listener_restarts(void)
 
 	memcpy(frame, ask, sizeof(ask));
 	xt_fill(frame + sizeof(ask), sizeof(frame) - sizeof(ask), 9);
-	for (round = 0; round < 20; round++) {
+	for (round = 0; round < 10; round++) {
 		sa = listen_at_a(&listener);
 		for (i = 0; i < XT_NELEM(fd); i++) {
 			fd[i] = tcp_connect(&sa);

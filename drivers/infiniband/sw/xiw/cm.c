@@ -246,9 +246,10 @@ struct net *xiw_ep_get_net(const struct xiw_ep *ep)
  * @addr: local address of the socket
  *
  * A wildcard listener takes only what arrives for its own netdev: rdma_cm
- * makes one per device, all with the same port. A link-local address means
- * nothing without an interface, and a netdev within a VRF is not reachable
- * from a socket outside of it.
+ * makes one per device, all with the same port. It does so for the loopback
+ * addresses, too, though only a device on the loopback interface can serve
+ * these. A link-local address means nothing without an interface, and a netdev
+ * within a VRF is not reachable from a socket outside of it.
  *
  * Context: Any.
  * Return: Index of the netdev, or 0.
@@ -263,10 +264,12 @@ int xiw_ep_bound_if(const struct xiw_ep *ep,
 	int type;
 
 	if (addr->ss_family == AF_INET) {
-		bound |= in->sin_addr.s_addr == htonl(INADDR_ANY);
+		bound |= in->sin_addr.s_addr == htonl(INADDR_ANY) ||
+			 (ep->listen && ipv4_is_loopback(in->sin_addr.s_addr));
 	} else {
 		type = __ipv6_addr_type(&in6->sin6_addr);
 		bound |= type == IPV6_ADDR_ANY ||
+			 (ep->listen && (type & IPV6_ADDR_LOOPBACK)) ||
 			 __ipv6_addr_needs_scope_id(type);
 	}
 	return bound ? netdev->ifindex : 0;

@@ -246,6 +246,8 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 		ret = sock_bindtoindex(sk, bound_if, true);
 		if (ret)
 			return ret;
+		/* The address exists, for rdma_cm, if perhaps elsewhere. */
+		ip_sock_set_freebind(sk);
 	}
 	if (v6only && sk->sk_family == AF_INET6) {
 		ret = ip6_sock_set_v6only(sk);
