@@ -72,7 +72,8 @@ configfs_up
 or_bail "no target" target_up
 echo "InitiatorName=iqn.2003-01.org.example:host" >/etc/iscsi/initiatorname.iscsi
 : >/etc/iscsi/iscsid.conf
-iscsid -f >"$TMP/iscsid.log" 2>&1 &
+# It ends its whole process group when it is told to end.
+setsid iscsid -f >"$TMP/iscsid.log" 2>&1 &
 iscsid=$!
 or_bail "no node" node -o new -I iser
 node -o update -n node.session.timeo.replacement_timeout -v 60 >"$TMP/out" 2>&1
