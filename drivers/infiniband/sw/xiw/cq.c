@@ -252,7 +252,7 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
  */
 void xiw_cq_purge(struct xiw_cq *cq, u32 qpn)
 {
-	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+	struct xiw_ring_ctrl *ctrl;
 	unsigned long flags;
 	u32 keep;
 	u32 i;
@@ -261,6 +261,7 @@ void xiw_cq_purge(struct xiw_cq *cq, u32 qpn)
 		return;
 
 	spin_lock_irqsave(&cq->lock, flags);
+	ctrl = cq->queue.ctrl;
 	keep = cq->prod;
 	for (i = cq->prod; i != ctrl->cons; ) {
 		struct xiw_cqe *cqe = xiw_queue_slot(&cq->queue, --i);
@@ -311,7 +312,7 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 {
 	struct xiw_dev *dev = to_xdev(ibcq->device);
 	struct xiw_cq *cq = to_xcq(ibcq);
-	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+	struct xiw_ring_ctrl *ctrl;
 	struct xiw_qp *qp = NULL;
 	unsigned long flags;
 	int n = 0;
@@ -320,6 +321,7 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	if (!cq->kernel)
 		return -EINVAL;
 	spin_lock_irqsave(&cq->lock, flags);
+	ctrl = cq->queue.ctrl;
 	while (n < num_entries && ctrl->cons != cq->prod) {
 		struct xiw_cqe *cqe = xiw_queue_slot(&cq->queue, ctrl->cons);
 
@@ -348,11 +350,12 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct xiw_cq *cq = to_xcq(ibcq);
-	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+	struct xiw_ring_ctrl *ctrl;
 	unsigned long irq_flags;
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq_flags);
+	ctrl = cq->queue.ctrl;
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
 		ctrl->arm |= XIW_ARM_SOLICITED;
 	else
