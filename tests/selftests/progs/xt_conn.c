@@ -702,6 +702,81 @@ static void test_raw_reject(void)
 	xt_close(&listener);
 }
 
+/*
+ * A request for the peer-to-peer model, taken and accepted: the connection is
+ * established once the peer says more, which it does not.
+ */
+static int half_accepted(struct xt_end *listener, struct xt_end *e)
+{
+	static const char ask[24] =
+		"MPA ID Req Frame\x50\x02\x00\x04\xc0\x01\xc0\x01";
+	struct sockaddr_storage sa = listen_at_a(listener);
+	struct xt_event ev;
+	char reply[24];
+	int fd;
+
+	fd = tcp_connect(&sa);
+	XT_EQ(send(fd, ask, sizeof(ask), 0), sizeof(ask));
+	take(e, listener, &ev);
+	xt_answer(e, &usual, NULL, 0);
+	XT_EQ(recv(fd, reply, sizeof(reply), MSG_WAITALL), sizeof(reply));
+	return fd;
+}
+
+/* Whoever asks for trouble gets an error, and no more than that. */
+static void accept_again(bool other_qp)
+{
+	struct rdma_conn_param param = { .responder_resources = 1 };
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *other = NULL;
+	struct xt_end listener;
+	struct xt_end e;
+	char byte;
+	int fd;
+
+	fd = half_accepted(&listener, &e);
+	attr.send_cq = e.scq;
+	attr.recv_cq = e.rcq;
+	if (other_qp) {
+		other = XT_PTR(ibv_create_qp(e.pd, &attr));
+		e.id->qp = other;
+	}
+	XT_CHECK(rdma_accept(e.id, &param), "accepted twice");
+	XT_CHECK(rdma_accept(e.id, &param), "accepted a third time");
+	e.id->qp = e.qp;
+	XT_CHECK(recv(fd, &byte, 1, 0) <= 0, "more than a Reply");
+	close(fd);
+	if (other)
+		XT_OK(ibv_destroy_qp(other));
+	xt_close(&e);
+	xt_close(&listener);
+}
+
+static void test_accept_again(void)
+{
+	accept_again(false);
+	accept_again(true);
+}
+
+static void test_reject_accepted(void)
+{
+	struct xt_end listener;
+	struct xt_end e;
+	char byte;
+	int fd;
+
+	fd = half_accepted(&listener, &e);
+	XT_OK(rdma_reject(e.id, NULL, 0));
+	XT_CHECK(recv(fd, &byte, 1, 0) <= 0, "more than a Reply");
+	close(fd);
+	XT_CHECK(rdma_reject(e.id, NULL, 0), "rejected twice");
+	xt_close(&e);
+	xt_close(&listener);
+}
+
 static const struct xt_case cases[] = {
 	{ "cycle", "connections set up, used and closed in a row",
 	  test_cycle },
@@ -749,6 +824,10 @@ static const struct xt_case cases[] = {
 	  test_raw_garbage },
 	{ "raw-reject", "a reject is a Reply and an orderly end",
 	  test_raw_reject },
+	{ "accept-again", "accepting twice harms nobody",
+	  test_accept_again },
+	{ "reject-accepted", "nor does rejecting what was accepted",
+	  test_reject_accepted },
 };
 
 int main(int argc, char **argv)

@@ -28,6 +28,12 @@
 #include "sock.h"
 #include "trace.h"
 
+/*
+ * Endpoints call iw_cm by pointers that it gave them, also after their
+ * consumer has gone: it stays as long as we do, since we need this of it.
+ */
+static const char *(*const iw_cm_stays)(int reason) __used = iwcm_reject_msg;
+
 static void ep_free(struct kref *ref)
 {
 	struct xiw_ep *ep = container_of(ref, struct xiw_ep, ref);
@@ -106,27 +112,29 @@ void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event)
  * @event: XIW_EPE_ACCEPT or XIW_EPE_REJECT
  * @cmd: its arguments
  *
- * Only one command may be given to an endpoint in its life.
- *
  * Context: Sleeps until the command is executed.
- * Return: Result of the command, -ECONNRESET if the endpoint is dead.
+ * Return: Result of the command, -EINVAL if it does not fit the state, -EBUSY
+ * if there is another one, -ECONNRESET if the endpoint is dead.
  */
 int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
 		   struct xiw_ep_command *cmd)
 {
-	bool gone;
+	int ret = 0;
 
 	init_completion(&cmd->done);
 	spin_lock_irq(&ep->lock);
-	gone = ep->gone;
-	if (!gone) {
+	if (ep->gone) {
+		ret = -ECONNRESET;
+	} else if (ep->cmd) {
+		ret = -EBUSY;
+	} else {
 		ep->cmd = cmd;
 		ep->events |= BIT(event);
 		queue_ep(ep);
 	}
 	spin_unlock_irq(&ep->lock);
-	if (gone)
-		return -ECONNRESET;
+	if (ret)
+		return ret;
 	wait_for_completion(&cmd->done);
 	return cmd->ret;
 }
@@ -477,6 +485,7 @@ static enum xiw_ep_state ep_peer_closed(struct xiw_ep *ep)
 
 static enum xiw_ep_state ep_close_timer(struct xiw_ep *ep)
 {
+	ep->closing = true;
 	xiw_ep_set_timer(ep, XIW_EP_CLOSE_MS);
 	return ep->state;
 }
@@ -552,6 +561,7 @@ static enum xiw_ep_state
 		[XIW_EPE_KILL]		= ep_kill,
 	},
 	[XIW_EPS_RTR] = {
+		[XIW_EPE_REJECT]	= xiw_passive_retract,
 		[XIW_EPE_FIRST_FPDU]	= xiw_passive_established,
 		[XIW_EPE_SHUTDOWN]	= ep_shutdown,
 		[XIW_EPE_CLOSE]		= ep_close,
@@ -616,8 +626,11 @@ static void handle(struct xiw_ep *ep, enum xiw_ep_event event)
 	if (event == XIW_EPE_TIMER && !timer_is_due(ep))
 		return;
 	handler = handlers[ep->state][event];
-	if (!handler)
+	if (!handler) {
+		if (event == XIW_EPE_ACCEPT || event == XIW_EPE_REJECT)
+			xiw_ep_answer(ep, -EINVAL);
 		return;
+	}
 	next = handler(ep);
 	if (next != ep->state)
 		trace_ep_state(ep, ep->state, next);

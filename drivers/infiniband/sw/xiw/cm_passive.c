@@ -24,6 +24,16 @@
  * stay with the child, and the listener's handler is preceded by ours, which
  * adds them. That also tells which requests nobody will ever hear of: they end
  * with the listener.
+ *
+ * DOC: requests that are answered twice
+ *
+ * Until iw_cm has processed ESTABLISHED, which in the peer-to-peer model is up
+ * to the peer, neither it nor rdma_cm keeps a process from accepting a request
+ * again, or from rejecting it then. For a second accept iw_cm takes another QP
+ * and forgets the one that it has a reference to; and after a reject, or a
+ * failed accept, it takes any event for a bug. So from the accept on the cm_id
+ * remembers that QP in place of the cookie. While nothing has been reported,
+ * the connection ends without a report; otherwise what iw_cm forgot is put.
  */
 
 #include <linux/jiffies.h>
@@ -150,7 +160,8 @@ enum xiw_ep_state xiw_passive_listen(struct xiw_ep *ep)
 
 	while (make_room(ep)) {
 		ret = xiw_sock_accept(ep->xs, &xs);
-		if (ret == -EAGAIN)
+		/* No more now, or, if an administrator ended it, ever. */
+		if (ret == -EAGAIN || ret == -EINVAL)
 			break;
 		if (!ret)
 			ret = adopt(ep, xs);
@@ -298,7 +309,7 @@ static int request_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 	int ret;
 
 	xa_lock(&dev->requests);
-	ep = xa_load(&dev->requests, (uintptr_t)event->provider_data);
+	ep = xa_load(&dev->requests, xa_to_value(event->provider_data));
 	/* As long as the entry is there, so is its reference. */
 	if (ep) {
 		upcall = ep->upcall;
@@ -334,13 +345,13 @@ static enum xiw_ep_state announce(struct xiw_ep *ep)
 	xiw_ep_set_depths(ep, &event, req->enhanced, req->enh.ird,
 			  req->enh.ord);
 	xiw_ep_get(ep);
-	if (xa_alloc_cyclic(&dev->requests, &ep->cookie, ep, xa_limit_32b,
+	if (xa_alloc_cyclic(&dev->requests, &ep->cookie, ep, xa_limit_31b,
 			    &dev->next_request, GFP_KERNEL) < 0) {
 		xiw_ep_put(ep);
 		ep->cookie = 0;
 		return failed(ep);
 	}
-	event.provider_data = (void *)(uintptr_t)ep->cookie;
+	event.provider_data = xa_mk_value(ep->cookie);
 	/* The answer may be under way before this returns, as an event. */
 	if (submit(ep, &event))
 		return failed(ep);
@@ -477,7 +488,9 @@ static int start(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
  */
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
 {
-	xiw_ep_clear_timer(ep);
+	/* If it closes already, the timer is about that. */
+	if (!ep->closing)
+		xiw_ep_clear_timer(ep);
 	xiw_ep_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
 	xiw_stat_inc(ep->dev, XIW_STAT_CONN_PASSIVE);
 	return XIW_EPS_OPEN;
@@ -511,6 +524,7 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 	}
 	cmd->cm_id->add_ref(cmd->cm_id);
 	ep->cm_id = cmd->cm_id;
+	cmd->cm_id->provider_data = ep->qp;
 	kfree(ep->startup);
 	ep->startup = NULL;
 	if (ep->conn.agreed.p2p) {
@@ -523,16 +537,84 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 	return next;
 }
 
+/**
+ * xiw_passive_retract() - an accept is taken back, see above
+ * @ep: endpoint in XIW_EPS_RTR
+ *
+ * Context: The endpoint's work.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep)
+{
+	/* The QP may have gone on to another connection. */
+	if (ep->cmd->cm_id != ep->cm_id) {
+		xiw_ep_answer(ep, -EINVAL);
+		return XIW_EPS_RTR;
+	}
+	xiw_ep_detach_qp(ep);
+	xiw_ep_drop_cm_id(ep);
+	xiw_ep_answer(ep, 0);
+	return failed(ep);
+}
+
+/* @qp is the one that iw_cm has, or had, its reference to. */
+static int retract(struct iw_cm_id *cm_id, struct xiw_qp *qp)
+{
+	struct xiw_ep_command cmd = { .cm_id = cm_id };
+	struct xiw_ep *ep = xiw_qp_get_ep(qp);
+	int ret;
+
+	if (!ep)
+		return -ECONNRESET;
+	ret = xiw_ep_command(ep, XIW_EPE_REJECT, &cmd);
+	xiw_ep_put(ep);
+	return ret;
+}
+
+static int reject_accepted(struct iw_cm_id *cm_id)
+{
+	struct xiw_qp *qp = cm_id->provider_data;
+	int ret;
+
+	if (!qp)
+		return -EINVAL;
+	ret = retract(cm_id, qp);
+	if (ret)
+		return ret;
+	cm_id->provider_data = NULL;
+	xiw_qp_disown(&qp->ibqp);
+	return 0;
+}
+
+static int accept_again(struct iw_cm_id *cm_id, u32 qpn)
+{
+	struct xiw_qp *forgotten = cm_id->provider_data;
+	struct xiw_qp *qp = NULL;
+	int ret = 0;
+
+	if (!forgotten)
+		return 0;
+	if (!retract(cm_id, forgotten))
+		ret = -EINVAL;
+	else
+		qp = xiw_qp_get_by_num(to_xdev(cm_id->device), qpn);
+	cm_id->provider_data = qp;
+	/* iw_cm has its own reference to it. */
+	if (qp)
+		xiw_qp_put(qp);
+	xiw_qp_put(forgotten);
+	return ret;
+}
+
 static int answer(struct iw_cm_id *cm_id, enum xiw_ep_event event,
 		  struct xiw_ep_command *cmd)
 {
 	struct xiw_dev *dev = to_xdev(cm_id->device);
-	unsigned long cookie = (uintptr_t)cm_id->provider_data;
 	struct xiw_ep *ep;
 	int ret;
 
 	/* Whoever erases the entry owns its reference. */
-	ep = xa_erase(&dev->requests, cookie);
+	ep = xa_erase(&dev->requests, xa_to_value(cm_id->provider_data));
 	if (!ep)
 		return -ECONNRESET;
 	cmd->cm_id = cm_id;
@@ -554,6 +636,8 @@ int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
 	struct xiw_ep_command cmd = { .param = param };
 
+	if (!xa_is_value(cm_id->provider_data))
+		return accept_again(cm_id, param->qpn);
 	return answer(cm_id, XIW_EPE_ACCEPT, &cmd);
 }
 
@@ -573,6 +657,8 @@ int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len)
 		.pdata_len = pdata_len,
 	};
 
+	if (!xa_is_value(cm_id->provider_data))
+		return reject_accepted(cm_id);
 	return answer(cm_id, XIW_EPE_REJECT, &cmd);
 }
 

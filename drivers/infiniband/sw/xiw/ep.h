@@ -218,6 +218,7 @@ struct xiw_ep_listen {
  * @cmd: command whose caller waits
  * @state: work, like all that follows
  * @timed: @timer runs
+ * @closing: a graceful close has begun, and @timer is for its end
  * @deadline: jiffies before which an expiry of @timer is an old one
  * @born: jiffies when the endpoint was created
  * @xs: socket or NULL
@@ -251,6 +252,7 @@ struct xiw_ep {
 
 	enum xiw_ep_state state;
 	bool timed;
+	bool closing;
 	unsigned long deadline;
 	unsigned long born;
 	struct xiw_sock *xs;
@@ -307,6 +309,7 @@ enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep);
 void xiw_passive_bury(struct xiw_ep *ep);
 

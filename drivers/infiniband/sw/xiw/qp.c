@@ -48,24 +48,73 @@ void xiw_qp_put(struct xiw_qp *qp)
 
 /**
  * xiw_qp_add_ref() - ib_device_ops.iw_add_ref
- * @ibqp: queue pair
+ * @ibqp: queue pair that iw_cm has just looked up
+ *
+ * Nothing, for iw_cm looks it up without a reference, and a process may be
+ * destroying it: xiw_qp_get_ibqp() has taken the reference.
  *
  * Context: Any.
  */
 void xiw_qp_add_ref(struct ib_qp *ibqp)
 {
-	xiw_qp_get(to_xqp(ibqp));
+}
+
+/*
+ * iw_cm's references that nobody waits for, by the address of the queue pair,
+ * which may be gone: how many of them.
+ */
+static DEFINE_XARRAY(disowned);
+
+static void count_disowned(struct ib_qp *ibqp, int more)
+{
+	unsigned long index = (unsigned long)ibqp;
+	unsigned long n;
+
+	lockdep_assert_held(&disowned.xa_lock);
+
+	n = xa_to_value(xa_load(&disowned, index)) + more;
+	__xa_store(&disowned, index, n ? xa_mk_value(n) : NULL, GFP_ATOMIC);
+}
+
+/**
+ * xiw_qp_disown() - do not wait for a reference of iw_cm
+ * @ibqp: queue pair to which iw_cm has one and will do no more than put it
+ *
+ * iw_cm keeps the queue pair of a request that was accepted and then rejected
+ * until its consumer destroys the identifier, and a process that destroys the
+ * queue pair first, as it does when it is killed, would wait for itself.
+ *
+ * Context: Sleeps.
+ */
+void xiw_qp_disown(struct ib_qp *ibqp)
+{
+	/* Room for the count; without it the reference is waited for. */
+	if (xa_insert(&disowned, (unsigned long)ibqp, NULL, GFP_KERNEL) ==
+	    -ENOMEM)
+		return;
+	xa_lock(&disowned);
+	count_disowned(ibqp, 1);
+	xa_unlock(&disowned);
+	xiw_qp_put(to_xqp(ibqp));
 }
 
 /**
  * xiw_qp_rem_ref() - ib_device_ops.iw_rem_ref
- * @ibqp: queue pair
+ * @ibqp: queue pair; if it was disowned, there may be nothing there any more
  *
- * Context: Any.
+ * Context: Process context.
  */
 void xiw_qp_rem_ref(struct ib_qp *ibqp)
 {
-	xiw_qp_put(to_xqp(ibqp));
+	bool owned;
+
+	xa_lock(&disowned);
+	owned = !xa_load(&disowned, (unsigned long)ibqp);
+	if (!owned)
+		count_disowned(ibqp, -1);
+	xa_unlock(&disowned);
+	if (owned)
+		xiw_qp_put(to_xqp(ibqp));
 }
 
 /**
@@ -94,14 +143,41 @@ struct xiw_qp *xiw_qp_get_by_num(struct xiw_dev *dev, u32 qpn)
  * @ibdev: device
  * @qpn: QP number
  *
- * Context: Any. The core takes its own reference.
- * Return: The queue pair or NULL.
+ * Context: iw_cm's, with interrupts off.
+ * Return: The queue pair with a reference for iw_cm, or NULL.
  */
 struct ib_qp *xiw_qp_get_ibqp(struct ib_device *ibdev, int qpn)
 {
-	struct xiw_qp *qp = xa_load(&to_xdev(ibdev)->qps, qpn);
+	struct xiw_dev *dev = to_xdev(ibdev);
+	struct xiw_qp *qp;
 
+	lockdep_assert_irqs_disabled();
+
+	xa_lock(&dev->qps);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp)
+		xiw_qp_get(qp);
+	xa_unlock(&dev->qps);
 	return qp ? &qp->ibqp : NULL;
+}
+
+/**
+ * xiw_qp_get_ep() - the endpoint of a queue pair
+ * @qp: queue pair
+ *
+ * Context: Any with interrupts on.
+ * Return: The endpoint with a reference for the caller, or NULL.
+ */
+struct xiw_ep *xiw_qp_get_ep(struct xiw_qp *qp)
+{
+	struct xiw_ep *ep;
+
+	spin_lock_bh(&qp->lock);
+	ep = qp->ep;
+	if (ep)
+		xiw_ep_get(ep);
+	spin_unlock_bh(&qp->lock);
+	return ep;
 }
 
 static void event_work(struct work_struct *work)
