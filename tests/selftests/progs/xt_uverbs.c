@@ -181,6 +181,18 @@ static void change_command(struct command *c)
 	}
 }
 
+/*
+ * If this one fails, for which it is enough to send it twice, the core keeps
+ * the caller's task_struct for good, whatever the device, and the leak detector
+ * sees it (up to Linux 7.3: ib_alloc_ucontext() takes a reference for resource
+ * tracking, which the error path of the handler does not put).
+ */
+static bool leaks_in_core(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return hdr->object_id == UVERBS_OBJECT_DEVICE &&
+	       hdr->method_id == UVERBS_METHOD_GET_CONTEXT;
+}
+
 static int send_changed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct command c = {};
@@ -190,6 +202,8 @@ static int send_changed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 	memcpy(&c, hdr, hdr->length);
 	while (changes-- && c.hdr.num_attrs)
 		change_command(&c);
+	if (leaks_in_core(&c.hdr))
+		return syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, hdr);
 	tally->changed++;
 	ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, &c);
 	tally->accepted += !ret;
@@ -240,6 +254,8 @@ static void send_random_ioctl(void)
 		c.attrs[i].data = odd_value();
 	}
 	set_length(&c);
+	if (leaks_in_core(&c.hdr))
+		return;
 	tally->sent++;
 	tally->accepted += !syscall(SYS_ioctl, ctx->cmd_fd, RDMA_VERBS_IOCTL,
 				    &c);
