@@ -61,7 +61,8 @@ void xiw_qp_add_ref(struct ib_qp *ibqp)
 
 /*
  * iw_cm's references that nobody waits for, by the address of the queue pair,
- * which may be gone: how many of them.
+ * which may be gone: how many of them. If another one is there by then, whose
+ * is put first makes no difference: the sums are right in the end.
  */
 static DEFINE_XARRAY(disowned);
 
@@ -89,8 +90,7 @@ static void count_disowned(struct ib_qp *ibqp, int more)
 void xiw_qp_disown(struct ib_qp *ibqp)
 {
 	/* Room for the count; without it the reference is waited for. */
-	if (xa_insert(&disowned, (unsigned long)ibqp, NULL, GFP_KERNEL) ==
-	    -ENOMEM)
+	if (xa_reserve(&disowned, (unsigned long)ibqp, GFP_KERNEL))
 		return;
 	xa_lock(&disowned);
 	count_disowned(ibqp, 1);
@@ -117,6 +117,18 @@ void xiw_qp_rem_ref(struct ib_qp *ibqp)
 		xiw_qp_put(to_xqp(ibqp));
 }
 
+static struct xiw_qp *get_by_num_locked(struct xiw_dev *dev, u32 qpn)
+{
+	struct xiw_qp *qp = xa_load(&dev->qps, qpn);
+
+	lockdep_assert_held(&dev->qps.xa_lock);
+
+	/* Destroy erases it under this lock before its last reference goes. */
+	if (qp)
+		xiw_qp_get(qp);
+	return qp;
+}
+
 /**
  * xiw_qp_get_by_num() - find a queue pair
  * @dev: device
@@ -130,10 +142,7 @@ struct xiw_qp *xiw_qp_get_by_num(struct xiw_dev *dev, u32 qpn)
 	struct xiw_qp *qp;
 
 	xa_lock_bh(&dev->qps);
-	qp = xa_load(&dev->qps, qpn);
-	/* Destroy erases it under this lock before its last reference goes. */
-	if (qp)
-		xiw_qp_get(qp);
+	qp = get_by_num_locked(dev, qpn);
 	xa_unlock_bh(&dev->qps);
 	return qp;
 }
@@ -154,9 +163,7 @@ struct ib_qp *xiw_qp_get_ibqp(struct ib_device *ibdev, int qpn)
 	lockdep_assert_irqs_disabled();
 
 	xa_lock(&dev->qps);
-	qp = xa_load(&dev->qps, qpn);
-	if (qp)
-		xiw_qp_get(qp);
+	qp = get_by_num_locked(dev, qpn);
 	xa_unlock(&dev->qps);
 	return qp ? &qp->ibqp : NULL;
 }
