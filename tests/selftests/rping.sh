@@ -33,7 +33,7 @@ verified "IPv4" "$A4" 50 4097
 verified "IPv6" "$A6" 20 65535
 verified "IPv4" -r "$B4" 20 65535
 
-# The core takes any device for a loopback address, so let there be but one.
+# With one device only; netdevs.sh has others beside.
 links_down
 link_add "$NS_A" "${XIW_LINK_TYPE}lo" lo
 pair -l "rping to 127.0.0.1" \
