@@ -38,7 +38,6 @@ static void ep_free(struct kref *ref)
 {
 	struct xiw_ep *ep = container_of(ref, struct xiw_ep, ref);
 
-	kfree(ep->upcall);
 	kfree(ep->listen);
 	kfree(ep);
 }

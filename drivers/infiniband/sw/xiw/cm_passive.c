@@ -197,7 +197,7 @@ enum xiw_ep_state xiw_passive_listen_kill(struct xiw_ep *ep)
 		xiw_ep_raise(child, XIW_EPE_KILL);
 	list_for_each_entry(child, &listen->told, sibling) {
 		/* If one hears of it right now, its answer comes too late. */
-		if (READ_ONCE(child->upcall))
+		if (READ_ONCE(child->unheard))
 			xiw_ep_raise(child, XIW_EPE_KILL);
 	}
 	spin_unlock(&listen->lock);
@@ -281,21 +281,6 @@ static int submit(struct xiw_ep *ep, struct iw_cm_event *event)
 	return ret;
 }
 
-static int keep_upcall(struct xiw_ep *ep)
-{
-	const struct xiw_mpa_frame *req = &ep->startup->req;
-	struct xiw_ep_upcall *kept;
-
-	kept = kmalloc(struct_size(kept, pdata, req->pd_len), GFP_KERNEL);
-	if (!kept)
-		return -ENOMEM;
-	kept->handler = ep->parent->listen->handler;
-	kept->pdata_len = req->pd_len;
-	memcpy(kept->pdata, ep->startup->frame + req->pd_off, req->pd_len);
-	ep->upcall = kept;
-	return 0;
-}
-
 /*
  * The first handler of a request, see above; iw_cm calls it once. @cm_id is
  * the new one, which was given the listener's handler. The end of the listener
@@ -304,30 +289,33 @@ static int keep_upcall(struct xiw_ep *ep)
 static int request_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 {
 	struct xiw_dev *dev = to_xdev(cm_id->device);
-	struct xiw_ep_upcall *upcall = NULL;
+	const struct xiw_mpa_frame *req;
 	struct xiw_ep *ep;
-	int ret;
+	int ret = 0;
 
 	xa_lock(&dev->requests);
 	ep = xa_load(&dev->requests, xa_to_value(event->provider_data));
-	/* As long as the entry is there, so is its reference. */
-	if (ep) {
-		upcall = ep->upcall;
-		WRITE_ONCE(ep->upcall, NULL);
+	/* As long as the entry is there, ep has all that it began with. */
+	if (!ep || !ep->unheard) {
+		/* Gone before anybody heard of it. */
+		ret = -ECONNRESET;
+		goto unlock;
 	}
+	WRITE_ONCE(ep->unheard, false);
+	cm_id->cm_handler = ep->parent->listen->handler;
+	req = &ep->startup->req;
+	if (!req->pd_len)
+		goto unlock;
+	event->private_data = kmemdup(ep->startup->frame + req->pd_off,
+				      req->pd_len, GFP_ATOMIC);
+	if (event->private_data)
+		event->private_data_len = req->pd_len;
+	else
+		ret = -ENOMEM;
+unlock:
 	xa_unlock(&dev->requests);
-	/* Gone before anybody heard of it. */
-	if (!upcall)
-		return -ECONNRESET;
-	cm_id->cm_handler = upcall->handler;
-	event->private_data = upcall->pdata;
-	event->private_data_len = upcall->pdata_len;
-	ret = cm_id->cm_handler(cm_id, event);
-	/* iw_cm would take it for its copy. */
-	event->private_data = NULL;
-	event->private_data_len = 0;
-	kfree(upcall);
-	return ret;
+	/* From here on as if we had not been there: iw_cm frees its "copy". */
+	return ret ? ret : cm_id->cm_handler(cm_id, event);
 }
 
 /* The Request is complete and good: tell iw_cm. */
@@ -339,11 +327,11 @@ static enum xiw_ep_state announce(struct xiw_ep *ep)
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
 	};
 
-	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr) ||
-	    keep_upcall(ep))
+	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr))
 		return failed(ep);
 	xiw_ep_set_depths(ep, &event, req->enhanced, req->enh.ird,
 			  req->enh.ord);
+	ep->unheard = true;
 	xiw_ep_get(ep);
 	if (xa_alloc_cyclic(&dev->requests, &ep->cookie, ep, xa_limit_31b,
 			    &dev->next_request, GFP_KERNEL) < 0) {

@@ -157,18 +157,6 @@ struct xiw_ep_startup {
 };
 
 /**
- * struct xiw_ep_upcall - what the consumer has to be told of a Request
- * @handler: the consumer's
- * @pdata_len: Private Data in bytes
- * @pdata: Private Data
- */
-struct xiw_ep_upcall {
-	iw_cm_handler handler;
-	u16 pdata_len;
-	u8 pdata[] __counted_by(pdata_len);
-};
-
-/**
  * struct xiw_ep_listen - what only a listener has
  * @lock: protects what follows up to @told, of the children @sibling and
  *	@told, and the use of the listener's cm_id by them; taken in process
@@ -229,8 +217,8 @@ struct xiw_ep_listen {
  * @policy: the device's, when the endpoint was created
  * @startup: until startup is over
  * @cookie: Responder: key in xiw_dev.requests, or 0
- * @upcall: Responder: for the consumer, until its handler is called; changed
- *	under the lock of xiw_dev.requests while it has the endpoint
+ * @unheard: Responder: the consumer's handler was not called yet; changed under
+ *	the lock of xiw_dev.requests while it has the endpoint
  * @parent: Responder: listener, with a reference
  * @sibling: Responder: in one of the listener's lists
  * @told: Responder: in which one, for good
@@ -263,7 +251,7 @@ struct xiw_ep {
 	struct xiw_mpa_policy policy;
 	struct xiw_ep_startup *startup;
 	u32 cookie;
-	struct xiw_ep_upcall *upcall;
+	bool unheard;
 	struct xiw_ep *parent;
 	struct list_head sibling;
 	bool told;
