@@ -527,9 +527,9 @@ enum xiw_ep_state xiw_ep_linger(struct xiw_ep *ep)
 static enum xiw_ep_state
 (*const handlers[XIW_EPS_COUNT][XIW_EPE_COUNT])(struct xiw_ep *ep) = {
 	[XIW_EPS_LISTEN] = {
-		[XIW_EPE_SOCK]		= xiw_passive_listen,
-		[XIW_EPE_TIMER]		= xiw_passive_listen,
-		[XIW_EPE_KILL]		= xiw_passive_listen_kill,
+		[XIW_EPE_SOCK]		= xiw_listen_children,
+		[XIW_EPE_TIMER]		= xiw_listen_children,
+		[XIW_EPE_KILL]		= xiw_listen_kill,
 	},
 	[XIW_EPS_CONNECTING] = {
 		[XIW_EPE_CLOSE]		= xiw_active_abort,
@@ -599,6 +599,7 @@ static void bury(struct xiw_ep *ep)
 		xiw_sock_release(ep->xs, true);
 	ep->xs = NULL;
 	xiw_passive_bury(ep);
+	xiw_listen_bury(ep);
 	xiw_ep_drop_cm_id(ep);
 	kfree(ep->startup);
 	ep->startup = NULL;

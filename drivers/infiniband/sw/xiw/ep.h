@@ -2,7 +2,7 @@
 /*
  * The endpoint as the files of the connection path see it: cm.c owns the
  * object and the table of what happens when, cm_active.c and cm_passive.c
- * what the two sides do.
+ * what the two sides do, cm_listen.c what listeners do.
  *
  * Everything that happens to an endpoint becomes a bit and is handled by its
  * one work item, which never runs twice at once: what is marked "work" below
@@ -289,9 +289,14 @@ enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_timeout(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep);
 
+/* cm_listen.c */
+enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep);
+enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep);
+void xiw_listen_leave(struct xiw_ep *ep);
+int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event);
+void xiw_listen_bury(struct xiw_ep *ep);
+
 /* cm_passive.c: handlers of the table in cm.c */
-enum xiw_ep_state xiw_passive_listen(struct xiw_ep *ep);
-enum xiw_ep_state xiw_passive_listen_kill(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep);
@@ -299,6 +304,7 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep);
+int xiw_passive_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event);
 void xiw_passive_bury(struct xiw_ep *ep);
 
 #endif /* _XIW_EP_H */

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Listeners, and which children they have: connections that were accepted from
+ * TCP and have not been answered yet. What the children do is in cm_passive.c.
+ *
+ * DOC: a listener's children
+ *
+ * A child is half open until its Request is complete. Their number is bounded.
+ * When the bound is reached, the oldest is dropped if it had a second and
+ * more, since an honest Initiator sends its Request at once; otherwise the
+ * listener leaves new connections to TCP's own queue for the rest of that
+ * second. So silent connections cannot lock out others, and a burst of honest
+ * ones is not cut down.
+ */
+
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <rdma/iw_cm.h>
+
+#include "cm.h"
+#include "device.h"
+#include "ep.h"
+#include "sock.h"
+
+/* Every listener of the module, from listen to the end of its socket. */
+static LIST_HEAD(listeners);
+static DEFINE_SPINLOCK(listeners_lock);
+
+/*
+ * Children
+ */
+
+/**
+ * xiw_listen_leave() - a child leaves its listener's books
+ * @ep: child, in them or not
+ *
+ * The listener may be waiting for the place.
+ *
+ * Context: The endpoint's work.
+ */
+void xiw_listen_leave(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = ep->parent->listen;
+	bool full;
+
+	spin_lock(&listen->lock);
+	if (!list_empty(&ep->sibling)) {
+		list_del_init(&ep->sibling);
+		if (ep->told)
+			listen->nr_told--;
+		else
+			listen->nr_half_open--;
+	}
+	full = listen->full;
+	listen->full = false;
+	spin_unlock(&listen->lock);
+	if (full)
+		xiw_ep_raise(ep->parent, XIW_EPE_SOCK);
+}
+
+static void join(struct xiw_ep *ep, struct xiw_ep *parent)
+{
+	struct xiw_ep_listen *listen = parent->listen;
+
+	xiw_ep_get(parent);
+	ep->parent = parent;
+	spin_lock(&listen->lock);
+	list_add_tail(&ep->sibling, &listen->half_open);
+	listen->nr_half_open++;
+	spin_unlock(&listen->lock);
+}
+
+/*
+ * A place for one more half-open child. If there is none, the listener is
+ * told to come back: by its timer, or by a child that leaves.
+ */
+static bool make_room(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = ep->listen;
+	unsigned long now = jiffies;
+	unsigned long due = now;
+	struct xiw_ep *oldest;
+	bool room = true;
+
+	spin_lock(&listen->lock);
+	if (listen->nr_half_open >= listen->limit) {
+		oldest = list_first_entry(&listen->half_open, struct xiw_ep,
+					  sibling);
+		due = oldest->born + msecs_to_jiffies(XIW_EP_GRACE_MS);
+		room = time_after_eq(now, due);
+		if (room) {
+			list_del_init(&oldest->sibling);
+			listen->nr_half_open--;
+			/* Its own reference lasts until it has been here. */
+			xiw_ep_raise(oldest, XIW_EPE_KILL);
+			xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
+		}
+		listen->full = !room;
+	}
+	spin_unlock(&listen->lock);
+	if (!room)
+		xiw_ep_set_timer(ep, jiffies_to_msecs(due - now));
+	return room;
+}
+
+static int adopt(struct xiw_ep *parent, struct xiw_sock *xs)
+{
+	struct xiw_ep *ep;
+	int ret;
+
+	ep = xiw_ep_create(parent->dev, false);
+	if (!ep) {
+		xiw_sock_release(xs, true);
+		return -ENOMEM;
+	}
+	xiw_sock_set_keepalive(xs, XIW_EP_KEEPIDLE_S, XIW_EP_KEEPINTVL_S,
+			       XIW_EP_KEEPCNT);
+	xiw_ep_own_sock(ep, xs);
+	join(ep, parent);
+	ret = xiw_ep_publish(ep);
+	if (ret) {
+		xiw_ep_discard(ep);
+		return ret;
+	}
+	xiw_ep_set_timer(ep, ep->policy.request_ms);
+	xiw_ep_arm(ep, XIW_EPS_REQUEST);
+	return 0;
+}
+
+/**
+ * xiw_listen_children() - connections may wait to be accepted
+ * @ep: listener
+ *
+ * Context: The endpoint's work.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
+{
+	struct xiw_sock *xs;
+	int ret;
+
+	while (make_room(ep)) {
+		ret = xiw_sock_accept(ep->xs, &xs);
+		/* No more now, or, if an administrator ended it, ever. */
+		if (ret == -EAGAIN || ret == -EINVAL)
+			break;
+		if (!ret)
+			ret = adopt(ep, xs);
+		if (ret) {
+			xiw_ep_dbg(ep, "accepting failed: %d\n", ret);
+			xiw_stat_inc(ep->dev, XIW_STAT_CONN_FAILED);
+			/* What still waits in TCP will not announce itself. */
+			xiw_ep_set_timer(ep, XIW_EP_RETRY_MS);
+			break;
+		}
+	}
+	return XIW_EPS_LISTEN;
+}
+
+/**
+ * xiw_listen_kill() - end a listener
+ * @ep: listener
+ *
+ * Children end with it if no consumer has heard of them. The others do not:
+ * somebody may be about to accept one of them.
+ *
+ * Context: The endpoint's work.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = ep->listen;
+	struct xiw_ep *child;
+
+	spin_lock(&listen->lock);
+	listen->closed = true;
+	list_for_each_entry(child, &listen->half_open, sibling)
+		xiw_ep_raise(child, XIW_EPE_KILL);
+	list_for_each_entry(child, &listen->told, sibling) {
+		/* If one hears of it right now, its answer comes too late. */
+		if (READ_ONCE(child->unheard))
+			xiw_ep_raise(child, XIW_EPE_KILL);
+	}
+	spin_unlock(&listen->lock);
+	return XIW_EPS_DEAD;
+}
+
+/**
+ * xiw_listen_submit() - tell iw_cm of a child's request
+ * @ep: child that has left the half-open ones
+ * @event: CONNECT_REQUEST
+ *
+ * Under the listener's lock, so that after the listener has ended nobody uses
+ * its cm_id.
+ *
+ * Context: The endpoint's work.
+ * Return: 0, -ECONNABORTED if the listener has ended or has enough of them,
+ * -ENOMEM.
+ */
+int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
+{
+	struct xiw_ep_listen *listen = ep->parent->listen;
+	struct iw_cm_id *cm_id;
+	int ret = -ECONNABORTED;
+
+	spin_lock(&listen->lock);
+	cm_id = ep->parent->cm_id;
+	if (!listen->closed && listen->nr_told < listen->limit) {
+		ep->told = true;
+		listen->nr_told++;
+		list_add_tail(&ep->sibling, &listen->told);
+		ret = cm_id->event_handler(cm_id, event);
+	}
+	spin_unlock(&listen->lock);
+	return ret;
+}
+
+/**
+ * xiw_listen_bury() - a listener or a child ends
+ * @ep: any endpoint that ends
+ *
+ * Context: The endpoint's work, or its creator.
+ */
+void xiw_listen_bury(struct xiw_ep *ep)
+{
+	if (ep->listen) {
+		spin_lock(&listeners_lock);
+		list_del_init(&ep->listen->node);
+		spin_unlock(&listeners_lock);
+	}
+	if (ep->parent) {
+		xiw_listen_leave(ep);
+		xiw_ep_put(ep->parent);
+		ep->parent = NULL;
+	}
+}
+
+/*
+ * Listeners
+ */
+
+static void listen_init(struct xiw_ep *ep, struct iw_cm_id *cm_id, int backlog)
+{
+	struct xiw_ep_listen *listen = ep->listen;
+
+	spin_lock_init(&listen->lock);
+	listen->limit = clamp_t(int, backlog, XIW_EP_BACKLOG_MIN,
+				XIW_MAX_LISTEN_BACKLOG);
+	INIT_LIST_HEAD(&listen->half_open);
+	INIT_LIST_HEAD(&listen->told);
+	listen->handler = cm_id->cm_handler;
+	listen->ep = ep;
+	INIT_LIST_HEAD(&listen->node);
+	cm_id->add_ref(cm_id);
+	ep->cm_id = cm_id;
+}
+
+static int open_listener(struct xiw_ep *ep, struct net *net)
+{
+	const struct sockaddr_storage *addr = &ep->cm_id->m_local_addr;
+	struct xiw_sock *xs;
+	int ret;
+
+	ret = xiw_sock_create(net, addr->ss_family, &xs);
+	if (ret)
+		return ret;
+	if (ep->cm_id->tos_set)
+		xiw_sock_set_tos(xs, addr->ss_family, ep->cm_id->tos);
+	xiw_ep_own_sock(ep, xs);
+	ret = xiw_sock_bind(xs, addr, xiw_ep_bound_if(ep, addr),
+			    ep->cm_id->afonly);
+	if (ret)
+		return ret;
+	return xiw_sock_listen(xs, ep->listen->limit);
+}
+
+static int start_listener(struct xiw_ep *ep)
+{
+	struct net *net;
+	int ret;
+
+	net = xiw_ep_get_net(ep);
+	if (!net)
+		return -ENETDOWN;
+	ret = open_listener(ep, net);
+	if (!ret)
+		ret = xiw_ep_publish(ep);
+	if (!ret) {
+		ep->listen->net = net;
+		spin_lock(&listeners_lock);
+		list_add_tail(&ep->listen->node, &listeners);
+		spin_unlock(&listeners_lock);
+		xiw_ep_arm(ep, XIW_EPS_LISTEN);
+	}
+	/* Only now can the namespace go; it will find the listener. */
+	put_net(net);
+	return ret;
+}
+
+/**
+ * xiw_cm_create_listen() - ib_device_ops.iw_create_listen
+ * @cm_id: identifier with the local address; a reference is taken
+ * @backlog: connection requests that may wait
+ *
+ * Context: Sleeps.
+ * Return: 0 or negative errno.
+ */
+int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
+{
+	struct xiw_ep *ep;
+	int ret;
+
+	ep = xiw_ep_create(to_xdev(cm_id->device), true);
+	if (!ep)
+		return -ENOMEM;
+	listen_init(ep, cm_id, backlog);
+	/* For xiw_cm_destroy_listen(), whatever becomes of the listener. */
+	xiw_ep_get(ep);
+	cm_id->provider_data = ep;
+	cm_id->cm_handler = xiw_passive_upcall;
+	ret = start_listener(ep);
+	if (ret) {
+		cm_id->cm_handler = ep->listen->handler;
+		cm_id->provider_data = NULL;
+		xiw_ep_put(ep);
+		xiw_ep_discard(ep);
+	}
+	return ret;
+}
+
+/**
+ * xiw_cm_destroy_listen() - ib_device_ops.iw_destroy_listen
+ * @cm_id: identifier of a listener
+ *
+ * Context: Sleeps until no request can be reported any more.
+ * Return: 0.
+ */
+int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
+{
+	struct xiw_ep *ep = cm_id->provider_data;
+
+	cm_id->provider_data = NULL;
+	xiw_ep_raise(ep, XIW_EPE_KILL);
+	wait_for_completion(&ep->dead);
+	xiw_ep_put(ep);
+	return 0;
+}
+
+static struct xiw_ep *find_listener(const struct net *net)
+{
+	struct xiw_ep_listen *listen;
+	struct xiw_ep *ep;
+
+	lockdep_assert_held(&listeners_lock);
+
+	list_for_each_entry(listen, &listeners, node) {
+		if (net_eq(listen->net, net)) {
+			ep = listen->ep;
+			xiw_ep_get(ep);
+			return ep;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * A namespace ends. Connections keep theirs alive, listeners do not, see
+ * sock.c, and must be gone before TCP is. Most are: they end with the netdev.
+ * But a netdev may outlive its namespace and be moved instead, and then its
+ * device is removed with nobody waiting for it.
+ */
+static void __net_exit end_net(struct net *net)
+{
+	struct xiw_ep *ep;
+
+	for (;;) {
+		spin_lock(&listeners_lock);
+		ep = find_listener(net);
+		spin_unlock(&listeners_lock);
+		if (!ep)
+			break;
+		xiw_ep_raise(ep, XIW_EPE_KILL);
+		wait_for_completion(&ep->dead);
+		xiw_ep_put(ep);
+	}
+}
+
+static struct pernet_operations cm_net_ops = {
+	.exit = end_net,
+};
+
+/**
+ * xiw_cm_init() - prepare the module for listeners
+ *
+ * Context: Sleeps.
+ * Return: 0 or negative errno.
+ */
+int xiw_cm_init(void)
+{
+	/* A device's operations: namespaces lose them first. */
+	return register_pernet_device(&cm_net_ops);
+}
+
+/**
+ * xiw_cm_exit() - undo xiw_cm_init()
+ *
+ * Context: Sleeps; no device exists.
+ */
+void xiw_cm_exit(void)
+{
+	unregister_pernet_device(&cm_net_ops);
+}
