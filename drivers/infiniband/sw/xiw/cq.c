@@ -242,9 +242,9 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 }
 
 /**
- * xiw_cq_purge() - forget the entries of a QP that is being destroyed
+ * xiw_cq_purge() - forget the entries of a QP
  * @cq: completion queue
- * @qpn: number of the QP, already unknown to look-ups
+ * @qpn: number of the QP, which is being destroyed or reset
  *
  * Only for kernel consumers; a process removes them from its ring itself.
  *
@@ -568,12 +568,18 @@ int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct xiw_dev *dev = to_xdev(ibcq->device);
 	struct xiw_cq *cq = to_xcq(ibcq);
+	struct xiw_queue queue;
 
 	/* The QPs are gone: nothing starts the timer, and then the work. */
 	hrtimer_cancel(&cq->mod.timer);
 	cancel_work_sync(&cq->notify_work);
 	xa_erase(&dev->cqs, cq->id);
-	xiw_queue_free(&cq->queue);
+	/* Older kernels may still be showing the queue, see restrack.c. */
+	spin_lock_irq(&cq->lock);
+	queue = cq->queue;
+	cq->queue.ctrl = NULL;
+	spin_unlock_irq(&cq->lock);
+	xiw_queue_free(&queue);
 	atomic_dec(&dev->num_cq);
 	return 0;
 }

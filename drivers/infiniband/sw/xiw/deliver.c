@@ -65,7 +65,8 @@ static enum xiw_deliver fault(struct xiw_qp *qp, const struct xiw_fpdu *f,
 		xiw_rdmap_read_req_decode(buf, sizeof(buf), &req);
 		off.read_req = &req;
 	}
-	if (qp->rx.recv_active && status != XIW_RECV_FLUSH) {
+	if (qp->rx.recv_active && status != XIW_RECV_FLUSH && !f->h.tagged &&
+	    f->h.qn == XIW_QN_SEND) {
 		struct xiw_cqe cqe = {
 			.opcode = XIW_WC_RECV,
 			.status = recv_wc_status[status],

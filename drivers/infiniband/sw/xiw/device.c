@@ -39,7 +39,7 @@ static int xiw_query_device(struct ib_device *ibdev,
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = XIW_VENDOR_ID;
 	attr->max_mr_size = U64_MAX;
-	attr->page_size_cap = GENMASK(30, PAGE_SHIFT);
+	attr->page_size_cap = GENMASK(30, ilog2(SZ_4K));
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B;

@@ -466,7 +466,8 @@ static int set_page_addr(struct ib_mr *ibmr, u64 addr)
  * @sg_offset: bytes to skip in the first element; result: bytes of the first
  *	unused element that were used; may be NULL
  *
- * A registration that is still valid does not change.
+ * A registration that is still valid does not change. Consumers choose blocks
+ * of 4 KiB where pages are larger, too.
  *
  * Context: Any; the consumer serializes per region.
  * Return: Number of elements used, or -EINVAL.
@@ -478,7 +479,7 @@ int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	int ret;
 
 	if (mr->mem->kind != XIW_MEM_FRWR || !is_power_of_2(ibmr->page_size) ||
-	    ibmr->page_size < PAGE_SIZE)
+	    ibmr->page_size < SZ_4K)
 		return -EINVAL;
 
 	mr->map_pages = 0;

@@ -486,6 +486,8 @@ int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	}
 	if (qp->kernel)
 		ret = xiw_rq_post(&qp->rq, wr, bad_wr);
+	else
+		xiw_stat_inc(qp->dev, XIW_STAT_DOORBELL);
 	smp_mb(); /* as in xiw_post_send() */
 	if (READ_ONCE(qp->sq.stopped))
 		xiw_qp_late_flush(qp);

@@ -372,13 +372,20 @@ static int qp_to_reset(struct xiw_qp *qp)
 	if (qp->ep || qp->resetting)
 		ret = -EBUSY;
 	else
-		qp->resetting = true;
+		WRITE_ONCE(qp->resetting, true);
 	spin_unlock_bh(&qp->lock);
 	if (ret)
 		return ret;
 	/* The flush work does nothing any more, once it has ended. */
 	xiw_qp_event(qp, XIW_QPE_RESET);
 	flush_work(&qp->flush_work);
+	/* What was posted is gone without completion, those not polled too. */
+	xiw_sq_flush(qp);
+	if (!qp->srq)
+		xiw_rq_flush(qp);
+	xiw_cq_purge(qp->scq, qp->qpn);
+	if (qp->rcq != qp->scq)
+		xiw_cq_purge(qp->rcq, qp->qpn);
 
 	qp->tx.fin = false;
 	qp->tx.fin_done = false;
@@ -390,7 +397,7 @@ static int qp_to_reset(struct xiw_qp *qp)
 
 	spin_lock_bh(&qp->lock);
 	qp->ib_state = IB_QPS_RESET;
-	qp->resetting = false;
+	WRITE_ONCE(qp->resetting, false);
 	spin_unlock_bh(&qp->lock);
 	return 0;
 }
@@ -512,9 +519,12 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	xa_erase_bh(&dev->qps, qp->qpn);
 
 	spin_lock_bh(&qp->lock);
-	qp->destroying = true;
+	WRITE_ONCE(qp->destroying, true);
+	/* TCP still carries what was sent, even if all else was flushed. */
 	closing = qp->state == XIW_QPS_CLOSING ||
-		  qp->state == XIW_QPS_TERMINATE;
+		  qp->state == XIW_QPS_TERMINATE ||
+		  (qp->state == XIW_QPS_ERROR &&
+		   (READ_ONCE(qp->tx.fin) || READ_ONCE(qp->tx.term_len)));
 	if (qp->ep)
 		xiw_ep_request(qp->ep,
 			       closing ? XIW_EP_CLOSE : XIW_EP_ABORT);

@@ -198,6 +198,8 @@ enum xiw_tx_limits {
 	XIW_TX_TRAIN_ORDER	= 4,
 	/* One turn; then others get the CPU and the socket. */
 	XIW_TX_BUDGET_BYTES	= 1024 * 1024,
+	/* The same for requests that send nothing. */
+	XIW_TX_BUDGET_LOCAL	= 1024,
 	/* How long a stream of posts is collected; see tx.c. */
 	XIW_TX_WINDOW_NS	= 20 * 1000,
 	/* Posts that come sooner than this are a stream. */
@@ -252,6 +254,7 @@ struct xiw_txbuf {
  * @pos: octets laid out since SeqStart
  * @sent: octets taken by TCP since SeqStart
  * @mpa: Marker raster
+ * @local_left: local requests that this run of the engine may still execute
  * @emss: segment size of this pass
  * @fill: octets laid out in the segment being filled
  * @crc: compute CRCs
@@ -291,6 +294,7 @@ struct xiw_tx {
 	u64 pos;
 	u64 sent;
 	struct xiw_mpa_tx mpa;
+	u32 local_left;
 	u32 emss;
 	u32 fill;
 	bool crc;
@@ -360,6 +364,7 @@ enum xiw_rx_limits {
  * @kick: runs the receive side again in process context
  * @bulk: takes what arrives in large amounts
  * @late: gives up waiting for a receive
+ * @late_at: jiffies before which it must not
  */
 struct xiw_rx {
 	struct xiw_mem_view mem;
@@ -392,6 +397,7 @@ struct xiw_rx {
 	struct delayed_work kick;
 	struct work_struct bulk;
 	struct delayed_work late;
+	unsigned long late_at;
 };
 
 /**
@@ -413,7 +419,8 @@ struct xiw_rx {
  * @events: asynchronous events to be reported, bits by enum ib_event_type
  * @event_work: reports them
  * @fault_event: which of them a fault found here is
- * @destroying: being destroyed; no endpoint may attach any more
+ * @destroying: being destroyed; no endpoint may attach, and nothing completes,
+ *	any more
  * @resetting: being reset; likewise
  * @last_wqe_told: IB_EVENT_QP_LAST_WQE_REACHED was reported
  * @flush_work: completes what is posted after the last stream has ended; it

@@ -96,11 +96,13 @@ int xiw_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 		{ "mod_count" }, { "mod_usecs" },
 	};
 
-	/* The ring may be replaced by a resize. */
+	/* The ring may be replaced by a resize, and go before the object. */
 	spin_lock_irq(&cq->lock);
 	facts[0].value = cq->prod;
-	facts[1].value = READ_ONCE(cq->queue.ctrl->cons);
-	facts[2].value = READ_ONCE(cq->queue.ctrl->arm);
+	if (cq->queue.ctrl) {
+		facts[1].value = READ_ONCE(cq->queue.ctrl->cons);
+		facts[2].value = READ_ONCE(cq->queue.ctrl->arm);
+	}
 	facts[3].value = cq->broken;
 	facts[4].value = cq->mod.count;
 	facts[5].value = cq->mod.usecs;
@@ -142,13 +144,18 @@ int xiw_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 int xiw_fill_res_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
 	struct xiw_srq *srq = to_xsrq(ibsrq);
-	const struct fact facts[] = {
+	struct fact facts[] = {
 		{ "size", srq->rq.max_wr },
-		{ "posted", READ_ONCE(srq->rq.queue.ctrl->prod) },
 		{ "taken", READ_ONCE(srq->rq.cons) },
 		{ "limit", READ_ONCE(srq->rq.limit) },
 		{ "waiting", !list_empty_careful(&srq->waiters) },
+		{ "posted" },
 	};
 
+	/* The ring goes before the object. */
+	spin_lock_irq(&srq->rq.lock);
+	if (srq->rq.queue.ctrl)
+		facts[4].value = READ_ONCE(srq->rq.queue.ctrl->prod);
+	spin_unlock_irq(&srq->rq.lock);
 	return put_facts(msg, facts, ARRAY_SIZE(facts));
 }

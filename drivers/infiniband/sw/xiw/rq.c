@@ -60,7 +60,15 @@ int xiw_rq_init(struct xiw_rq *rq, u32 max_wr, u32 max_sge,
  */
 void xiw_rq_destroy(struct xiw_rq *rq)
 {
-	xiw_queue_free(&rq->queue);
+	struct xiw_queue queue = rq->queue;
+
+	if (!queue.ctrl)
+		return;
+	/* Older kernels may still be showing the queue, see restrack.c. */
+	spin_lock_irq(&rq->lock);
+	rq->queue.ctrl = NULL;
+	spin_unlock_irq(&rq->lock);
+	xiw_queue_free(&queue);
 }
 
 static int rq_write(struct xiw_rq *rq, u32 prod, const struct ib_recv_wr *wr)

@@ -525,7 +525,10 @@ static void check_end(struct xiw_qp *qp)
 	enum xiw_sock_status status = xiw_sock_status(qp->xs);
 
 	/* A message that waits for its receive came before the FIN. */
-	if (status == XIW_SOCK_PEER_CLOSED && !(qp->rx.ready && qp->rx.stalled))
+	if (qp->rx.ready && qp->rx.stalled &&
+	    (status == XIW_SOCK_PEER_CLOSED || xiw_sock_orderly(qp->xs)))
+		return;
+	if (status == XIW_SOCK_PEER_CLOSED)
 		peer_closed(qp);
 	else if (status == XIW_SOCK_LOST)
 		lower_layer_gone(qp);
@@ -609,13 +612,15 @@ void xiw_rx_again(struct xiw_qp *qp, unsigned long delay)
 	xiw_qp_queue_delayed(qp, &qp->rx.kick, delay);
 }
 
-static void run_again(struct xiw_qp *qp, bool gave_up)
+/* @late: the wait has ended, unless it is another one that has begun since. */
+static void run_again(struct xiw_qp *qp, bool late)
 {
 	struct xiw_sock *xs = xiw_qp_lock_stream(qp);
 
 	if (xs) {
 		if (qp->rx.stalled) {
-			qp->rx.gave_up = gave_up;
+			qp->rx.gave_up = late &&
+				time_after_eq(jiffies, qp->rx.late_at);
 			WRITE_ONCE(qp->rx.stalled, false);
 			xiw_recv_wait_end(qp);
 		}
@@ -661,6 +666,9 @@ void xiw_rx_stall(struct xiw_qp *qp)
 
 	WRITE_ONCE(qp->rx.stalled, true);
 	xiw_stat_inc(qp->dev, XIW_STAT_RX_LATE_RECV);
+	/* Woken in vain it goes on waiting, not longer. */
+	if (!delayed_work_pending(&qp->rx.late))
+		qp->rx.late_at = jiffies + msecs_to_jiffies(ms);
 	xiw_qp_queue_delayed(qp, &qp->rx.late, msecs_to_jiffies(ms));
 }
 

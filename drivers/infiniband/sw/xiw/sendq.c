@@ -292,12 +292,22 @@ static bool start_wr(struct xiw_qp *qp, struct xiw_swr *wr)
 	}
 }
 
+/* Nothing of the queue is started any more: the Terminate is next, if any. */
+static bool is_over(const struct xiw_qp *qp)
+{
+	enum xiw_qp_state state = READ_ONCE(qp->state);
+
+	return qp->tx.term_len || state == XIW_QPS_TERMINATE ||
+	       state == XIW_QPS_ERROR;
+}
+
+/* A local request may fail the stream, if only by its completion. */
 static bool next_wr(struct xiw_qp *qp)
 {
 	struct xiw_sq *sq = &qp->sq;
 	struct xiw_swr *wr;
 
-	while (xiw_sq_fetch(qp)) {
+	while (!is_over(qp) && xiw_sq_fetch(qp)) {
 		wr = xiw_sq_wr(sq, sq->next);
 		if (wr->done) {
 			/* It was malformed in the user's ring. */
@@ -305,8 +315,10 @@ static bool next_wr(struct xiw_qp *qp)
 			return false;
 		}
 		if (is_local(wr)) {
-			if (!run_local(qp, wr))
+			/* These send nothing; a process may post for ever. */
+			if (!qp->tx.local_left || !run_local(qp, wr))
 				return false;
+			qp->tx.local_left--;
 			continue;
 		}
 		if (is_request(wr) && !qp->ord) {
@@ -457,8 +469,7 @@ bool xiw_sendq_next(struct xiw_qp *qp)
 		tx->source = XIW_TX_TERM;
 		return true;
 	}
-	if (READ_ONCE(qp->state) == XIW_QPS_TERMINATE ||
-	    READ_ONCE(qp->state) == XIW_QPS_ERROR)
+	if (is_over(qp))
 		return false;
 	if (tx->rtr) {
 		start_rtr(qp);

@@ -188,8 +188,12 @@ static void flush_work_fn(struct work_struct *work)
 	if (xs)
 		xiw_sock_lock(xs);
 	state = READ_ONCE(qp->state);
-	if (state == XIW_QPS_ERROR || state == XIW_QPS_TERMINATE)
+	if (state == XIW_QPS_ERROR || state == XIW_QPS_TERMINATE) {
 		flush_both(qp);
+		/* A graceful close may have waited for what is gone now. */
+		if (xs && qp->xs == xs)
+			xiw_tx_run_locked(qp);
+	}
 	if (xs) {
 		xiw_sock_unlock(xs);
 		xiw_sock_put(xs);
@@ -349,13 +353,17 @@ void xiw_qp_fault(struct xiw_qp *qp, enum xiw_reason reason,
  * @cqe: the completion
  *
  * If the completion queue is full the completion is lost, and with it the
- * stream: nobody could tell any more what was done.
+ * stream: nobody could tell any more what was done. Nobody hears of requests
+ * of a queue pair that goes away or is reset; they would take the room of
+ * others.
  *
  * Context: Owner of the side of the queue pair that completes.
  */
 void xiw_qp_complete(struct xiw_qp *qp, struct xiw_cq *cq,
 		     const struct xiw_cqe *cqe)
 {
+	if (READ_ONCE(qp->destroying) || READ_ONCE(qp->resetting))
+		return;
 	if (!xiw_cq_add(cq, cqe) && READ_ONCE(qp->state) == XIW_QPS_RTS)
 		xiw_qp_fault(qp, XIW_LOCAL_FAULT, NULL);
 }

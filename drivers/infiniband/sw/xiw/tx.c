@@ -382,7 +382,7 @@ static void come_back(struct xiw_qp *qp, unsigned long delay)
 	xiw_qp_queue_delayed(qp, &qp->tx.retry, delay);
 }
 
-/* Until nothing is left, or tx.sent comes to @budget. */
+/* Until nothing is left, or tx.sent comes to @budget, or tx.local_left to 0. */
 static enum tx_outcome drain(struct xiw_qp *qp, u64 budget)
 {
 	struct xiw_tx *tx = &qp->tx;
@@ -418,6 +418,10 @@ static enum tx_outcome drain(struct xiw_qp *qp, u64 budget)
 		/* A message in progress, but no memory for its next FPDU. */
 		xiw_stat_inc(qp->dev, XIW_STAT_TX_NOMEM);
 		come_back(qp, 1);
+		return TX_BLOCKED;
+	}
+	if (!tx->local_left) {
+		come_back(qp, 0);
 		return TX_BLOCKED;
 	}
 	return xiw_sendq_waits(qp) ? TX_BLOCKED : TX_IDLE;
@@ -527,6 +531,7 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 	tx->active = true;
 	/* For all turns together: a process may post as fast as we send. */
 	budget = tx->sent + XIW_TX_BUDGET_BYTES;
+	tx->local_left = XIW_TX_BUDGET_LOCAL;
 	stream = is_stream(qp);
 	pos = tx->pos;
 	xiw_sq_want_doorbell(&qp->sq, 0);
