@@ -8,9 +8,12 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <infiniband/driver.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <util/compiler.h>
 
 #include "xiw.h"
@@ -195,28 +198,82 @@ static int build_send(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 	return xiw_sqe_set_sge(qp, sqe, op, wr->sg_list, wr->num_sge);
 }
 
+static int doorbell_write(int fd, const struct xiw_doorbell *doorbell)
+{
+	ssize_t ret = write(fd, doorbell, sizeof(*doorbell));
+
+	if (likely(ret == sizeof(*doorbell)))
+		return 0;
+	return ret < 0 ? errno : EIO;
+}
+
+/* The same command, by a call that takes more time. */
+static int doorbell_ioctl(int fd, const struct xiw_doorbell *doorbell)
+{
+	const struct ib_uverbs_attr attrs[] = {
+		{
+			.attr_id = UVERBS_ATTR_WRITE_CMD,
+			.len = sizeof(__u64),
+			.flags = UVERBS_ATTR_F_MANDATORY,
+			.data = doorbell->hdr.command,
+		}, {
+			.attr_id = UVERBS_ATTR_CORE_IN,
+			.len = sizeof(*doorbell) - sizeof(doorbell->hdr),
+			.flags = UVERBS_ATTR_F_MANDATORY,
+			.data = (uintptr_t)(&doorbell->hdr + 1),
+		}, {
+			.attr_id = UVERBS_ATTR_CORE_OUT,
+			.len = doorbell->hdr.out_words * 4,
+			.flags = UVERBS_ATTR_F_MANDATORY,
+			.data = doorbell->response,
+		},
+	};
+	union {
+		struct ib_uverbs_ioctl_hdr hdr;
+		char room[sizeof(struct ib_uverbs_ioctl_hdr) + sizeof(attrs)];
+	} cmd = {
+		.hdr = {
+			.length = sizeof(cmd),
+			.object_id = UVERBS_OBJECT_DEVICE,
+			.method_id = UVERBS_METHOD_INVOKE_WRITE,
+			.num_attrs = sizeof(attrs) / sizeof(attrs[0]),
+			.driver_id = XIW_RDMA_DRIVER_ID,
+		},
+	};
+
+	memcpy(cmd.hdr.attrs, attrs, sizeof(attrs));
+	return ioctl(fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
+}
+
 /*
  * The kernel looks at the ring and then at nothing else of the command. A
  * passing lack of memory must not be reported: the requests are in the ring
  * and would be posted twice. It is EFAULT where the kernel had no memory to
  * bring the command back into. When the device is gone the call says so.
+ *
+ * ib_uverbs refuses write() to threads whose credentials are not the ones that
+ * the device was opened with: to daemons that have dropped theirs since.
  */
 static int ring_doorbell(int fd, const struct xiw_doorbell *doorbell)
 {
+	static atomic_bool refused;
 	enum { TRIES = 64 };
-	ssize_t ret;
 	int err = 0;
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
-		ret = write(fd, doorbell, sizeof(*doorbell));
-		if (likely(ret == sizeof(*doorbell)))
+		bool other = atomic_load_explicit(&refused,
+						  memory_order_relaxed);
+
+		err = other ? doorbell_ioctl(fd, doorbell) :
+			      doorbell_write(fd, doorbell);
+		if (likely(!err))
 			return 0;
-		if (ret >= 0)
-			return EIO;
-		err = errno;
-		if (err != EINTR && err != EAGAIN && err != ENOMEM &&
-		    err != EFAULT)
+		if (err == EACCES && !other)
+			atomic_store_explicit(&refused, true,
+					      memory_order_relaxed);
+		else if (err != EINTR && err != EAGAIN && err != ENOMEM &&
+			 err != EFAULT)
 			break;
 	}
 	return err;
@@ -333,6 +390,8 @@ static int build_recv(const struct xiw_queue *queue, struct xiw_rqe *rqe,
 		      const struct ibv_recv_wr *wr)
 {
 	if (unlikely(wr->num_sge < 0 || wr->num_sge > (int)queue->max_sge))
+		return EINVAL;
+	if (wr->num_sge > 1 && unlikely(too_long(wr->sg_list, wr->num_sge)))
 		return EINVAL;
 
 	*rqe = (struct xiw_rqe){

@@ -438,11 +438,23 @@ struct ibv_qp *xiw_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	return qp;
 }
 
+/* The kernel adds no more completions of the queue pair; drop the old ones. */
+static void purge_cqs(struct ibv_qp *ibqp)
+{
+	xiw_cq_purge(to_xcq(ibqp->recv_cq), ibqp->qp_num);
+	if (ibqp->send_cq != ibqp->recv_cq)
+		xiw_cq_purge(to_xcq(ibqp->send_cq), ibqp->qp_num);
+}
+
 int xiw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ibv_modify_qp cmd = {};
+	int ret;
 
-	return ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
+	ret = ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
+	if (!ret && (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
+		purge_cqs(qp);
+	return ret;
 }
 
 int xiw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
@@ -453,19 +465,35 @@ int xiw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	return ibv_cmd_query_qp(qp, attr, mask, init, &cmd, sizeof(cmd));
 }
 
+/*
+ * Whoever polls a completion queue may be ringing for the queue pair, see
+ * struct xiw_cq.owed, and as long the kernel calls it busy. Nothing else that
+ * an application may do meanwhile has that effect.
+ */
+static int destroy_qp_cmd(struct ibv_qp *ibqp)
+{
+	enum { TRIES = 10000 };
+	int ret = EBUSY;
+	int i;
+
+	for (i = 0; i < TRIES && ret == EBUSY; i++) {
+		if (i)
+			sched_yield();
+		ret = ibv_cmd_destroy_qp(ibqp);
+	}
+	return ret;
+}
+
 int xiw_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct xiw_qp *qp = to_xqp(ibqp);
 	int ret;
 
-	ret = ibv_cmd_destroy_qp(ibqp);
+	ret = destroy_qp_cmd(ibqp);
 	if (ret)
 		return ret;
 
-	/* The kernel adds no more entries for this QP. */
-	xiw_cq_purge(to_xcq(ibqp->recv_cq), ibqp->qp_num);
-	if (ibqp->send_cq != ibqp->recv_cq)
-		xiw_cq_purge(to_xcq(ibqp->send_cq), ibqp->qp_num);
+	purge_cqs(ibqp);
 	qp_free(qp);
 	return 0;
 }

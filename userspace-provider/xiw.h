@@ -106,7 +106,8 @@ struct xiw_pd {
  * @owed: XIW_OWED | handle of a queue pair with posts that the kernel would
  *	only see some time later, or 0; atomic. A handle, as the queue pair
  *	may be destroyed meanwhile: a doorbell for none is an error of no
- *	consequence, and one for another a doorbell too many
+ *	consequence, and one for another a doorbell too many. While it rings
+ *	the queue pair cannot be destroyed, see xiw_destroy_qp()
  */
 struct xiw_cq {
 	struct verbs_cq vcq;

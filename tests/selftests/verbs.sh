@@ -3,7 +3,8 @@
 #
 # The verbs as a program sees them: data of all sizes (xt_verbs), order,
 # completions, events, shared receive queues and limits (xt_queue), access
-# violations and what they may not disturb (xt_access).
+# violations and what they may not disturb (xt_access), the ends of queue pairs
+# (xt_life).
 #
 # Covers: DDP-13 DDP-26
 # Covers: RDMAP-08 RDMAP-09 RDMAP-14 RDMAP-15 RDMAP-16 RDMAP-17 RDMAP-22
@@ -20,6 +21,7 @@ objects >"$TMP/baseline"
 cases xt_verbs "${SIDES4[@]}"
 cases xt_queue "${SIDES4[@]}"
 cases xt_access "${SIDES4[@]}"
+cases xt_life "${SIDES4[@]}"
 cases -p IPv6 xt_verbs "${SIDES6[@]}" -t send-sizes -t mixed
 tap_objects "nothing is left behind" "$TMP/baseline"
 

@@ -902,6 +902,11 @@ static void test_bad_posts(void)
 	XT_CHECK(xt_try_send(&s.p.b, &wr), "a send of -1 elements");
 	XT_CHECK(xt_try_recv(&s.p.b, 1, many, XT_NELEM(many)),
 		 "a receive of 64 elements");
+	many[0].length = 0x80000000;
+	many[1].length = 0x80000000;
+	XT_EQ(xt_try_recv(&s.p.b, 1, many, 2), EINVAL);
+	many[0].length = 1;
+	many[1].length = 1;
 
 	/* What is before the bad one of a chain is done, the rest is not. */
 	xt_recvs(&s.p.a, 0, 1);

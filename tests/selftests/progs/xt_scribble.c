@@ -9,6 +9,7 @@
 #include "xt.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -498,6 +499,60 @@ static void scribble_race(struct rings *r, int round)
 	}
 }
 
+/* A queue that is never empty, of requests that send nothing. */
+struct feeder {
+	pthread_t thread;
+	struct sq *sq;
+	volatile bool stop;
+};
+
+static void *feed(void *arg)
+{
+	struct feeder *f = arg;
+	struct xiw_ring_ctrl *ctrl = f->sq->ctrl;
+	unsigned int cons;
+
+	while (!f->stop) {
+		cons = __atomic_load_n(&ctrl->cons, __ATOMIC_ACQUIRE);
+		__atomic_store_n(&ctrl->prod, cons + f->sq->num,
+				 __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void scribble_endless(struct rings *r, int round)
+{
+	struct sq sq = find_sq(r);
+	struct feeder f = { .sq = &sq };
+	struct ibv_mw *mw = XT_PTR(ibv_alloc_mw(r->p.b.pd, IBV_MW_TYPE_1));
+	struct xiw_sqe *sqe;
+	unsigned int before;
+	unsigned int done;
+	unsigned int i;
+
+	(void)round;
+	for (i = 0; i < sq.num; i++) {
+		sqe = (struct xiw_sqe *)(sq.entries + sq.stride * i);
+		memset(sqe, 0, sq.stride);
+		sqe->opcode = IBV_WR_BIND_MW;
+		sqe->rkey = mw->rkey;
+		sqe->num_sge = 1;
+	}
+	XT_OK(pthread_create(&f.thread, NULL, feed, &f));
+	/* The call returns, and the queue pair can be ended meanwhile. */
+	before = __atomic_load_n(&sq.ctrl->cons, __ATOMIC_ACQUIRE);
+	while (__atomic_load_n(&sq.ctrl->prod, __ATOMIC_ACQUIRE) == before)
+		sched_yield();
+	for (i = 0; i < 3; i++)
+		post_send_command(r, NULL);
+	done = __atomic_load_n(&sq.ctrl->cons, __ATOMIC_ACQUIRE) - before;
+	XT_CHECK(done > sq.num, "only %u requests were done", done);
+	rings_down(r);
+	f.stop = true;
+	XT_OK(pthread_join(f.thread, NULL));
+	_exit(0);
+}
+
 /* ---- rounds ------------------------------------------------------------ */
 
 static void hostile_round(void (*scribble)(struct rings *r, int round),
@@ -643,6 +698,11 @@ static void test_race(void)
 	rounds(scribble_race, xt_count(4));
 }
 
+static void test_endless(void)
+{
+	rounds(scribble_endless, xt_count(2));
+}
+
 static const struct xt_case cases[] = {
 	{ "all", "random bytes all over the queues", test_all },
 	{ "some", "random bytes here and there", test_some },
@@ -652,6 +712,7 @@ static const struct xt_case cases[] = {
 	{ "opcodes", "every opcode in the send queue", test_opcodes },
 	{ "fields", "absurd fields in the send queue", test_fields },
 	{ "srq", "a broken shared receive queue is told of as such", test_srq },
+	{ "endless", "a queue that does not become empty", test_endless },
 	{ "race", "an entry that changes while it is read", test_race },
 };
 

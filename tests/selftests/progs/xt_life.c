@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a queue pair's end, or a new beginning, means to others and to what was
+ * posted: destruction beside others on the same completion queue, RESET, and a
+ * process that gives up its credentials while it has queue pairs.
+ *
+ *	xt_life [-a [NS/]ADDRESS] [-b [NS/]ADDRESS] [-t CASE]...
+ *
+ * -n is the number of connections of "destroy-polled".
+ */
+#include "xt.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#define MANY		256
+#define BURST		32
+#define NOBODY		65534
+
+/* A message of one octet from @from to a receive @wr_id of @to. */
+static void message(struct xt_end *from, struct xt_end *to, __u64 wr_id)
+{
+	struct ibv_sge sge = xt_sge(&from->spare, 0, 1);
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 1, &sge, 1);
+
+	xt_recvs(to, wr_id, 1);
+	xt_send(from, &wr);
+	xt_wc_ok(from->scq, 1);
+	XT_EQ(xt_wc_ok(to->rcq, wr_id).byte_len, 1);
+}
+
+/* The flushed receives would not have fitted. */
+static void test_destroy_full(void)
+{
+	struct xt_opts small = XT_OPTS;
+	struct xt_opts o = XT_OPTS;
+	struct xt_pair p;
+	struct xt_pair q;
+
+	small.cqe = 16;
+	small.recv_wr = MANY;
+	xt_pair(&p, &small, NULL);
+	o.rcq = p.a.rcq;
+	xt_pair(&q, &o, NULL);
+	xt_recvs(&p.a, 1000, MANY);
+	XT_OK(ibv_destroy_qp(p.a.qp));
+	p.a.id->qp = NULL;
+	message(&q.b, &q.a, 1);
+	message(&q.a, &q.b, 2);
+}
+
+static atomic_bool enough;
+
+static void *poll_on(void *arg)
+{
+	struct ibv_wc wc;
+
+	while (!atomic_load(&enough))
+		XT_CHECK(ibv_poll_cq(arg, 1, &wc) >= 0, "polling failed");
+	return NULL;
+}
+
+/* Posts that the kernel need not hear of at once: whoever polls tells it. */
+static void burst(struct xt_pair *p)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	unsigned int i;
+
+	for (i = 0; i < BURST; i++) {
+		sge = xt_sge(&p->b.spare, 0, i % 2 ? 1 : 64);
+		wr = xt_wr(IBV_WR_SEND, i, &sge, 1);
+		wr.send_flags = 0;
+		xt_send(&p->b, &wr);
+	}
+}
+
+static void test_destroy_polled(void)
+{
+	int n = xt_count(30);
+	struct xt_opts o = XT_OPTS;
+	pthread_t thread;
+	struct xt_pair p;
+	int i;
+
+	xt_pair(&p, NULL, NULL);
+	o.rcq = p.b.rcq;
+	XT_OK(pthread_create(&thread, NULL, poll_on, o.rcq));
+	for (i = 0; i < n; i++) {
+		struct xt_opts quiet = XT_OPTS;
+
+		o.no_hello = true;
+		quiet.no_hello = true;
+		xt_pair(&p, &quiet, &o);
+		xt_recvs(&p.a, 0, BURST);
+		burst(&p);
+		XT_EQ(ibv_destroy_qp(p.b.qp), 0);
+		p.b.id->qp = NULL;
+	}
+	atomic_store(&enough, true);
+	XT_OK(pthread_join(thread, NULL));
+}
+
+static int to_state(struct xt_end *e, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = state,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
+	int mask = IBV_QP_STATE;
+
+	if (state == IBV_QPS_INIT)
+		mask |= IBV_QP_ACCESS_FLAGS;
+	return ibv_modify_qp(e->qp, &attr, mask);
+}
+
+static void test_reset(void)
+{
+	struct sockaddr_storage sa = xt_addr(&xt_a, 0);
+	struct xt_opts o = XT_OPTS;
+	struct xt_end listener;
+	struct xt_event ev;
+	struct xt_pair p;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	int ret;
+
+	xt_id(&listener, &xt_a);
+	sa = xt_addr(&xt_a, xt_listen(&listener, &sa, 1));
+	xt_id(&p.b, &xt_b);
+	xt_resolve(&p.b, &sa);
+	xt_qp(&p.b, &o);
+	xt_dial(&p.b, &o, NULL, 0);
+	xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	xt_adopt(&p.a, &xt_a, ev.id);
+	xt_qp(&p.a, &o);
+
+	/* What was posted before is not there any more. */
+	xt_recvs(&p.a, 1, 5);
+	XT_OK(to_state(&p.a, IBV_QPS_RESET));
+	XT_OK(to_state(&p.a, IBV_QPS_INIT));
+	xt_recvs(&p.a, 11, 1);
+	xt_answer(&p.a, &o, NULL, 0);
+	xt_expect(&p.b, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	sge = xt_sge(&p.b.spare, 0, 1);
+	wr = xt_wr(IBV_WR_SEND, 1, &sge, 1);
+	xt_send(&p.b, &wr);
+	xt_wc_ok(p.a.rcq, 11);
+	xt_wc_ok(p.b.scq, 1);
+	xt_expect(&p.a, RDMA_CM_EVENT_ESTABLISHED, NULL);
+
+	/* Nor is what has completed and was not polled. */
+	xt_recvs(&p.a, 21, 5);
+	XT_OK(rdma_disconnect(p.b.id));
+	xt_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	XT_OK(rdma_disconnect(p.a.id));
+	xt_expect(&p.b, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	while ((ret = to_state(&p.a, IBV_QPS_RESET)) == EBUSY)
+		sched_yield();
+	XT_EQ(ret, 0);
+	XT_EQ(ibv_poll_cq(p.a.rcq, 1, &wc), 0);
+	XT_EQ(ibv_poll_cq(p.a.scq, 1, &wc), 0);
+}
+
+/* Not even the first post of a process that has dropped them is refused. */
+static void test_credentials(void)
+{
+	struct xt_pair p;
+	int i;
+
+	xt_pair(&p, NULL, NULL);
+	if (geteuid())
+		xt_skip("root has something to give up");
+	XT_OK(setresuid(NOBODY, NOBODY, NOBODY));
+	for (i = 0; i < 100; i++) {
+		message(&p.b, &p.a, i);
+		message(&p.a, &p.b, i);
+	}
+}
+
+static const struct xt_case cases[] = {
+	{ "destroy-full", "flushes of a destroyed queue pair take no room",
+	  test_destroy_full },
+	{ "destroy-polled", "queue pairs go while others poll",
+	  test_destroy_polled },
+	{ "reset", "RESET forgets requests and completions", test_reset },
+	{ "credentials", "posting goes on without the credentials of the open",
+	  test_credentials },
+};
+
+int main(int argc, char **argv)
+{
+	return xt_main(argc, argv, cases, XT_NELEM(cases));
+}
