@@ -61,11 +61,6 @@ reconnected()
 	(($(connects) > before)) && host_is live
 }
 
-moderated()
-{
-	rdma resource show cq link "$DEV_L" -dd | grep "drv_mod_count [1-9]"
-}
-
 local_up nvmet nvmet-rdma nvme-rdma
 configfs_up
 or_bail "no RAM disk" modprobe brd rd_nr=1 rd_size=65536
@@ -105,19 +100,9 @@ tap_run "the host is connected again" wait_for 60 reconnected
 fio_verify "random writes and reads after it, verified" /dev/nvme0n1 8M
 
 tap_run "the host disconnects" timeout 60 nvme disconnect -n "$NQN"
-tap_run "adaptive moderation can be switched on" \
-	rdma dev set "$DEV_L" adaptive-moderation on
 tap_run "the host connects again" timeout 60 nvme connect -t rdma -a "$L4" \
 	-s 4420 -n $NQN -i 2 -c 1 -l 5
 wait_for 20 test -b /dev/nvme0n1
-fio --name=adapt --filename=/dev/nvme0n1 --size=$SIZE --rw=randread --bs=4k \
-	--ioengine=libaio --iodepth=32 --direct=1 --time_based --runtime=120 \
-	>"$TMP/fio.log" 2>&1 </dev/null &
-fio=$!
-tap_run "the kernel moderates its completion queues" wait_for 100 moderated
-kill -INT $fio
-wait $fio
-fio_verify "random writes and reads with that, verified" /dev/nvme0n1 8M
 tap_run "the device can be removed under both" timeout 60 rdma link del "$DEV_L"
 tap_run "it is gone" dev_gone "$DEV_L"
 tap_done
