@@ -81,19 +81,18 @@ static void burst(struct xt_pair *p)
 static void test_destroy_polled(void)
 {
 	int n = xt_count(30);
-	struct xt_opts o = XT_OPTS;
+	struct xt_opts quiet = XT_OPTS;
+	struct xt_opts o;
 	pthread_t thread;
 	struct xt_pair p;
 	int i;
 
 	xt_pair(&p, NULL, NULL);
+	quiet.no_hello = true;
+	o = quiet;
 	o.rcq = p.b.rcq;
 	XT_OK(pthread_create(&thread, NULL, poll_on, o.rcq));
 	for (i = 0; i < n; i++) {
-		struct xt_opts quiet = XT_OPTS;
-
-		o.no_hello = true;
-		quiet.no_hello = true;
 		xt_pair(&p, &quiet, &o);
 		xt_recvs(&p.a, 0, BURST);
 		burst(&p);

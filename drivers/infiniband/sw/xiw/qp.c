@@ -364,6 +364,14 @@ static int qp_to_init(struct xiw_qp *qp)
 	return ret;
 }
 
+/* Nothing completes any more; drop what the consumer has not polled. */
+static void purge_cqs(struct xiw_qp *qp)
+{
+	xiw_cq_purge(qp->scq, qp->qpn);
+	if (qp->rcq != qp->scq)
+		xiw_cq_purge(qp->rcq, qp->qpn);
+}
+
 static int qp_to_reset(struct xiw_qp *qp)
 {
 	int ret = 0;
@@ -383,9 +391,7 @@ static int qp_to_reset(struct xiw_qp *qp)
 	xiw_sq_flush(qp);
 	if (!qp->srq)
 		xiw_rq_flush(qp);
-	xiw_cq_purge(qp->scq, qp->qpn);
-	if (qp->rcq != qp->scq)
-		xiw_cq_purge(qp->rcq, qp->qpn);
+	purge_cqs(qp);
 
 	qp->tx.fin = false;
 	qp->tx.fin_done = false;
@@ -543,9 +549,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	cancel_work_sync(&qp->rx.bulk);
 
 	xiw_mw_release_qp(dev, qp->qpn);
-	xiw_cq_purge(qp->scq, qp->qpn);
-	if (qp->rcq != qp->scq)
-		xiw_cq_purge(qp->rcq, qp->qpn);
+	purge_cqs(qp);
 	if (!qp->srq)
 		xiw_rq_destroy(&qp->rq);
 	xiw_sq_destroy(&qp->sq);
