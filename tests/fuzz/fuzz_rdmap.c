@@ -151,10 +151,9 @@ static void ranges(struct fuzz_in *in)
 	/* Compared by distances from the two ends of the number range. */
 	wraps = len > ~to;
 	inside = to >= base && !wraps && ~(to + len) >= ~(base + size);
-	CHECK(xiw_rdmap_range_check(XIW_ACCESS_WRITE, to, len, base, size) ==
-	      (wraps ? XIW_WRITE_WRAP : inside ? XIW_OK : XIW_WRITE_BOUNDS));
-	CHECK(xiw_rdmap_range_check(XIW_ACCESS_SOURCE, to, len, base, size) ==
-	      (wraps ? XIW_SRC_WRAP : inside ? XIW_OK : XIW_SRC_BOUNDS));
+	CHECK(xiw_rdmap_range_check(to, len, base, size) ==
+	      (wraps ? XIW_RANGE_WRAPS : inside ? XIW_RANGE_FITS :
+	       XIW_RANGE_BEYOND));
 }
 
 /* RFC 7306 5.1.1: a ripple adder whose carry stops at each mask bit. */

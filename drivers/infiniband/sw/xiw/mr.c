@@ -33,11 +33,12 @@ static int check_access(struct ib_device *ibdev, int access)
 	return ib_check_mr_access(ibdev, access);
 }
 
+/* See xiw_rdmap_range_check(). */
 static bool range_ok(u64 iova, u64 length)
 {
-	u64 last;
+	u64 end;
 
-	return length && !check_add_overflow(iova, length - 1, &last);
+	return length && !check_add_overflow(iova, length, &end);
 }
 
 static struct xiw_mr *mr_alloc(struct ib_pd *pd, enum xiw_mem_kind kind)
@@ -528,10 +529,9 @@ static int fast_register_locked(struct xiw_mr *mr, struct ib_pd *pd, u32 key,
 	if (mem->state != XIW_MEM_FREE || mem->pd != pd ||
 	    mem->stag >> 8 != key >> 8)
 		return -EINVAL;
-	if (!mr->map_pages || !ibmr->length ||
+	if (!mr->map_pages || !range_ok(ibmr->iova, ibmr->length) ||
 	    mr->map_off + ibmr->length >
-	    (u64)mr->map_pages * ibmr->page_size ||
-	    ibmr->iova + ibmr->length < ibmr->iova)
+	    (u64)mr->map_pages * ibmr->page_size)
 		return -EINVAL;
 
 	memcpy(mem->pages, mr->map, mr->map_pages * sizeof(*mem->pages));

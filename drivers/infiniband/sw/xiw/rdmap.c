@@ -182,15 +182,13 @@ enum xiw_reason xiw_rdmap_read_resp_advance(struct xiw_read_sink *s,
 	return h->last && s->left ? XIW_RESP_SHORT : XIW_OK;
 }
 
-enum xiw_reason xiw_rdmap_range_check(enum xiw_access access, u64 to, u64 len,
-				      u64 base, u64 size)
+enum xiw_range xiw_rdmap_range_check(u64 to, u64 len, u64 base, u64 size)
 {
-	bool write = access == XIW_ACCESS_WRITE;
 	u64 end;
 
 	if (check_add_overflow(to, len, &end))
-		return write ? XIW_WRITE_WRAP : XIW_SRC_WRAP;
+		return XIW_RANGE_WRAPS;
 	if (to < base || to - base > size || len > size - (to - base))
-		return write ? XIW_WRITE_BOUNDS : XIW_SRC_BOUNDS;
-	return XIW_OK;
+		return XIW_RANGE_BEYOND;
+	return XIW_RANGE_FITS;
 }

@@ -231,20 +231,27 @@ enum xiw_reason xiw_rdmap_read_resp_check(const struct xiw_read_sink *s,
 enum xiw_reason xiw_rdmap_read_resp_advance(struct xiw_read_sink *s,
 					    const struct xiw_ddp_hdr *h);
 
+/* How a range of octets relates to a registered buffer. */
+enum xiw_range {
+	XIW_RANGE_FITS,
+	XIW_RANGE_WRAPS,	/* offset + length needs more than 64 bits */
+	XIW_RANGE_BEYOND,	/* not all of it is inside */
+};
+
 /**
  * xiw_rdmap_range_check() - is an access inside a registered buffer
- * @access: whose access it is
  * @to: first tagged offset touched
  * @len: octets, callers skip the check for zero
  * @base: first tagged offset of the buffer
  * @size: octets of the buffer
  *
- * Wrap is tested before bounds, as a wrapping range is out of bounds too.
+ * Wrap is tested before bounds, as a wrapping range is out of bounds too. A
+ * range up to and including the last of all offsets counts as wrapping: its
+ * end cannot be expressed (RFC 5041 section 7.1). No buffer can reach there.
  *
  * Context: Any.
- * Return: XIW_OK, or the fault that belongs to @access.
+ * Return: XIW_RANGE_*.
  */
-enum xiw_reason xiw_rdmap_range_check(enum xiw_access access, u64 to, u64 len,
-				      u64 base, u64 size);
+enum xiw_range xiw_rdmap_range_check(u64 to, u64 len, u64 base, u64 size);
 
 #endif /* _XIW_RDMAP_H */

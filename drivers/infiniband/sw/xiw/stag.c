@@ -7,12 +7,12 @@
  */
 #include "mem.h"
 
-#include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/xarray.h>
 
 #include "device.h"
+#include "rdmap.h"
 
 /* STag of all kernel memory, valid on the QPs of kernel consumers only */
 #define XIW_STAG_LOCAL_DMA	0
@@ -81,17 +81,16 @@ struct xiw_mem *xiw_stag_find(struct xiw_dev *dev, u32 stag)
 	return xa_load(&dev->mems, stag >> 8);
 }
 
-static enum xiw_mem_status check_range(const struct xiw_mem *mem, u64 addr,
-				       u64 len)
+static enum xiw_mem_status check_range(u64 addr, u64 len, u64 base, u64 size)
 {
-	u64 last;
-
-	if (check_add_overflow(addr, len - 1, &last))
+	switch (xiw_rdmap_range_check(addr, len, base, size)) {
+	case XIW_RANGE_FITS:
+		return XIW_MEM_OK;
+	case XIW_RANGE_WRAPS:
 		return XIW_MEM_WRAP;
-	if (mem && (addr < mem->iova || len > mem->length ||
-		    addr - mem->iova > mem->length - len))
+	default:
 		return XIW_MEM_BOUNDS;
-	return XIW_MEM_OK;
+	}
 }
 
 /* The order is that of the error codes a peer gets to see. */
@@ -119,7 +118,7 @@ static enum xiw_mem_status get_local_dma(int access, u64 addr, u64 len,
 
 	ref->mem = NULL;
 	ref->base = NULL;
-	return len ? check_range(NULL, addr, len) : XIW_MEM_OK;
+	return len ? check_range(addr, len, 0, U64_MAX) : XIW_MEM_OK;
 }
 
 /*
@@ -175,7 +174,7 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
 	read_lock_bh(&mem->lock);
 	status = check_mem(mem, view->pd, view->qpn, stag, access);
 	if (status == XIW_MEM_OK && len)
-		status = check_range(mem, addr, len);
+		status = check_range(addr, len, mem->iova, mem->length);
 	if (status != XIW_MEM_OK) {
 		read_unlock_bh(&mem->lock);
 		rcu_read_unlock();
