@@ -32,9 +32,9 @@
  * @XIW_BAD_MO: 0x1204, MO beyond the buffer or not contiguous
  * @XIW_MSG_TOO_LONG: 0x1205, message exceeds its buffer
  * @XIW_RECV_FAULT: 0x1000, memory of a receive work request not writable
- * @XIW_INV_BAD_STAG: 0x0209, Invalidate STag unknown or already invalid
+ * @XIW_INV_BAD_STAG: 0x0209, Invalidate STag unknown, already invalid, or of a
+ *	kind that must not be
  * @XIW_INV_BAD_OWNER: 0x0109, Invalidate STag of another PD or QP
- * @XIW_INV_BAD_KIND: 0x0209, Invalidate STag of a kind that must not be
  * @XIW_SRC_BAD_STAG: 0x0100, Read or Atomic Request on a bad STag
  * @XIW_SRC_BAD_OWNER: 0x0103, Read or Atomic Request, STag of another PD or QP
  * @XIW_SRC_BAD_RIGHTS: 0x0102, Read or Atomic Request without the right
@@ -52,7 +52,6 @@
  * @XIW_MPA_NO_IRD: 0x2006, IRD cannot reach the peer's ORD
  * @XIW_MPA_NO_RTR: 0x2007, no RTR type in common
  * @XIW_LOCAL_FAULT: 0x0000, local failure while building or completing
- * @XIW_DEVICE_GONE: 0x0208, the device is being removed
  * @XIW_TERM_MALFORMED: no code, a received Terminate is itself wrong; never
  *	answered (RFC 5040 section 5.4)
  * @XIW_REASON_COUNT: number of reasons, not a reason
@@ -83,7 +82,6 @@ enum xiw_reason {
 	XIW_RECV_FAULT,
 	XIW_INV_BAD_STAG,
 	XIW_INV_BAD_OWNER,
-	XIW_INV_BAD_KIND,
 	XIW_SRC_BAD_STAG,
 	XIW_SRC_BAD_OWNER,
 	XIW_SRC_BAD_RIGHTS,
@@ -101,7 +99,6 @@ enum xiw_reason {
 	XIW_MPA_NO_IRD,
 	XIW_MPA_NO_RTR,
 	XIW_LOCAL_FAULT,
-	XIW_DEVICE_GONE,
 	XIW_TERM_MALFORMED,
 	XIW_REASON_COUNT
 };

@@ -53,7 +53,6 @@ static const u16 codes[XIW_REASON_COUNT] = {
 	[XIW_RECV_FAULT]	= DDP(LOCAL, 0x00),
 	[XIW_INV_BAD_STAG]	= RDMA(OPERATION, 0x09),
 	[XIW_INV_BAD_OWNER]	= RDMA(PROTECTION, 0x09),
-	[XIW_INV_BAD_KIND]	= RDMA(OPERATION, 0x09),
 	[XIW_SRC_BAD_STAG]	= RDMA(PROTECTION, 0x00),
 	[XIW_SRC_BAD_OWNER]	= RDMA(PROTECTION, 0x03),
 	[XIW_SRC_BAD_RIGHTS]	= RDMA(PROTECTION, 0x02),
@@ -71,7 +70,6 @@ static const u16 codes[XIW_REASON_COUNT] = {
 	[XIW_MPA_NO_IRD]	= MPA(0x06),
 	[XIW_MPA_NO_RTR]	= MPA(0x07),
 	[XIW_LOCAL_FAULT]	= RDMA(LOCAL, 0x00),
-	[XIW_DEVICE_GONE]	= RDMA(OPERATION, 0x08),
 };
 
 u16 xiw_term_code(enum xiw_reason reason)
@@ -254,7 +252,6 @@ enum xiw_recv_status xiw_term_recv_status(enum xiw_reason reason)
 	switch (reason) {
 	case XIW_INV_BAD_STAG:
 	case XIW_INV_BAD_OWNER:
-	case XIW_INV_BAD_KIND:
 		return XIW_RECV_INV_REQ;
 	case XIW_MSG_TOO_LONG:
 		return XIW_RECV_LEN;

@@ -37,7 +37,6 @@ static const struct {
 	{ XIW_RECV_FAULT, 0x1000 },
 	{ XIW_INV_BAD_STAG, 0x0209 },
 	{ XIW_INV_BAD_OWNER, 0x0109 },
-	{ XIW_INV_BAD_KIND, 0x0209 },
 	{ XIW_SRC_BAD_STAG, 0x0100 },
 	{ XIW_SRC_BAD_OWNER, 0x0103 },
 	{ XIW_SRC_BAD_RIGHTS, 0x0102 },
@@ -55,7 +54,6 @@ static const struct {
 	{ XIW_MPA_NO_IRD, 0x2006 },
 	{ XIW_MPA_NO_RTR, 0x2007 },
 	{ XIW_LOCAL_FAULT, 0x0000 },
-	{ XIW_DEVICE_GONE, 0x0208 },
 };
 
 /* Covers: DDP-03 DDP-04 DDP-17 DDP-18 DDP-19 DDP-20 DDP-21 DDP-24 DDP-25 */
@@ -421,7 +419,6 @@ static void term_local_report_of_a_fault(struct kunit *test)
 		case XIW_RESP_SINK_GONE:
 		case XIW_INV_BAD_STAG:
 		case XIW_INV_BAD_OWNER:
-		case XIW_INV_BAD_KIND:
 		case XIW_SRC_BAD_STAG:
 		case XIW_SRC_BAD_OWNER:
 		case XIW_SRC_BAD_RIGHTS:
@@ -451,7 +448,7 @@ static void term_local_report_of_a_fault(struct kunit *test)
 				    "reason %u", reason);
 
 		recv = XIW_RECV_FLUSH;
-		if (reason >= XIW_INV_BAD_STAG && reason <= XIW_INV_BAD_KIND)
+		if (reason >= XIW_INV_BAD_STAG && reason <= XIW_INV_BAD_OWNER)
 			recv = XIW_RECV_INV_REQ;
 		else if (reason == XIW_MSG_TOO_LONG)
 			recv = XIW_RECV_LEN;
