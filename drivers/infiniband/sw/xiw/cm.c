@@ -460,8 +460,40 @@ static enum xiw_ep_state ep_abort(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
+/* Grows while the peer takes what was sent, or answers what was asked. */
+static u32 progress_of(const struct xiw_ep *ep)
+{
+	return xiw_sock_acked(ep->xs) +
+	       (ep->qp ? READ_ONCE(ep->qp->rx.heard) : 0);
+}
+
+static void begin_end(struct xiw_ep *ep)
+{
+	ep->progress = progress_of(ep);
+	ep->extensions = XIW_EP_EXTENSIONS;
+	xiw_ep_set_timer(ep, ep->policy.close_ms);
+}
+
+/*
+ * A slow network may need longer than the timer to carry what is left. A peer
+ * can feign that, by taking an octet now and then, but not for ever.
+ */
+static bool end_gets_on(struct xiw_ep *ep)
+{
+	u32 progress = progress_of(ep);
+
+	if (progress == ep->progress || !ep->extensions)
+		return false;
+	ep->progress = progress;
+	ep->extensions--;
+	xiw_ep_set_timer(ep, ep->policy.close_ms);
+	return true;
+}
+
 static enum xiw_ep_state ep_stalled(struct xiw_ep *ep)
 {
+	if (ep->closing && end_gets_on(ep))
+		return ep->state;
 	xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
 	if (ep->qp)
 		xiw_qp_event(ep->qp, XIW_QPE_CLOSE_TIMEOUT);
@@ -485,7 +517,7 @@ static enum xiw_ep_state ep_peer_closed(struct xiw_ep *ep)
 static enum xiw_ep_state ep_close_timer(struct xiw_ep *ep)
 {
 	ep->closing = true;
-	xiw_ep_set_timer(ep, XIW_EP_CLOSE_MS);
+	begin_end(ep);
 	return ep->state;
 }
 
@@ -504,6 +536,11 @@ static enum xiw_ep_state ep_linger_sock(struct xiw_ep *ep)
 	}
 }
 
+static enum xiw_ep_state ep_linger_timer(struct xiw_ep *ep)
+{
+	return end_gets_on(ep) ? XIW_EPS_LINGER : XIW_EPS_DEAD;
+}
+
 /**
  * xiw_ep_linger() - close in good order, with nobody waiting for it
  * @ep: endpoint that has reported everything
@@ -513,7 +550,7 @@ static enum xiw_ep_state ep_linger_sock(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_ep_linger(struct xiw_ep *ep)
 {
-	xiw_ep_set_timer(ep, XIW_EP_LINGER_MS);
+	begin_end(ep);
 	xiw_ep_own_sock(ep, ep->xs);
 	xiw_sock_shutdown(ep->xs);
 	return ep_linger_sock(ep);
@@ -582,7 +619,7 @@ static enum xiw_ep_state
 	},
 	[XIW_EPS_LINGER] = {
 		[XIW_EPE_SOCK]		= ep_linger_sock,
-		[XIW_EPE_TIMER]		= ep_kill,
+		[XIW_EPE_TIMER]		= ep_linger_timer,
 		[XIW_EPE_KILL]		= ep_kill,
 	},
 };

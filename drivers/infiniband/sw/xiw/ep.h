@@ -34,10 +34,8 @@ struct xiw_sock;
 	ibdev_dbg_ratelimited(&(ep)->dev->ibdev, fmt, ##__VA_ARGS__)
 
 enum xiw_ep_limits {
-	/* An orderly close that does not get on is aborted after this time. */
-	XIW_EP_CLOSE_MS		= 10 * 1000,
-	/* So long a closed connection waits for the peer's FIN. */
-	XIW_EP_LINGER_MS	= 5 * 1000,
+	/* How often an orderly close that does get on is given more time. */
+	XIW_EP_EXTENSIONS	= 30,
 	/* A dead peer is found out in a minute, or one retransmission more. */
 	XIW_EP_KEEPIDLE_S	= 30,
 	XIW_EP_KEEPINTVL_S	= 5,
@@ -207,6 +205,8 @@ struct xiw_ep_listen {
  * @state: work, like all that follows
  * @timed: @timer runs
  * @closing: a graceful close has begun, and @timer is for its end
+ * @progress: how far it was when @timer was started
+ * @extensions: how often @timer may still be started over for it
  * @deadline: jiffies before which an expiry of @timer is an old one
  * @born: jiffies when the endpoint was created
  * @xs: socket or NULL
@@ -241,6 +241,8 @@ struct xiw_ep {
 	enum xiw_ep_state state;
 	bool timed;
 	bool closing;
+	u32 progress;
+	u32 extensions;
 	unsigned long deadline;
 	unsigned long born;
 	struct xiw_sock *xs;

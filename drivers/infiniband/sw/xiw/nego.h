@@ -20,6 +20,8 @@
  * @request_ms: a Responder waits so long for the Request, milliseconds
  * @reply_ms: an Initiator waits so long for the Reply, milliseconds
  * @rtr_ms: a Responder waits so long for the RTR, milliseconds
+ * @close_ms: a close that does not get on is given up after so many
+ *	milliseconds
  * @max_ird: most inbound Reads and Atomics a connection may have
  * @max_ord: most outbound Reads and Atomics a connection may have
  */
@@ -33,6 +35,7 @@ struct xiw_mpa_policy {
 	u32 request_ms;
 	u32 reply_ms;
 	u32 rtr_ms;
+	u32 close_ms;
 	u16 max_ird;
 	u16 max_ord;
 };

@@ -852,6 +852,18 @@ bool xiw_sock_idle_locked(struct xiw_sock *xs)
 }
 
 /**
+ * xiw_sock_acked() - how much of what was sent the peer has acknowledged
+ * @xs: socket that was connected
+ *
+ * Context: Any.
+ * Return: Sequence number, good only for being compared with an earlier one.
+ */
+u32 xiw_sock_acked(const struct xiw_sock *xs)
+{
+	return READ_ONCE(tcp_sk(xs->sk)->snd_una);
+}
+
+/**
  * xiw_sock_urgent_locked() - does the peer use urgent data
  * @xs: connected socket
  *

@@ -167,6 +167,7 @@ u32 xiw_sock_emss_locked(struct xiw_sock *xs);
 u32 xiw_sock_tail_fill_locked(struct xiw_sock *xs);
 /* Nothing queued or unacknowledged. */
 bool xiw_sock_idle_locked(struct xiw_sock *xs);
+u32 xiw_sock_acked(const struct xiw_sock *xs);
 /* The peer uses urgent data, which no RDMA stream does. */
 bool xiw_sock_urgent_locked(struct xiw_sock *xs);
 

@@ -22,6 +22,7 @@ enum policy_field {
 	POLICY_REQUEST_MS,
 	POLICY_REPLY_MS,
 	POLICY_RTR_MS,
+	POLICY_CLOSE_MS,
 };
 
 /**
@@ -57,6 +58,8 @@ static u32 policy_get(const struct xiw_mpa_policy *p, enum policy_field field)
 		return p->reply_ms;
 	case POLICY_RTR_MS:
 		return p->rtr_ms;
+	case POLICY_CLOSE_MS:
+		return p->close_ms;
 	}
 	return 0;
 }
@@ -88,6 +91,9 @@ static void policy_set(struct xiw_mpa_policy *p, enum policy_field field,
 		break;
 	case POLICY_RTR_MS:
 		p->rtr_ms = value;
+		break;
+	case POLICY_CLOSE_MS:
+		p->close_ms = value;
 		break;
 	}
 }
@@ -147,6 +153,7 @@ static struct policy_attr policy_files[] = {
 	  POLICY_MAX_MS },
 	{ POLICY_FILE(reply_timeout_ms), POLICY_REPLY_MS, 1, POLICY_MAX_MS },
 	{ POLICY_FILE(rtr_timeout_ms), POLICY_RTR_MS, 1, POLICY_MAX_MS },
+	{ POLICY_FILE(close_timeout_ms), POLICY_CLOSE_MS, 1, POLICY_MAX_MS },
 };
 
 static const struct {
@@ -249,6 +256,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_files[5].attr.attr,
 	&policy_files[6].attr.attr,
 	&policy_files[7].attr.attr,
+	&policy_files[8].attr.attr,
 	&dev_attr_rtr_types.attr,
 	&dev_attr_late_receive_ms.attr,
 	NULL
