@@ -9,6 +9,7 @@ event, the completions, and that no memory was touched.
 
 import struct
 import sys
+import time
 
 import wire
 from live import case, cases, main
@@ -123,6 +124,12 @@ def clean(bench):
     # Covers: DDP-25
     ("N23", "Write whose range wraps: 0x1103",
      with_bounds(lambda rw: (0xFFFFFFFFFFFFFFFC, DATA)), 0x1103, ACCESS_ERR),
+    # Covers: DDP-25
+    ("N23_last", "Write that ends with the last of all offsets: 0x1103",
+     with_bounds(lambda rw: (0xFFFFFFFFFFFFFFF8, DATA)), 0x1103, ACCESS_ERR),
+    # Covers: DDP-24
+    ("N23_before", "Write that ends one octet earlier: 0x1101",
+     with_bounds(lambda rw: (0xFFFFFFFFFFFFFFF7, DATA)), 0x1101, ACCESS_ERR),
     # Covers: RDMAP-23 TERM-04
     ("N24", "Read of an unknown STag: 0x0100 with the RDMAP header",
      lambda t: [wire.read_req(1, 8, BAD_STAG, 0x800)], 0x0100, ACCESS_ERR),
@@ -142,10 +149,26 @@ def clean(bench):
     ("N28", "Read whose range wraps: 0x0104",
      lambda t: [wire.read_req(1, 0x2000, t.rw.stag, 0xFFFFFFFFFFFFF000)],
      0x0104, ACCESS_ERR),
+    # Covers: RDMAP-26
+    ("N28_last", "Read that ends with the last of all offsets: 0x0104",
+     lambda t: [wire.read_req(1, 8, t.rw.stag, 0xFFFFFFFFFFFFFFF8)],
+     0x0104, ACCESS_ERR),
+    # Covers: RDMAP-26
+    ("N28_before", "Read that ends one octet earlier: 0x0101",
+     lambda t: [wire.read_req(1, 8, t.rw.stag, 0xFFFFFFFFFFFFFFF7)],
+     0x0101, ACCESS_ERR),
     # Covers: RDMAP-27
     ("N30", "Read Request of 27 octets: 0x02FF",
      lambda t: [wire.read_req(1, 8, t.rw.stag, t.rw.base)[:-1]],
      0x02FF, REQ_ERR),
+    # Covers: RDMAP-27
+    ("N30_29", "Read Request of 29 octets: 0x02FF",
+     lambda t: [wire.read_req(1, 8, t.rw.stag, t.rw.base) + b"\0"],
+     0x02FF, REQ_ERR),
+    # Covers: RDMAP-27 DDP-21
+    ("N30_53", "Read Request of 53 octets, beyond the buffer: 0x1205",
+     lambda t: [wire.read_req(1, 8, t.rw.stag, t.rw.base) + bytes(25)],
+     0x1205, REQ_ERR),
     # Covers: RDMAP-33
     ("N31", "Read Response that nobody waits for: 0x0206",
      lambda t: [wire.tagged(wire.READ_RESP, t.rw.stag, t.rw.base, DATA)],
@@ -181,10 +204,18 @@ def clean(bench):
     ("atomic_wrap", "atomic whose range wraps: 0x0104",
      lambda t: [wire.atomic_req(1, t.rw.stag, 0xFFFFFFFFFFFFFFFC)],
      0x0104, ACCESS_ERR),
+    # Covers: ATOM-17
+    ("atomic_last", "atomic on the last of all offsets: 0x0104",
+     lambda t: [wire.atomic_req(1, t.rw.stag, 0xFFFFFFFFFFFFFFF8)],
+     0x0104, ACCESS_ERR),
     # Covers: ATOM-18
     ("N37", "Atomic Request of 44 octets: 0x02FF",
      lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base)[:18 + 44]],
      0x02FF, REQ_ERR),
+    # Covers: ATOM-18 DDP-21
+    ("N37_53", "Atomic Request of 53 octets, beyond the buffer: 0x1205",
+     lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base) + b"\0"],
+     0x1205, REQ_ERR),
     # Covers: ATOM-23
     ("N38", "Atomic Response that nobody waits for: 0x1202",
      lambda t: [wire.atomic_resp(1, 0x01020304, 1)], 0x1202, FATAL),
@@ -208,7 +239,8 @@ def inject(bench, build, code, event):
     peer.send(*segments)
     quoted = None if code == 0x1000 else segments[0]
     peer.expect_terminate(code, quoted)
-    opened_recv = 1 if code in (0x1204, 0x1205) else 0
+    # For a Send the buffer is a receive, which has begun with it.
+    opened_recv = 1 if code == 0x1204 else 0
     if opened_recv:
         conn.wc("r0", FLUSH)
     down(bench, conn, event, first=opened_recv)
@@ -466,6 +498,21 @@ def N39(bench):
 
 
 @case
+# Covers: ATOM-23 DDP-21
+def long_atomic_response(bench):
+    """an Atomic Response of 13 octets, beyond the buffer: 0x1205"""
+    peer, conn = bench.open()
+    peer.send(wire.RTR["C"])
+    conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
+    ident = struct.unpack(">I", peer.rx.fpdu()[22:26])[0]
+    segment = wire.atomic_resp(1, ident, 1) + b"\0"
+    peer.send(segment)
+    peer.expect_terminate(0x1205, segment)
+    conn.wc("s0", FLUSH)
+    down(bench, conn, REQ_ERR)
+
+
+@case
 # Covers: TERM-14 TERM-15
 def terminated_read(bench):
     """a Terminate that quotes a Read ends that Read, the rest is flushed"""
@@ -620,6 +667,58 @@ def ord_limit(bench):
     for sink in sinks:
         peer.send(response(*sink, bytes(16)))
     for number in range(5):
+        conn.wc(f"s{number}")
+
+
+def atomic(peer, msn):
+    """The next FPDU, a Fetch&Add of 1: its identifier."""
+    ulpdu = peer.rx.fpdu()
+    ident = struct.unpack(">I", ulpdu[22:26])[0]
+    assert ulpdu == wire.atomic_req(msn, 0xCAFE, 0x5000, ident, add=1)
+    return ident
+
+
+@case
+# Covers: RDMAP-30 RDMAP-31
+def ord_shared(bench):
+    """Reads and Atomics count together against the ORD, in either order"""
+    peer, conn = reading(bench, ord=2)
+    conn.post("fadd", 8, 2, 0xCAFE, 0x5000)
+    conn.post("read", 16, 1, 0xCAFE, 0x5000)
+    sink = request(peer, 1, 16)[:2]
+    first = atomic(peer, 2)
+    peer.expect_silence()
+    # A Read makes room for an Atomic, an Atomic for a Read.
+    peer.send(response(*sink, bytes(16)))
+    second = atomic(peer, 3)
+    peer.expect_silence()
+    peer.send(wire.atomic_resp(1, first, 7))
+    sink = request(peer, 4, 16)[:2]
+    peer.send(wire.atomic_resp(2, second, 8), response(*sink, bytes(16)))
+    for number, op in enumerate((READ, ATOMIC, ATOMIC, READ)):
+        conn.wc(f"s{number}", op=op)
+
+
+@case
+# Covers: RDMAP-38
+def fence_behind_atomic(bench):
+    """a fenced request waits for the Atomic too; a fenced Atomic for a Read"""
+    peer, conn = bench.open()
+    peer.send(wire.RTR["C"])
+    conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
+    ident = atomic(peer, 1)
+    conn.post("send", 8, flags=1)
+    peer.expect_silence()
+    peer.send(wire.atomic_resp(1, ident, 7))
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    conn.post("read", 16, 1, 0xCAFE, 0x5000)
+    sink = request(peer, 2, 16)[:2]
+    conn.post("fadd", 8, 1, 0xCAFE, 0x5000, 1)
+    peer.expect_silence()
+    peer.send(response(*sink, bytes(16)))
+    ident = atomic(peer, 3)
+    peer.send(wire.atomic_resp(2, ident, 8))
+    for number in range(4):
         conn.wc(f"s{number}")
 
 
@@ -797,11 +896,136 @@ def cut_off(bench):
             peer.raw(whole[:cut])
             getattr(peer, end)()
             if end == "fin":
-                peer.expect_end()
+                peer.expect_reset()
             down(bench, conn, 0, 2, 1)
             conn.free()
             bench.target.conns.remove(conn)
             peer.close()
+
+
+# Covers: MPA-14 TERM-07 TERM-16 TERM-17
+@cases([
+    ("closing_write", "a Write to nowhere: 0x1100", BAD_STAG, 0, 0x1100,
+     ACCESS_ERR),
+    ("closing_crc", "a wrong CRC: 0x2002", None, 1, 0x2002, FATAL),
+])
+def fault_while_closing(bench, stag, crc_xor, code, event):
+    # The application disconnects; its FIN waits for the Read.
+    peer, conn = reading(bench)
+    request(peer, 1, 16)
+    conn.disconnect()
+    peer.expect_silence()
+    rw = bench.target.rw
+    segment = wire.write(stag or rw.stag, rw.base, DATA)
+    peer.send(segment, crc_xor=crc_xor)
+    peer.expect_terminate(code, segment if stag else None)
+    conn.wc("s0", FLUSH)
+    down(bench, conn, event)
+    untouched(bench)
+
+
+@case
+# Covers: TERM-07 TERM-17 ATOM-14
+def fault_behind_fin(bench):
+    """an Atomic that fails after the peer's FIN is still answered: 0x0207"""
+    big, rw = bench.target.big, bench.target.rw
+    peer, conn = bench.open(ird=4)
+    bad = wire.atomic_req(2, rw.stag, rw.base + 1)
+    peer.send(wire.read_req(1, big.len, big.stag, big.base), bad)
+    peer.fin()
+    got = 0
+    while (ulpdu := peer.rx.fpdu())[1] & 0xF == wire.READ_RESP:
+        got += len(ulpdu) - 14
+    assert got == big.len, got
+    assert ulpdu == wire.terminate_for(0x0207, bad), ulpdu.hex()
+    peer.expect_fin()
+    down(bench, conn, REQ_ERR)
+
+
+@case
+# Covers: TERM-19 MPA-89
+def posted_while_closing(bench):
+    """what is posted after a disconnect is not sent any more, but flushed"""
+    peer, conn = reading(bench)
+    sink = request(peer, 1, 16)[:2]
+    conn.post("send", 8, flags=1)
+    conn.disconnect()
+    conn.post("send", 8, 2)
+    peer.expect_silence()
+    peer.send(response(*sink, bytes(16)))
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    peer.expect_fin()
+    conn.post("write", 8, 1, 0xCAFE, 0x5000)
+    peer.fin()
+    conn.wc("s0", op=READ)
+    conn.wc("s1")
+    for number in 2, 3, 4:
+        conn.wc(f"s{number}", FLUSH)
+    down(bench, conn, 0)
+
+
+def full_of_sends(bench):
+    """The device has more to send than the peer takes: connection, size."""
+    peer = bench.tcp(window=1 << 16)
+    peer.raw(wire.startup(wire.REQ_KEY, wire.C, 1))
+    conn = bench.target.request()
+    conn.accept()
+    peer.full_operation(wire.C, peer.startup().flags)
+    conn.event("ESTABLISHED", status=0)
+    peer.send(wire.RTR["C"])
+    conn.post("send", 1 << 17, 8)
+    return peer, conn
+
+
+def take_slowly(peer, conn, free):
+    """Eight Sends. How long it took, or if the queue pair is to be freed as
+    soon as TCP has all of them, how long from then on."""
+    begin = time.monotonic()
+    pause, left = 0.4, 8
+    for msn in range(1, 9):
+        sent_message(peer, bytes(1 << 17), 18, lambda at, piece, last:
+                     wire.send(msn, piece, mo=at, last=last))
+        while left and conn.said("wc"):
+            conn.wc(f"s{8 - left}")
+            left -= 1
+        if free and not left:
+            conn.free()
+            conn.target.conns.remove(conn)
+            begin, pause, free = time.monotonic(), 1, False
+        time.sleep(pause)
+    assert not free, "nothing was left to be sent"
+    return time.monotonic() - begin
+
+
+@case
+# Covers: MPA-89
+def slow_close(bench):
+    """a close may take as long as it gets on: every octet, then FIN"""
+    bench.policy(close_timeout_ms=1500)
+    bench.target.do("fill", "sink", 0)
+    timeouts = bench.counter("connections_timed_out")
+    for free in False, True:
+        peer, conn = full_of_sends(bench)
+        conn.disconnect()
+        assert take_slowly(peer, conn, free) > 1.5
+        peer.expect_fin()
+        peer.fin()
+        if not free:
+            down(bench, conn, 0)
+    assert bench.counter("connections_timed_out") == timeouts
+
+
+@case
+# Covers: MPA-89
+def stuck_close(bench):
+    """one that does not get on ends with a reset when its time is up"""
+    bench.policy(close_timeout_ms=300)
+    timeouts = bench.counter("connections_timed_out")
+    peer, conn = full_of_sends(bench)
+    conn.disconnect()
+    bench.counter_is("connections_timed_out", timeouts + 1)
+    peer.drain_until_reset()
+    conn.event("DISCONNECTED")
 
 
 @case
@@ -811,12 +1035,12 @@ def fin_in_message(bench):
     peer, conn = bench.open()
     peer.send(wire.send(1, DATA, last=False))
     peer.fin()
-    peer.expect_end()
+    peer.expect_reset()
     down(bench, conn, 0)
     peer, conn = reading(bench)
     request(peer, 1, 16)
     peer.fin()
-    peer.expect_end()
+    peer.expect_reset()
     conn.wc("s0", FLUSH)
     down(bench, conn, 0)
 

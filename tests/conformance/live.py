@@ -22,6 +22,8 @@ import wire
 
 # The slow debug kernel is allowed to need it.
 PATIENCE = 30
+# What does not wait for a timer of the device; they have ten seconds or more.
+PROMPT = 5
 # So long nothing must happen, where that is the claim.
 SILENCE = 0.3
 
@@ -116,10 +118,14 @@ class Conn:
         fields = self.target.report(self.nr, "async")
         assert fields["name"] == str(number), f"async {fields}, not {number}"
 
+    def said(self, kind):
+        """The unread reports of that kind."""
+        self.target.pump(0)
+        return self.target.reports.get((self.nr, kind))
+
     def nothing(self, kind):
         """There is no unread report of that kind."""
-        self.target.pump(0)
-        left = self.target.reports.get((self.nr, kind))
+        left = self.said(kind)
         assert not left, f"unexpected {kind}: {left}"
 
 
@@ -293,6 +299,26 @@ class Peer:
             return
         assert not data, f"octets instead of the end: {data.hex()}"
 
+    def expect_reset(self):
+        """RST without any octet, at once and not at the end of some time."""
+        begin = time.monotonic()
+        try:
+            data = self.sock.recv(4096)
+        except ConnectionResetError:
+            took = time.monotonic() - begin
+            assert took < PROMPT, f"reset after {took:.1f} s"
+            return
+        raise AssertionError(f"no reset: {data.hex() or 'FIN'}")
+
+    def drain_until_reset(self):
+        """RST behind whatever is still under way."""
+        try:
+            while self.sock.recv(1 << 16):
+                pass
+        except ConnectionResetError:
+            return
+        raise AssertionError("FIN instead of a reset")
+
     def expect_silence(self):
         assert not select.select([self.sock], [], [], SILENCE)[0], \
             f"not silent: {self.sock.recv(4096).hex()}"
@@ -328,10 +354,14 @@ class Bench:
 
     # Connections.
 
-    def tcp(self):
-        """A TCP connection to the device."""
-        return self.peer_of(socket.create_connection(
-            (self.addr_a, self.target.port), PATIENCE))
+    def tcp(self, window=0):
+        """A TCP connection to the device, with a receive buffer so large."""
+        sock = socket.socket(self.family)
+        if window:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+        sock.settimeout(PATIENCE)
+        sock.connect((self.addr_a, self.target.port))
+        return self.peer_of(sock)
 
     def peer_of(self, sock):
         self.peers.append(Peer(sock))

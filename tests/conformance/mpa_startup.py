@@ -359,7 +359,7 @@ def all_flushed(conn, sends):
 
 
 @case
-# Covers: MPA-55 MPA-89 TERM-18 TERM-19
+# Covers: MPA-55 MPA-89 TERM-19
 def fin_behind_fence(bench):
     """FIN in place of the first FPDU is answered by one: all is flushed"""
     begin = time.monotonic()
@@ -498,13 +498,56 @@ def markers_from_peer(bench):
 
 
 @case
-# Covers: MPA-03
+# Covers: MPA-03 MPA-08
 def pad(bench):
     """PAD that is not zero, the CRC right: the message is intact"""
     peer, conn = bench.open()
     for msn, size in enumerate((1, 2, 3, 4), 1):
         peer.send(wire.send(msn, DATA[:size]), pad=b"\xff\xff\xff")
         conn.wc(f"r{msn - 1}", data=DATA[:size].hex())
+
+
+def sealed_before(fpdu, at, octets):
+    """The FPDU changed behind the back of its CRC."""
+    return fpdu[:at] + octets + fpdu[at + len(octets):]
+
+
+@case
+# Covers: MPA-08 MPA-14
+def crc_covers_all(bench):
+    """the CRC covers the length, the ULPDU, PAD and Markers: 0x2002"""
+    ulpdu = wire.send(1, DATA[:5])
+    places = {
+        # With a PAD of three, one octet more or less changes no boundary.
+        "length": lambda f: sealed_before(f, 0, struct.pack(">H", 24)),
+        "header": lambda f: sealed_before(f, 2 + 17, b"\1"),
+        "payload": lambda f: sealed_before(f, 2 + 18, b"\0"),
+        "pad": lambda f: sealed_before(f, 2 + len(ulpdu), b"\1"),
+    }
+    for where, spoil in places.items():
+        peer, conn = bench.open()
+        fpdu = peer.tx.fpdu(ulpdu)
+        assert len(fpdu) == 32 and spoil(fpdu) != fpdu, where
+        peer.raw(spoil(fpdu))
+        # Behind the MPA fence there is no Terminate, so not the first FPDU.
+        peer.expect_end()
+        conn.event("DISCONNECTED")
+        peer, conn = bench.open()
+        peer.send(wire.RTR["C"])
+        peer.raw(spoil(fpdu))
+        peer.expect_terminate(0x2002)
+        conn.asynchronous(FATAL)
+    bench.policy(markers=1)
+    peer, conn = bench.open()
+    fpdu = peer.tx.fpdu(wire.RTR["C"])
+    peer.raw(fpdu)
+    # The second Marker, 512 octets on, its reserved half spoilt.
+    fpdu = peer.tx.fpdu(wire.write(bench.target.rw.stag, bench.target.rw.base,
+                                   bytes(700)))
+    where = -(peer.tx.pos - len(fpdu)) % 512
+    peer.raw(sealed_before(fpdu, where, b"\1"))
+    peer.expect_terminate(0x2002)
+    conn.asynchronous(FATAL)
 
 
 @case

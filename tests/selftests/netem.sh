@@ -9,7 +9,7 @@
 # with a damaged bit.  XIW_MESSAGES=N (60): Sends each way under netem.
 # XIW_SEED=N (1): which bits are damaged.
 #
-# Covers: MPA-12 MPA-13 MPA-14 MPA-21 TERM-16
+# Covers: MPA-12 MPA-13 MPA-21
 # xiw-timeout: 900
 # xiw-kernel: stock
 

@@ -309,6 +309,7 @@ static enum xiw_ep_state establish(struct xiw_ep *ep, const void *pdata,
 	if (ret)
 		return ep->conn.agreed.enhanced ?
 		       terminate(ep, XIW_MPA_LOCAL, ret) : fail(ep, ret);
+	xiw_qp_run(ep->qp, ep->xs);
 	ret = xiw_ep_report(ep, IW_CM_EVENT_CONNECT_REPLY, 0, pdata,
 			    pdata_len);
 	if (ret)

@@ -243,7 +243,8 @@ enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep)
 
 /*
  * The QP is ready to receive before the Reply leaves; its transmit side waits
- * for the peer's first FPDU (RFC 5044 section 7.1.2 rules 2 and 4).
+ * for the peer's first FPDU (RFC 5044 section 7.1.2 rules 2 and 4). It looks
+ * at what has arrived only behind the Reply, so no answer can overtake that.
  */
 static int start(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
 {
@@ -267,6 +268,7 @@ static int start(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
 		return ret;
 	if (xiw_sock_send_buf(ep->xs, st->frame, len) != len)
 		return -ECONNRESET;
+	xiw_qp_run(ep->qp, ep->xs);
 	return 0;
 }
 

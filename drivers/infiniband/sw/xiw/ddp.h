@@ -85,6 +85,21 @@ enum xiw_reason xiw_ddp_decode(const u8 *hdr, u32 ulpdu_len, u32 features,
 u32 xiw_ddp_encode(u8 *buf, const struct xiw_ddp_hdr *h);
 
 /**
+ * xiw_ddp_next_msn() - number the next message that is sent
+ * @msn: counter of one untagged queue of the stream, XIW_MSN_FIRST at its
+ *	beginning
+ *
+ * RFC 5041 section 4.3: 0 follows the largest.
+ *
+ * Context: Caller serializes use of @msn.
+ * Return: MSN of the message.
+ */
+static inline u32 xiw_ddp_next_msn(u32 *msn)
+{
+	return (*msn)++;
+}
+
+/**
  * xiw_ddp_queue_init() - untagged queue of a new stream
  * @q: queue, set to expect MSN 1
  *

@@ -395,6 +395,7 @@ static int qp_to_reset(struct xiw_qp *qp)
 
 	qp->tx.fin = false;
 	qp->tx.fin_done = false;
+	qp->tx.bounded = false;
 	qp->tx.term_len = 0;
 	qp->tx.term_sent = false;
 	qp->last_wqe_told = false;
@@ -416,6 +417,7 @@ static int qp_to_closing(struct xiw_qp *qp)
 	/* The engine sends FIN when nothing is left; it may be idle. */
 	xs = xiw_qp_lock_stream(qp);
 	if (xs) {
+		xiw_sendq_bound(qp);
 		xiw_tx_run_locked(qp);
 		xiw_qp_unlock_stream(xs);
 	}

@@ -261,6 +261,8 @@ struct xiw_txbuf {
  * @fenced: Responder that has not yet received a valid FPDU
  * @fin: a graceful close waits until everything is sent
  * @fin_done: it was passed on to the endpoint
+ * @bounded: the consumer has closed; requests from @bound on are not sent
+ * @bound: index in the send queue
  * @term_sent: nothing may be laid out any more
  * @turn_resp: a response goes next if there is one, for fairness
  * @source: whose message is in progress
@@ -301,6 +303,8 @@ struct xiw_tx {
 	bool fenced;
 	bool fin;
 	bool fin_done;
+	bool bounded;
+	u32 bound;
 	bool term_sent;
 	bool turn_resp;
 
@@ -524,6 +528,8 @@ int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 
 /* sendq.c: what goes next, and completion in order */
 bool xiw_sendq_next(struct xiw_qp *qp);
+void xiw_sendq_bound(struct xiw_qp *qp);
+bool xiw_sendq_none_posted(struct xiw_qp *qp);
 void xiw_sendq_laid_out(struct xiw_qp *qp);
 bool xiw_sendq_waits(struct xiw_qp *qp);
 bool xiw_sendq_empty(const struct xiw_qp *qp);
@@ -630,6 +636,7 @@ struct xiw_ep *xiw_qp_get_ep(struct xiw_qp *qp);
 void xiw_qp_disown(struct ib_qp *ibqp);
 int xiw_qp_start(struct xiw_qp *qp, struct xiw_sock *xs,
 		 const struct xiw_conn *conn);
+void xiw_qp_run(struct xiw_qp *qp, struct xiw_sock *xs);
 void xiw_qp_stop(struct xiw_qp *qp);
 void xiw_qp_event(struct xiw_qp *qp, enum xiw_qp_event event);
 void xiw_qp_fault(struct xiw_qp *qp, enum xiw_reason reason,

@@ -20,6 +20,11 @@
 			 XIW_QPA_FLUSH | XIW_QPA_EVENT_FATAL | \
 			 XIW_QPA_DISCONNECT)
 
+/* Say what is wrong, and end. */
+#define FAULT		GO(TERMINATE, XIW_QPA_SEND_TERM | XIW_QPA_ARM_TIMER | \
+				      XIW_QPA_FLUSH | XIW_QPA_EVENT_FATAL | \
+				      XIW_QPA_DISCONNECT)
+
 static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 	[XIW_QPS_IDLE] = {
 		[XIW_QPE_CONNECT]	 = STAY(RTS),
@@ -38,11 +43,7 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 		[XIW_QPE_PEER_FIN_DIRTY] = GO(ERROR, GONE),
 		[XIW_QPE_LLP_LOST]	 = GO(ERROR, GONE),
 		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, GONE),
-		[XIW_QPE_FAULT]		 = GO(TERMINATE, XIW_QPA_SEND_TERM |
-							 XIW_QPA_ARM_TIMER |
-							 XIW_QPA_FLUSH |
-							 XIW_QPA_EVENT_FATAL |
-							 XIW_QPA_DISCONNECT),
+		[XIW_QPE_FAULT]		 = FAULT,
 		[XIW_QPE_FAULT_SILENT]	 = GO(ERROR, GONE_FATAL),
 		[XIW_QPE_TERM_RECEIVED]	 = GO(ERROR, TERMINATED),
 		[XIW_QPE_RESET]		 = GO(IDLE, END),
@@ -57,8 +58,9 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 		/* Not IDLE: what is posted from now on must complete too. */
 		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, XIW_QPA_FLUSH |
 						     XIW_QPA_CLOSE),
+		/* The own FIN is not out yet: as in full operation. */
+		[XIW_QPE_FAULT]		 = FAULT,
 		/* RFC 5040 5.4: no message can follow the FIN. */
-		[XIW_QPE_FAULT]		 = GO(ERROR, GONE),
 		[XIW_QPE_FAULT_SILENT]	 = GO(ERROR, GONE),
 		[XIW_QPE_TERM_RECEIVED]	 = GO(ERROR, TERMINATED),
 		[XIW_QPE_CLOSE_TIMEOUT]	 = GO(ERROR, GONE),

@@ -29,11 +29,6 @@ static u32 orq_used(const struct xiw_qp *qp)
 	return qp->orq_tail - qp->orq_head;
 }
 
-static u32 next_msn(struct xiw_qp *qp, u32 qn)
-{
-	return qp->tx.msn[qn]++;
-}
-
 static void start_tagged(struct xiw_qp *qp, u8 opcode, u32 stag, u64 to,
 			 u32 len)
 {
@@ -55,7 +50,7 @@ static void start_untagged(struct xiw_qp *qp, u8 opcode, u32 qn, u32 len)
 	qp->tx.msg = (struct xiw_seg_msg) {
 		.opcode = opcode,
 		.qn = qn,
-		.msn = next_msn(qp, qn),
+		.msn = xiw_ddp_next_msn(&qp->tx.msn[qn]),
 		.len = len,
 	};
 	qp->tx.body_len = 0;
@@ -301,13 +296,50 @@ static bool is_over(const struct xiw_qp *qp)
 	       state == XIW_QPS_ERROR;
 }
 
+/**
+ * xiw_sendq_bound() - the consumer has closed the stream
+ * @qp: queue pair; nothing happens unless it is closing
+ *
+ * What was posted up to now is still sent; what is posted from now on is
+ * flushed when the stream has ended (RFC 5041 section 6.2.1).
+ *
+ * Context: Owner of the transmit side.
+ */
+void xiw_sendq_bound(struct xiw_qp *qp)
+{
+	struct xiw_tx *tx = &qp->tx;
+
+	if (tx->bounded || READ_ONCE(qp->state) != XIW_QPS_CLOSING)
+		return;
+	xiw_sq_fetch(qp);
+	tx->bound = READ_ONCE(qp->sq.prod);
+	tx->bounded = true;
+}
+
+static bool at_bound(const struct xiw_qp *qp)
+{
+	return qp->tx.bounded && qp->sq.next == qp->tx.bound;
+}
+
+/**
+ * xiw_sendq_none_posted() - is there nothing new in the ring that matters
+ * @qp: queue pair
+ *
+ * Context: Owner of the transmit side.
+ * Return: true if the ring has nothing that must still be fetched and sent.
+ */
+bool xiw_sendq_none_posted(struct xiw_qp *qp)
+{
+	return at_bound(qp) || xiw_sq_ring_empty(&qp->sq);
+}
+
 /* A local request may fail the stream, if only by its completion. */
 static bool next_wr(struct xiw_qp *qp)
 {
 	struct xiw_sq *sq = &qp->sq;
 	struct xiw_swr *wr;
 
-	while (!is_over(qp) && xiw_sq_fetch(qp)) {
+	while (!is_over(qp) && !at_bound(qp) && xiw_sq_fetch(qp)) {
 		wr = xiw_sq_wr(sq, sq->next);
 		if (wr->done) {
 			/* It was malformed in the user's ring. */
@@ -532,7 +564,7 @@ void xiw_sendq_laid_out(struct xiw_qp *qp)
 }
 
 /**
- * xiw_sendq_empty() - has everything the consumer posted been completed
+ * xiw_sendq_empty() - has everything that is to be sent been completed
  * @qp: queue pair
  *
  * Context: Owner of the transmit side.
@@ -540,9 +572,12 @@ void xiw_sendq_laid_out(struct xiw_qp *qp)
  */
 bool xiw_sendq_empty(const struct xiw_qp *qp)
 {
-	return qp->tx.source == XIW_TX_NONE && !qp->tx.train_len &&
+	const struct xiw_tx *tx = &qp->tx;
+
+	return tx->source == XIW_TX_NONE && !tx->train_len &&
 	       qp->irq_head == qp->irq_tail && orq_empty(qp) &&
-	       qp->sq.head == READ_ONCE(qp->sq.prod);
+	       qp->sq.head == (tx->bounded ? tx->bound :
+			       READ_ONCE(qp->sq.prod));
 }
 
 /**
@@ -562,7 +597,7 @@ bool xiw_sendq_waits(struct xiw_qp *qp)
 	/* Behind the fence nothing is fetched, it may still be in the ring. */
 	if (qp->tx.fenced)
 		return !qp->tx.fin || !xiw_sendq_empty(qp) ||
-		       !xiw_sq_ring_empty(&qp->sq);
+		       !xiw_sendq_none_posted(qp);
 	return !orq_empty(qp) && qp->sq.next != READ_ONCE(qp->sq.prod);
 }
 

@@ -312,21 +312,22 @@ static enum ib_event_type fault_event(enum xiw_reason reason)
  * @off: the segment to blame, or NULL
  *
  * The FPDUs already laid out are sent, then a Terminate, then FIN; nothing
- * more is placed. Behind the MPA fence there is no Terminate either. Only the
- * first fault is reported (RFC 5040 section 7.1).
+ * more is placed. Behind the MPA fence, or behind the own FIN, there is no
+ * Terminate either. Only the first fault is reported (RFC 5040 section 7.1).
  *
  * Context: Socket lock held.
  */
 void xiw_qp_fault(struct xiw_qp *qp, enum xiw_reason reason,
 		  const struct xiw_term_offender *off)
 {
+	enum xiw_qp_state state = READ_ONCE(qp->state);
 	struct xiw_tx *tx = &qp->tx;
 	u8 opcode = XIW_OP_UNKNOWN;
 
 	qp->rx.dead = true;
 	qp->rx.poke_tx = true;
 	tx->source = XIW_TX_NONE;
-	if (READ_ONCE(qp->state) != XIW_QPS_RTS) {
+	if (state != XIW_QPS_RTS && state != XIW_QPS_CLOSING) {
 		xiw_qp_event(qp, XIW_QPE_FAULT);
 		return;
 	}
@@ -335,7 +336,7 @@ void xiw_qp_fault(struct xiw_qp *qp, enum xiw_reason reason,
 		opcode = off->hdr[1] & XIW_RDMAP_OP_MASK;
 		xiw_stat_inc(qp->dev, XIW_STAT_PROTO_ERROR);
 	}
-	if (tx->fenced || !xiw_term_wanted(reason, opcode)) {
+	if (tx->fenced || tx->fin_done || !xiw_term_wanted(reason, opcode)) {
 		xiw_qp_event(qp, XIW_QPE_FAULT_SILENT);
 		return;
 	}
@@ -462,14 +463,17 @@ static void free_stream(struct xiw_qp *qp)
 }
 
 /**
- * xiw_qp_start() - startup succeeded, full operation begins
+ * xiw_qp_start() - startup succeeded
  * @qp: queue pair attached to the caller's endpoint
- * @xs: its socket; a reference is taken and the callbacks are redirected
+ * @xs: its socket; a reference is taken
  * @conn: what was agreed
+ *
+ * The queue pair is ready for full operation. What arrives stays in the socket
+ * until xiw_qp_run().
  *
  * Context: Sleeps.
  * Return: 0, -ENOMEM, or -ECONNABORTED if the queue pair left its initial
- * state meanwhile. On error the socket's callbacks are untouched.
+ * state meanwhile.
  */
 int xiw_qp_start(struct xiw_qp *qp, struct xiw_sock *xs,
 		 const struct xiw_conn *conn)
@@ -501,7 +505,22 @@ int xiw_qp_start(struct xiw_qp *qp, struct xiw_sock *xs,
 	qp->xs = xs;
 	spin_unlock_bh(&qp->lock);
 	xiw_sock_unlock(xs);
+	return 0;
 
+err_free:
+	free_stream(qp);
+	return ret;
+}
+
+/**
+ * xiw_qp_run() - full operation begins
+ * @qp: queue pair after xiw_qp_start()
+ * @xs: its socket; the callbacks are redirected
+ *
+ * Context: Sleeps.
+ */
+void xiw_qp_run(struct xiw_qp *qp, struct xiw_sock *xs)
+{
 	xiw_sock_set_ops(xs, &stream_ops, qp);
 	/* What arrived before the callbacks were ours, and the RTR. */
 	xiw_sock_lock(xs);
@@ -510,11 +529,6 @@ int xiw_qp_start(struct xiw_qp *qp, struct xiw_sock *xs,
 		xiw_tx_run_locked(qp);
 	}
 	xiw_sock_unlock(xs);
-	return 0;
-
-err_free:
-	free_stream(qp);
-	return ret;
 }
 
 static void detach_stream(struct xiw_qp *qp, struct xiw_sock *xs)

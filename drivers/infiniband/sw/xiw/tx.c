@@ -494,7 +494,7 @@ static bool go_idle(struct xiw_qp *qp)
 		xiw_tx_fin(qp);
 	xiw_txbuf_idle(qp);
 	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
-	if (xiw_sq_ring_empty(&qp->sq) &&
+	if (xiw_sendq_none_posted(qp) &&
 	    atomic_cmpxchg(&tx->run, XIW_TX_RUNNING, 0) == XIW_TX_RUNNING)
 		return true;
 	/* A corrupt ring or a dead stream never becomes empty. */

@@ -253,6 +253,18 @@ static void ddp_msn_counts_from_one_and_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, q.msn, 0U);
 }
 
+/* Covers: DDP-14 DDP-15 DDP-16 */
+static void ddp_sender_counts_and_wraps(struct kunit *test)
+{
+	u32 msn[] = { XIW_MSN_FIRST, U32_MAX };
+
+	KUNIT_EXPECT_EQ(test, xiw_ddp_next_msn(&msn[0]), 1U);
+	KUNIT_EXPECT_EQ(test, xiw_ddp_next_msn(&msn[1]), U32_MAX);
+	KUNIT_EXPECT_EQ(test, xiw_ddp_next_msn(&msn[1]), 0U);
+	KUNIT_EXPECT_EQ(test, xiw_ddp_next_msn(&msn[1]), 1U);
+	KUNIT_EXPECT_EQ(test, xiw_ddp_next_msn(&msn[0]), 2U);
+}
+
 /* Covers: DDP-18 DDP-17 IMM-08 */
 static void ddp_buffer_is_asked_for_after_msn(struct kunit *test)
 {
@@ -389,6 +401,7 @@ static struct kunit_case ddp_cases[] = {
 	KUNIT_CASE(ddp_first_fault_wins),
 	KUNIT_CASE(ddp_truncated_at_every_octet),
 	KUNIT_CASE(ddp_msn_counts_from_one_and_wraps),
+	KUNIT_CASE(ddp_sender_counts_and_wraps),
 	KUNIT_CASE(ddp_buffer_is_asked_for_after_msn),
 	KUNIT_CASE(ddp_message_stays_in_its_buffer),
 	KUNIT_CASE(ddp_immediate_data_ignores_buffer_size),
