@@ -178,34 +178,103 @@ static void verbs_all_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->a.buf[0], 0);
 }
 
-/* Only the bits of the masks are compared, and changed. */
-static void verbs_masked_atomic(struct kunit *test)
+/* A request, what is in memory before it, and what afterwards. */
+static const struct atomic_row {
+	enum ib_wr_opcode opcode;
+	enum ib_wc_opcode wc_opcode;
+	u64 compare_add;
+	u64 compare_add_mask;
+	u64 swap;
+	u64 swap_mask;
+	u64 before;
+	u64 after;
+} atomic_rows[] = {
+	{ IB_WR_ATOMIC_FETCH_AND_ADD, IB_WC_FETCH_ADD, 3, 0, 0, 0,
+	  U64_MAX, 2 },
+	{ IB_WR_ATOMIC_CMP_AND_SWP, IB_WC_COMP_SWAP, 0x11, 0, 0x22, 0,
+	  0x11, 0x22 },
+	{ IB_WR_ATOMIC_CMP_AND_SWP, IB_WC_COMP_SWAP, 0x10, 0, 0x22, 0,
+	  0x11, 0x11 },
+	/* The mask has the last bit of each field that is added by itself. */
+	{ IB_WR_MASKED_ATOMIC_FETCH_AND_ADD, IB_WC_MASKED_FETCH_ADD,
+	  0x0000000100000001, 0x8000000080000000, 0, 0,
+	  0xffffffffffffffff, 0 },
+	{ IB_WR_MASKED_ATOMIC_FETCH_AND_ADD, IB_WC_MASKED_FETCH_ADD,
+	  0x01, 0x80, 0, 0, 0x1ff, 0x100 },
+	/* Only the bits of the masks are compared, and changed. */
+	{ IB_WR_MASKED_ATOMIC_CMP_AND_SWP, IB_WC_MASKED_COMP_SWAP,
+	  0x00000000000000cc, 0x00000000000000ff,
+	  0xffffffffffffffff, 0x0000ffff00000000,
+	  0x11223344556677cc, 0x1122ffff556677cc },
+	{ IB_WR_MASKED_ATOMIC_CMP_AND_SWP, IB_WC_MASKED_COMP_SWAP,
+	  0x00000000000000cd, 0x00000000000000ff,
+	  0xffffffffffffffff, 0x0000ffff00000000,
+	  0x11223344556677cc, 0x11223344556677cc },
+};
+
+/* Covers: ATOM-08 ATOM-09 ATOM-10 ATOM-11 */
+static void verbs_atomics(struct kunit *test)
 {
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
 	struct ib_sge sge = vt_part(&p->b, 0, sizeof(u64));
-	struct ib_atomic_wr wr = {
-		.wr = {
-			.opcode = IB_WR_MASKED_ATOMIC_CMP_AND_SWP,
-			.sg_list = &sge,
-			.num_sge = 1,
-		},
-		.compare_add = 0x00000000000000ccULL,
-		.compare_add_mask = 0x00000000000000ffULL,
-		.swap = 0xffffffffffffffffULL,
-		.swap_mask = 0x0000ffff00000000ULL,
-	};
 	u64 *word = (u64 *)(p->a.buf + 104);
+	struct ib_atomic_wr wr = {
+		.wr = { .sg_list = &sge, .num_sge = 1 },
+	};
+	int i;
 
 	vt_fast_register(test, &p->a, IB_ACCESS_LOCAL_WRITE |
 			 IB_ACCESS_REMOTE_ATOMIC);
-	*word = 0x11223344556677ccULL;
 	wr.remote_addr = p->a.mr->iova + 4;
 	wr.rkey = p->a.mr->rkey;
-	vt_post_send(test, &p->b, &wr.wr);
-	vt_wait_ok(test, &p->b, &p->b.send, IB_WC_MASKED_COMP_SWAP);
-	KUNIT_EXPECT_EQ(test, get_unaligned((u64 *)p->b.buf),
-			0x11223344556677ccULL);
-	KUNIT_EXPECT_EQ(test, *word, 0x1122ffff556677ccULL);
+	for (i = 0; i < ARRAY_SIZE(atomic_rows); i++) {
+		const struct atomic_row *row = &atomic_rows[i];
+
+		*word = row->before;
+		wr.wr.opcode = row->opcode;
+		wr.compare_add = row->compare_add;
+		wr.compare_add_mask = row->compare_add_mask;
+		wr.swap = row->swap;
+		wr.swap_mask = row->swap_mask;
+		vt_post_send(test, &p->b, &wr.wr);
+		vt_wait_ok(test, &p->b, &p->b.send, row->wc_opcode);
+		KUNIT_EXPECT_EQ_MSG(test, get_unaligned((u64 *)p->b.buf),
+				    row->before, "row %d", i);
+		KUNIT_EXPECT_EQ_MSG(test, *word, row->after, "row %d", i);
+	}
+}
+
+/* Covers: IMM-05 IMM-06 IMM-13 IMM-14 */
+static void verbs_write_with_immediate(struct kunit *test)
+{
+	static const u32 sizes[] = { 0, 1, 1460, 9000 };
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_sge sge = {};
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_WRITE_WITH_IMM, .sg_list = &sge },
+	};
+	int i;
+
+	vt_fast_register(test, &p->a, IB_ACCESS_LOCAL_WRITE |
+			 IB_ACCESS_REMOTE_WRITE);
+	wr.remote_addr = p->a.mr->iova;
+	wr.rkey = p->a.mr->rkey;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		sge = vt_part(&p->b, 0, sizes[i]);
+		wr.wr.num_sge = !!sizes[i];
+		wr.wr.ex.imm_data = cpu_to_be32(0xc0ffee00 + i);
+		memset(p->b.buf, i + 1, sizes[i]);
+		vt_post_recv(test, &p->a, 0, 0);
+		vt_post_send(test, &p->b, &wr.wr);
+		vt_wait_ok(test, &p->b, &p->b.send, IB_WC_RDMA_WRITE);
+		vt_wait_ok(test, &p->a, &p->a.recv, IB_WC_RECV_RDMA_WITH_IMM);
+		KUNIT_EXPECT_EQ(test, p->a.recv.wc.wc_flags, IB_WC_WITH_IMM);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(p->a.recv.wc.ex.imm_data),
+				0xc0ffee00U + i);
+		KUNIT_EXPECT_EQ(test, p->a.recv.wc.byte_len, sizes[i]);
+		KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf + 100, i + 1,
+						   sizes[i]));
+	}
 }
 
 /* Receives without room, each with a request of its own. */
@@ -316,7 +385,8 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_send_with_invalidate),
 	KUNIT_CASE(verbs_read_with_invalidate),
 	KUNIT_CASE(verbs_all_memory),
-	KUNIT_CASE(verbs_masked_atomic),
+	KUNIT_CASE(verbs_atomics),
+	KUNIT_CASE(verbs_write_with_immediate),
 	KUNIT_CASE(verbs_drain),
 	{}
 };
