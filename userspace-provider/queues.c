@@ -177,6 +177,9 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 	if (ret)
 		goto err_destroy;
 
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+		cq->parent = attr->parent_domain;
+	xiw_pd_hold(cq->parent);
 	xiw_cq_set_poll_ops(&cq->vcq.cq_ex);
 	return &cq->vcq.cq_ex;
 
@@ -258,6 +261,7 @@ int xiw_destroy_cq(struct ibv_cq *ibcq)
 	if (ret)
 		return ret;
 
+	xiw_pd_release(cq->parent);
 	ring_unmap(&cq->ring);
 	pthread_spin_destroy(&cq->arm_lock.lock);
 	pthread_spin_destroy(&cq->lock.lock);
@@ -407,6 +411,7 @@ struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
 		qp->vqp.comp_mask |= VERBS_QP_EX;
 	}
 	attr->cap = core.cap;
+	xiw_pd_hold(attr->pd);
 	return &qp->vqp.qp;
 
 err_destroy:
@@ -494,6 +499,7 @@ int xiw_destroy_qp(struct ibv_qp *ibqp)
 		return ret;
 
 	purge_cqs(ibqp);
+	xiw_pd_release(ibqp->pd);
 	qp_free(qp);
 	return 0;
 }
@@ -540,6 +546,7 @@ struct ibv_srq *xiw_create_srq(struct ibv_pd *pd,
 	srq->rq.max_sge = attr->attr.max_sge;
 	queue_set_doorbell(&srq->rq, IB_USER_VERBS_CMD_POST_SRQ_RECV,
 			   srq->srq.handle, sizeof(struct ib_uverbs_recv_wr));
+	xiw_pd_hold(pd);
 	return &srq->srq;
 
 err_destroy:
@@ -574,6 +581,7 @@ int xiw_destroy_srq(struct ibv_srq *ibsrq)
 	if (ret)
 		return ret;
 
+	xiw_pd_release(ibsrq->pd);
 	ring_unmap(&srq->rq.ring);
 	pthread_spin_destroy(&srq->rq.lock.lock);
 	free(srq);

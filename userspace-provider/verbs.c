@@ -153,11 +153,27 @@ struct ibv_pd *xiw_alloc_parent_domain(struct ibv_context *context,
 	return &parent->pd;
 }
 
+/* A queue was made in the domain. If that is no parent, the kernel counts. */
+void xiw_pd_hold(struct ibv_pd *pd)
+{
+	if (pd && to_xpd(pd)->inner)
+		atomic_fetch_add(&to_xpd(pd)->users, 1);
+}
+
+/* It was destroyed. */
+void xiw_pd_release(struct ibv_pd *pd)
+{
+	if (pd && to_xpd(pd)->inner)
+		atomic_fetch_sub(&to_xpd(pd)->users, 1);
+}
+
 int xiw_dealloc_pd(struct ibv_pd *ibpd)
 {
 	struct xiw_pd *pd = to_xpd(ibpd);
 	int ret;
 
+	if (atomic_load(&pd->users))
+		return EBUSY;
 	if (pd->inner) {
 		if (pd->td)
 			atomic_fetch_sub(&pd->td->users, 1);
@@ -166,8 +182,6 @@ int xiw_dealloc_pd(struct ibv_pd *ibpd)
 		return 0;
 	}
 
-	if (atomic_load(&pd->users))
-		return EBUSY;
 	ret = ibv_cmd_dealloc_pd(ibpd);
 	if (ret)
 		return ret;

@@ -84,7 +84,8 @@ struct xiw_td {
  * @pd: libibverbs' part
  * @inner: of a parent domain: the protection domain; else NULL
  * @td: of a parent domain: its thread domain or NULL
- * @users: parent domains that refer to it
+ * @users: parent domains that refer to it, or of a parent domain the queues
+ *	that were made in it
  */
 struct xiw_pd {
 	struct ibv_pd pd;
@@ -103,6 +104,7 @@ struct xiw_pd {
  *	Nests inside @lock
  * @ring: the ring
  * @current: entry that the read functions look at
+ * @parent: domain it was made in, or NULL
  * @owed: XIW_OWED | handle of a queue pair with posts that the kernel would
  *	only see some time later, or 0; atomic. A handle, as the queue pair
  *	may be destroyed meanwhile: a doorbell for none is an error of no
@@ -115,6 +117,7 @@ struct xiw_cq {
 	struct xiw_lock arm_lock;
 	struct xiw_ring ring;
 	const struct xiw_cqe *current;
+	struct ibv_pd *parent;
 	uint64_t owed;
 };
 
@@ -220,6 +223,8 @@ struct ibv_pd *
 xiw_alloc_parent_domain(struct ibv_context *context,
 			struct ibv_parent_domain_init_attr *attr);
 int xiw_dealloc_pd(struct ibv_pd *pd);
+void xiw_pd_hold(struct ibv_pd *pd);
+void xiw_pd_release(struct ibv_pd *pd);
 struct ibv_mr *xiw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			  uint64_t hca_va, int access);
 struct ibv_mr *xiw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,

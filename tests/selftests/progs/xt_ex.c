@@ -403,11 +403,13 @@ static void test_domains_in_use(void)
 	x = &l.b;
 	XT_EQ(ibv_dealloc_td(x->td), EBUSY);
 	XT_EQ(ibv_dealloc_pd(x->inner), EBUSY);
+	XT_EQ(ibv_dealloc_pd(x->e.pd), EBUSY);
 	XT_OK(rdma_disconnect(x->e.id));
 	xt_expect(&x->e, RDMA_CM_EVENT_DISCONNECTED, NULL);
 	rdma_destroy_qp(x->e.id);
 	xt_buf_free(&x->e.spare);
 	xt_buf_free(&l.src);
+	XT_EQ(ibv_dealloc_pd(x->e.pd), EBUSY);
 	XT_OK(ibv_destroy_cq(x->e.scq));
 	XT_OK(ibv_destroy_cq(x->e.rcq));
 	XT_OK(ibv_dealloc_pd(x->e.pd));
