@@ -11,6 +11,17 @@
 
 #include "xiw.h"
 
+/* Is the entry under construction, if there is one, complete? */
+static void wr_finish(struct xiw_wr_build *wr)
+{
+	const struct xiw_sqe *sqe = wr->sqe;
+
+	/* An atomic needs its element; a payload is either listed or inline. */
+	if (sqe && unlikely(((wr->op & XIW_OP_ATOMIC) && !sqe->num_sge) ||
+			    (sqe->num_sge && sqe->inline_len)))
+		wr->err = EINVAL;
+}
+
 /* Start the next entry; NULL after an error. */
 static struct xiw_sqe *wr_next(struct ibv_qp_ex *qp_ex, uint32_t opcode)
 {
@@ -18,6 +29,8 @@ static struct xiw_sqe *wr_next(struct ibv_qp_ex *qp_ex, uint32_t opcode)
 	struct xiw_wr_build *wr = &qp->wr;
 	struct xiw_sqe *sqe;
 
+	if (!wr->err)
+		wr_finish(wr);
 	wr->sqe = NULL;
 	if (unlikely(wr->err))
 		return NULL;
@@ -202,8 +215,11 @@ static void xiw_wr_start(struct ibv_qp_ex *qp_ex)
 static int xiw_wr_complete(struct ibv_qp_ex *qp_ex)
 {
 	struct xiw_qp *qp = to_xqp_ex(qp_ex);
-	int err = qp->wr.err;
+	int err;
 
+	if (!qp->wr.err)
+		wr_finish(&qp->wr);
+	err = qp->wr.err;
 	if (unlikely(err)) {
 		xiw_unlock(&qp->sq.lock);
 		return err;

@@ -98,6 +98,22 @@ void test_wr_errors(void)
 	ibv_wr_set_sge(qp_ex, 1, 2, 4);
 	CHECK(ibv_wr_complete(qp_ex) == EINVAL);
 
+	/* What is missing shows when the next one begins, or at the end. */
+	ibv_wr_start(qp_ex);
+	ibv_wr_atomic_fetch_add(qp_ex, 1, 8, 1);
+	CHECK(ibv_wr_complete(qp_ex) == EINVAL);
+
+	ibv_wr_start(qp_ex);
+	ibv_wr_atomic_cmp_swp(qp_ex, 1, 8, 1, 2);
+	ibv_wr_send(qp_ex);
+	CHECK(ibv_wr_complete(qp_ex) == EINVAL);
+
+	ibv_wr_start(qp_ex);
+	ibv_wr_send(qp_ex);
+	ibv_wr_set_sge(qp_ex, 1, 2, 3);
+	ibv_wr_set_inline_data(qp_ex, (void *)"x", 1);
+	CHECK(ibv_wr_complete(qp_ex) == EINVAL);
+
 	ibv_wr_start(qp_ex);
 	ibv_wr_local_inv(qp_ex, 1);
 	ibv_wr_set_sge(qp_ex, 1, 2, 4);
