@@ -61,10 +61,19 @@ reconnected()
 	(($(connects) > before)) && host_is live
 }
 
+moderated()
+{
+	rdma resource show cq link "$DEV_L" -d | grep "adaptive-moderation on"
+}
+
 local_up nvmet nvmet-rdma nvme-rdma
 configfs_up
 or_bail "no RAM disk" modprobe brd rd_nr=1 rd_size=65536
 or_bail "no target" target_up
+# The pool that NVMe takes its completion queues from keeps them for good, so
+# before the first one is made.
+tap_run "adaptive moderation can be switched on" \
+	rdma dev set "$DEV_L" adaptive-moderation on
 tap_run "the host connects" timeout 60 nvme connect -t rdma -a "$L4" -s 4420 \
 	-n $NQN -i 2 -c 1 -l 60
 tap_run "the disk appears" wait_for 20 test -b /dev/nvme0n1
@@ -74,6 +83,7 @@ record fio_verify "small blocks on both queues, verified" /dev/nvme0n1 4M \
 	--bsrange=512-4k --numjobs=2 --offset_increment=4M
 tap_run "the second queue's completions are handled on CPU 1" notified_on 1 1
 moved $((96 << 20))
+tap_run "the completion queues are moderated" moderated
 
 # Requests that were under way are repeated on the new connections.
 before=$(connects)
