@@ -6,7 +6,7 @@
 # data flows and connections are made.  All of it fails or succeeds; nothing
 # hangs, and nothing is left behind.
 #
-# XIW_STRIDE=N (7): refuse every Nth allocation only; 1 for each of them.
+# XIW_STRIDE=N (11): refuse every Nth allocation only; 1 for each of them.
 # XIW_ROUNDS=N (2): rounds of random refusals.
 #
 # xiw-timeout: 900
@@ -14,7 +14,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-STRIDE=${XIW_STRIDE:-7}
+STRIDE=${XIW_STRIDE:-11}
 ROUNDS=${XIW_ROUNDS:-2}
 DEBUGFS=/sys/kernel/debug
 PATIENCE=200

@@ -34,7 +34,7 @@ static const struct {
 };
 
 /* As many of these as there is time for. */
-static const size_t sizes[] = { 2 * GIB, 2 * GIB - 1, MAX_MESSAGE };
+static const size_t sizes[] = { MAX_MESSAGE, 2 * GIB - 1, 2 * GIB };
 
 struct lane {
 	struct xt_pair p;
