@@ -25,7 +25,8 @@ cases xt_imm "${SIDES4[@]}" -t receives -t srq
 cases xt_imm "${SIDES4[@]}" -t solicited
 
 # Covers: IMM-10 IMM-12
-cases xt_imm "${SIDES4[@]}" -t mixed -t both-ways -n "${XIW_ROUNDS:-200}"
+cases xt_imm "${SIDES4[@]}" -t mixed -t both-ways -t placed-first \
+	-n "${XIW_ROUNDS:-200}"
 
 # Covers: IMM-14
 cases xt_imm "${SIDES4[@]}" -t gather-inline -t fence

@@ -3,8 +3,6 @@
 #
 # Memory windows, regions registered anew, dma-buf regions, resized completion
 # queues (xt_mem), and what "rdma resource" and the tracepoints tell of them.
-#
-# Covers: RDMAP-10 RDMAP-11
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -5,7 +5,11 @@
  */
 #include "xt.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -452,6 +456,87 @@ static void test_mixed(void)
 	lane_down(&l);
 }
 
+/* ---- a reader that does not wait --------------------------------------- */
+
+#define EACH		(64UL << 10)
+
+struct reader {
+	struct ibv_cq *cq;
+	struct xt_buf *dst;
+	unsigned int n;
+	atomic_uint seen;
+};
+
+static __u32 read_u32(const void *p)
+{
+	__u32 value;
+
+	memcpy(&value, p, sizeof(value));
+	return value;
+}
+
+/* Looks at the last bytes of each Write the moment its completion is there. */
+static void *reader(void *arg)
+{
+	struct reader *r = arg;
+	struct ibv_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < r->n; i++) {
+		while (!ibv_poll_cq(r->cq, 1, &wc))
+			;
+		XT_EQ(read_u32(r->dst->p + (i % 4 + 1) * EACH - 4), i);
+		XT_EQ(wc.status, IBV_WC_SUCCESS);
+		XT_EQ(wc.imm_data, htobe32(i));
+		XT_EQ(wc.byte_len, EACH);
+		atomic_store(&r->seen, i + 1);
+	}
+	return NULL;
+}
+
+static void test_placed_first(void)
+{
+	unsigned int n = xt_count(200);
+	struct xt_opts o = XT_OPTS;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct xt_buf src;
+	struct xt_buf dst;
+	struct reader r;
+	pthread_t thread;
+	unsigned int i;
+	__u32 value;
+	struct lane l;
+
+	o.recv_wr = n;
+	lane_up(&l, &o, &o);
+	src = xt_buf(&l.p.b, EACH, XT_LOCAL);
+	dst = xt_buf(&l.p.a, 4 * EACH, XT_REMOTE);
+	memset(dst.p, 0xff, dst.len);
+	xt_recvs(&l.p.a, 0, n);
+	r.cq = l.p.a.rcq;
+	r.dst = &dst;
+	r.n = n;
+	atomic_init(&r.seen, 0);
+	XT_OK(pthread_create(&thread, NULL, reader, &r));
+	for (i = 0; i < n; i++) {
+		while (i >= atomic_load(&r.seen) + 4)
+			sched_yield();
+		value = i;
+		memcpy(src.p + EACH - 4, &value, sizeof(value));
+		sge = xt_sge(&src, 0, EACH);
+		wr = xt_wr_to(WRITE_IMM, i, &sge, 1, &dst, i % 4 * EACH);
+		wr.imm_data = htobe32(i);
+		xt_send(&l.p.b, &wr);
+		xt_wc_ok(l.p.b.scq, i);
+	}
+	XT_OK(pthread_join(thread, NULL));
+	XT_GUARDS(&dst);
+	xt_buf_free(&src);
+	xt_buf_free(&dst);
+	lane_down(&l);
+}
+
 /* Both directions at once, a receive posted anew for each one taken. */
 static void test_both_ways(void)
 {
@@ -632,6 +717,8 @@ static const struct xt_case cases[] = {
 	{ "fence", "a fenced one carries what was read", test_fence },
 	{ "mixed", "in order with Sends, behind all data before it",
 	  test_mixed },
+	{ "placed-first", "seen at once, and all of its data is there",
+	  test_placed_first },
 	{ "both-ways", "both ends at once", test_both_ways },
 	{ "late", "a late receive is waited for, within bounds", test_late },
 	{ "refused", "no immediate without its Write", test_refused },

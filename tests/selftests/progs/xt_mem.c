@@ -211,8 +211,37 @@ static void test_remote_invalidate(void)
 	/* Only an invalid window can be bound, so this shows that it is. */
 	bind2(&s, mw);
 	peer_may(&s, mw->rkey, OFF, LEN, 1);
-	XT_OK(ibv_dealloc_mw(mw));
-	stage_down(&s);
+	peer_may_not(&s, wr.invalidate_rkey, OFF, 1);
+}
+
+/*
+ * Nobody sees the completion before the window is invalid: another queue pair,
+ * which need not wait for what the first one does, can bind it at once.
+ */
+static void test_invalid_first(void)
+{
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND_WITH_INV, IO, NULL, 0);
+	struct xt_opts same = XT_OPTS;
+	struct stage second;
+	struct ibv_mw *mw;
+	struct stage s;
+	int i;
+
+	stage_up(&s);
+	same.pd = s.p.a.pd;
+	xt_pair(&second.p, &same, NULL);
+	second.src = xt_buf(&second.p.b, ROOM, XT_LOCAL);
+	second.dst = s.dst;
+	mw = new_mw(&s.p.a, IBV_MW_TYPE_2);
+	for (i = 0; i < 200; i++) {
+		wr.invalidate_rkey = bind2(&s, mw);
+		xt_recvs(&s.p.a, 7, 1);
+		xt_send(&s.p.b, &wr);
+		xt_wc_ok(s.p.a.rcq, 7);
+		bind2(&second, mw);
+		xt_wc_ok(s.p.b.scq, IO);
+		invalidate(&second, mw->rkey);
+	}
 }
 
 static void test_bound_twice(void)
@@ -442,7 +471,8 @@ static void region_at(struct stage *s, __u64 iova)
 static void test_iova(void)
 {
 	static const __u64 iova[] = {
-		XT_PAGE, 0x123456789000ULL, 1ULL << 63, -(__u64)ROOM,
+		XT_PAGE, 0x123456789000ULL, 1ULL << 63,
+		-(__u64)ROOM - XT_PAGE,
 	};
 	struct stage s;
 	size_t i;
@@ -450,10 +480,14 @@ static void test_iova(void)
 	stage_up(&s);
 	for (i = 0; i < XT_NELEM(iova); i++)
 		region_at(&s, iova[i]);
-	XT_CHECK(!ibv_reg_mr_iova(s.p.a.pd, s.dst.p, ROOM,
-				  -(__u64)ROOM + XT_PAGE, XT_REMOTE),
-		 "a region goes beyond the last address");
-	XT_EQ(errno, EINVAL);
+	/* The end of one that has the last address cannot be expressed. */
+	for (i = 0; i < 2; i++) {
+		XT_CHECK(!ibv_reg_mr_iova(s.p.a.pd, s.dst.p, ROOM,
+					  -(__u64)ROOM + i * XT_PAGE,
+					  XT_REMOTE),
+			 "a region goes up to or beyond the last address");
+		XT_EQ(errno, EINVAL);
+	}
 	stage_down(&s);
 }
 
@@ -597,6 +631,8 @@ static const struct xt_case cases[] = {
 	{ "mw2-borders", "a window ends where it ends", test_window_borders },
 	{ "mw2-remote-inv", "the peer invalidates a window",
 	  test_remote_invalidate },
+	{ "mw2-inv-first", "it is invalid before the completion is seen",
+	  test_invalid_first },
 	{ "mw2-twice", "a bound type 2 window cannot be bound again",
 	  test_bound_twice },
 	{ "mw2-right", "a region without the right to bind has no windows",
