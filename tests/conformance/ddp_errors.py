@@ -229,6 +229,14 @@ def clean(bench):
     ("two_faults", "of two faults in one TCP segment the first is reported",
      lambda t: [wire.send(1, DATA, op=0xC), wire.write(BAD_STAG, 0, DATA)],
      0x0206, REQ_ERR),
+    # Covers: TERM-08 ATOM-14
+    ("two_faults_atomic", "an Atomic is judged before what follows it",
+     lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base + 1),
+                wire.write(BAD_STAG, 0, DATA)], 0x0207, REQ_ERR),
+    # Covers: TERM-08 RDMAP-23
+    ("two_faults_read", "a Read is judged before what follows it",
+     lambda t: [wire.read_req(1, 8, BAD_STAG, 0),
+                wire.send(1, DATA, op=0xC)], 0x0100, ACCESS_ERR),
 ])
 def inject(bench, build, code, event):
     untouched(bench)
@@ -764,6 +772,36 @@ def sent_segments(bench):
     conn.nothing("wc")
 
 
+def longest_segment(peer, conn, msn):
+    conn.post("send", 20000)
+    longest, left = 0, 20000
+    while left:
+        ulpdu = peer.rx.fpdu()
+        assert ulpdu[10:14] == struct.pack(">I", msn)
+        longest = max(longest, len(ulpdu))
+        left -= len(ulpdu) - 18
+    return longest
+
+
+@case
+# Covers: MPA-21 DDP-06
+def new_mtu(bench):
+    """FPDUs get shorter with the MTU, and longer again"""
+    peer, conn = bench.open()
+    peer.send(wire.RTR["C"])
+    overhead = 1500 - longest_segment(peer, conn, 1)
+    assert 40 < overhead < 90, overhead
+    try:
+        for msn, mtu in (2, 900), (4, 1300):
+            bench.set_mtu(mtu)
+            # TCP notices when it sends.
+            longest_segment(peer, conn, msn)
+            got = longest_segment(peer, conn, msn + 1)
+            assert mtu - overhead - 4 < got <= mtu - overhead + 4, (mtu, got)
+    finally:
+        bench.set_mtu(1500)
+
+
 @case
 # Covers: RDMAP-38 RDMAP-36 RDMAP-37
 def fence_and_order(bench):
@@ -924,22 +962,59 @@ def fault_while_closing(bench, stag, crc_xor, code, event):
     untouched(bench)
 
 
-@case
-# Covers: TERM-07 TERM-17 ATOM-14
-def fault_behind_fin(bench):
-    """an Atomic that fails after the peer's FIN is still answered: 0x0207"""
-    big, rw = bench.target.big, bench.target.rw
-    peer, conn = bench.open(ird=4)
-    bad = wire.atomic_req(2, rw.stag, rw.base + 1)
-    peer.send(wire.read_req(1, big.len, big.stag, big.base), bad)
-    peer.fin()
+def answered_until(peer, code):
+    """Octets of Read Responses up to the Terminate, and that."""
     got = 0
     while (ulpdu := peer.rx.fpdu())[1] & 0xF == wire.READ_RESP:
         got += len(ulpdu) - 14
-    assert got == big.len, got
-    assert ulpdu == wire.terminate_for(0x0207, bad), ulpdu.hex()
+    return got, ulpdu
+
+
+@case
+# Covers: TERM-07 TERM-17
+def fault_behind_fin(bench):
+    """a Read that fails after the peer's FIN is still answered: 0x0100"""
+    big = bench.target.big
+    stag = int(bench.target.do("lend", "big"))
+    peer, conn = bench.open(ird=4)
+    peer.send(wire.read_req(1, big.len, big.stag, big.base),
+              wire.read_req(2, big.len, stag, big.base))
+    peer.fin()
+    got = 0
+    while got < big.len + 100000:
+        ulpdu = peer.rx.fpdu()
+        assert ulpdu[1] & 0xF == wire.READ_RESP, ulpdu.hex()
+        got += len(ulpdu) - 14
+    bench.target.do("revoke")
+    more, ulpdu = answered_until(peer, 0x0100)
+    got += more - big.len
+    assert 0 < got < big.len, got
+    rest = wire.read_req(2, big.len - got, stag, big.base + got, 0xBEEF,
+                         0x1000 + got)
+    assert ulpdu == wire.terminate_for(0x0100, rest), ulpdu.hex()
     peer.expect_fin()
-    down(bench, conn, REQ_ERR)
+    down(bench, conn, ACCESS_ERR)
+
+
+# Covers: MPA-14 TERM-17
+@cases([
+    ("late_write", "a Write to nowhere", lambda t: wire.write(BAD_STAG, 0, DATA)),
+    ("late_read", "a Read", lambda t: wire.read_req(1, 8, t.rw.stag, t.rw.base)),
+    ("late_atomic", "an Atomic",
+     lambda t: wire.atomic_req(1, t.rw.stag, t.rw.base)),
+])
+def behind_own_fin(bench, build):
+    # Nothing can be said any more: a reset, and memory stays as it is.
+    sent = bench.counter("terminates_sent")
+    peer, conn = bench.open()
+    peer.send(wire.RTR["C"])
+    conn.disconnect()
+    peer.expect_fin()
+    peer.send(build(bench.target))
+    peer.expect_reset_behind_fin()
+    down(bench, conn, 0)
+    untouched(bench)
+    assert bench.counter("terminates_sent") == sent
 
 
 @case
@@ -965,7 +1040,8 @@ def posted_while_closing(bench):
 
 
 def full_of_sends(bench):
-    """The device has more to send than the peer takes: connection, size."""
+    """The device has more to send than the peer takes."""
+    bench.target.do("fill", "sink", 0)
     peer = bench.tcp(window=1 << 16)
     peer.raw(wire.startup(wire.REQ_KEY, wire.C, 1))
     conn = bench.target.request()
@@ -1002,7 +1078,6 @@ def take_slowly(peer, conn, free):
 def slow_close(bench):
     """a close may take as long as it gets on: every octet, then FIN"""
     bench.policy(close_timeout_ms=1500)
-    bench.target.do("fill", "sink", 0)
     timeouts = bench.counter("connections_timed_out")
     for free in False, True:
         peer, conn = full_of_sends(bench)
@@ -1013,6 +1088,63 @@ def slow_close(bench):
         if not free:
             down(bench, conn, 0)
     assert bench.counter("connections_timed_out") == timeouts
+
+
+@case
+# Covers: TERM-19 MPA-89
+def flushed_while_closing(bench):
+    """with the queue flushed, nothing holds back the FIN"""
+    peer, conn = reading(bench)
+    request(peer, 1, 16)
+    conn.disconnect()
+    conn.post("send", 8)
+    peer.expect_silence()
+    conn.fail()
+    peer.expect_fin()
+    peer.fin()
+    for number in range(2):
+        conn.wc(f"s{number}", FLUSH)
+    down(bench, conn, 0)
+
+
+@case
+# Covers: TERM-18 MPA-89
+def read_behind_fin(bench):
+    """what nobody can answer any more is not asked: FIN, and it is flushed"""
+    peer, conn = full_of_sends(bench)
+    conn.post("read", 16, 1, 0xCAFE, 0x5000)
+    conn.post("send", 8)
+    peer.fin()
+    for msn in range(1, 9):
+        sent_message(peer, bytes(1 << 17), 18, lambda at, piece, last:
+                     wire.send(msn, piece, mo=at, last=last))
+    peer.expect_fin()
+    for number in range(8):
+        conn.wc(f"s{number}")
+    for number in 8, 9:
+        conn.wc(f"s{number}", FLUSH)
+    down(bench, conn, 0)
+
+
+@case
+# Covers: MPA-89
+def endless_close(bench):
+    """a peer that takes a little now and then cannot keep it for ever"""
+    bench.policy(close_timeout_ms=200)
+    peer, conn = full_of_sends(bench)
+    conn.post("send", 1 << 17, 24)
+    conn.disconnect()
+    begin = time.monotonic()
+    got = 0
+    try:
+        while data := peer.sock.recv(4096):
+            got += len(data)
+            time.sleep(0.02)
+    except ConnectionResetError:
+        pass
+    assert got < 32 << 17, "it got all of it"
+    assert time.monotonic() - begin > 0.4
+    conn.event("DISCONNECTED")
 
 
 @case

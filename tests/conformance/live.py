@@ -8,6 +8,8 @@ in the namespace of side b, that is, of this process.
 
 import argparse
 import ctypes
+import errno
+import json
 import os
 import pathlib
 import select
@@ -79,6 +81,17 @@ class Conn:
     def accept(self, ird=4, ord=4, recvs=4, data=b""):
         self._do("accept", ird, ord, recvs, "x" + data.hex())
 
+    def accept_soon(self):
+        """Accept, without waiting for the outcome: that is accepted()."""
+        self.target.send("accept", self.nr, 4, 4, 4, "x")
+
+    def accepted(self):
+        try:
+            self.target.answer()
+        except OSError:
+            return False
+        return True
+
     def reject(self, data=b""):
         self._do("reject", "x" + data.hex())
 
@@ -145,7 +158,7 @@ class Target:
         self.answers = []
         self.reports = {}
         self.conns = []
-        hello = dict(word.split("=") for word in self._answer().split())
+        hello = dict(word.split("=") for word in self.answer().split())
         self.port = int(hello.pop("port"))
         self.device = hello.pop("device")
         for name, text in hello.items():
@@ -187,7 +200,7 @@ class Target:
             assert left > 0 and self.pump(left) or queue, f"no {what}"
         return queue.pop(0)
 
-    def _answer(self):
+    def answer(self):
         answer = self._wait(self.answers, "answer")
         word, _, rest = answer.partition(" ")
         if word == "error":
@@ -200,7 +213,7 @@ class Target:
 
     def do(self, *words):
         self.send(*words)
-        return self._answer()
+        return self.answer()
 
     def report(self, number, kind, seconds=PATIENCE):
         queue = self.reports.setdefault((number, kind), [])
@@ -310,6 +323,14 @@ class Peer:
             return
         raise AssertionError(f"no reset: {data.hex() or 'FIN'}")
 
+    def expect_reset_behind_fin(self):
+        """The same where reading only gives the FIN, again and again."""
+        poll = select.poll()
+        poll.register(self.sock, select.POLLHUP)
+        assert poll.poll(PROMPT * 1000), "no reset behind the FIN"
+        error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        assert error in (errno.EPIPE, errno.ECONNRESET), error
+
     def drain_until_reset(self):
         """RST behind whatever is still under way."""
         try:
@@ -341,6 +362,7 @@ class Bench:
     def __init__(self, args):
         self.addr_a = args.a.partition("/")[2]
         self.addr_b = args.b.partition("/")[2]
+        self.namespaces = [side.partition("/")[0] for side in (args.a, args.b)]
         self.family = socket.AF_INET6 if ":" in self.addr_a else socket.AF_INET
         self.target = Target(args.a, self.addr_b)
         self.policy_dir = pathlib.Path("/sys/class/infiniband",
@@ -407,6 +429,17 @@ class Bench:
             path = self.policy_dir / name
             self.saved.setdefault(name, path.read_text())
             path.write_text(str(value))
+
+    def set_mtu(self, mtu):
+        """Of the netdevs on both sides, which are all there are beside lo."""
+        for namespace in self.namespaces:
+            for link in json.loads(subprocess.run(
+                    ["ip", "-n", namespace, "-j", "link", "show", "up"],
+                    check=True, capture_output=True).stdout):
+                if "LOOPBACK" not in link["flags"]:
+                    subprocess.run(["ip", "-n", namespace, "link", "set",
+                                    link["ifname"], "mtu", str(mtu)],
+                                   check=True)
 
     def counter(self, name):
         # The core looks at them once in a tick of its clock.

@@ -420,6 +420,30 @@ def rtr_at_once(bench):
         bench.target.conns.remove(conn)
 
 
+@case
+# Covers: MPA-50 MPA-55
+def early_fpdus(bench):
+    """FPDUs at the moment of accept: the Reply comes before any answer"""
+    rw = bench.target.rw
+    replies = 0
+    for _ in range(40):
+        peer, conn = bench.ask(E, 2, wire.enhanced(0x8004, 0xC004))
+        conn.accept_soon()
+        framer = wire.Framer()
+        peer.raw(framer.fpdu(wire.RTR["C"]) +
+                 framer.fpdu(wire.read_req(1, 4, rw.stag, rw.base)))
+        try:
+            head = peer.sock.recv(16, socket.MSG_WAITALL)
+        except ConnectionResetError:
+            head = b""
+        assert head in (b"", wire.REP_KEY), head.hex()
+        replies += bool(head)
+        if conn.accepted():
+            conn.event("ESTABLISHED")
+        peer.close()
+    print(f"# {replies} of 40 got a Reply")
+
+
 # Covers: MPA-06 MPA-10 MPA-11
 @cases([
     ("crc_11", "C=1, C=1: CRCs", wire.C, 1),

@@ -464,19 +464,19 @@ static enum xiw_ep_state ep_abort(struct xiw_ep *ep)
 static u32 progress_of(const struct xiw_ep *ep)
 {
 	return xiw_sock_acked(ep->xs) +
-	       (ep->qp ? READ_ONCE(ep->qp->rx.heard) : 0);
+	       (ep->qp ? READ_ONCE(ep->qp->rx.answers) : 0);
 }
 
 static void begin_end(struct xiw_ep *ep)
 {
 	ep->progress = progress_of(ep);
-	ep->extensions = XIW_EP_EXTENSIONS;
 	xiw_ep_set_timer(ep, ep->policy.close_ms);
 }
 
 /*
  * A slow network may need longer than the timer to carry what is left. A peer
- * can feign that, by taking an octet now and then, but not for ever.
+ * can feign that, by taking an octet now and then, but not for ever; and not at
+ * all if there never was a connection.
  */
 static bool end_gets_on(struct xiw_ep *ep)
 {

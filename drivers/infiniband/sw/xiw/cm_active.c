@@ -299,6 +299,13 @@ static enum xiw_ep_state terminate(struct xiw_ep *ep, enum xiw_reason reason,
 	return xiw_ep_linger(ep);
 }
 
+/* The Reply was accepting; this side has failed. */
+static enum xiw_ep_state no_way_on(struct xiw_ep *ep, int status, bool unused)
+{
+	return ep->conn.agreed.enhanced && unused ?
+	       terminate(ep, XIW_MPA_LOCAL, status) : fail(ep, status);
+}
+
 static enum xiw_ep_state establish(struct xiw_ep *ep, const void *pdata,
 				   u8 pdata_len)
 {
@@ -307,13 +314,17 @@ static enum xiw_ep_state establish(struct xiw_ep *ep, const void *pdata,
 	ep->conn.initiator = true;
 	ret = xiw_qp_start(ep->qp, ep->xs, &ep->conn);
 	if (ret)
-		return ep->conn.agreed.enhanced ?
-		       terminate(ep, XIW_MPA_LOCAL, ret) : fail(ep, ret);
-	xiw_qp_run(ep->qp, ep->xs);
+		return no_way_on(ep, ret, true);
+	/* Before the RTR: until then the peer can be told of a failure. */
 	ret = xiw_ep_report(ep, IW_CM_EVENT_CONNECT_REPLY, 0, pdata,
 			    pdata_len);
-	if (ret)
-		return fail(ep, ret);
+	if (ret) {
+		xiw_qp_stop(ep->qp);
+		/* Unless a request that was posted has left meanwhile. */
+		return no_way_on(ep, ret, !ep->qp->tx.sent);
+	}
+	xiw_qp_run(ep->qp, ep->xs);
+	ep->extensions = XIW_EP_EXTENSIONS;
 	xiw_ep_clear_timer(ep);
 	xiw_stat_inc(ep->dev, XIW_STAT_CONN_ACTIVE);
 	kfree(ep->startup);

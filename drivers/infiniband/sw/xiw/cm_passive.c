@@ -321,6 +321,7 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 	cmd->cm_id->provider_data = ep->qp;
 	kfree(ep->startup);
 	ep->startup = NULL;
+	ep->extensions = XIW_EP_EXTENSIONS;
 	if (ep->conn.agreed.p2p) {
 		xiw_ep_set_timer(ep, ep->policy.rtr_ms);
 		next = XIW_EPS_RTR;

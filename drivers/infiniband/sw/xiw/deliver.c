@@ -312,6 +312,22 @@ static enum xiw_reason check_read_source(struct xiw_qp *qp,
 	return XIW_OK;
 }
 
+static enum xiw_reason check_atomic_target(struct xiw_qp *qp,
+					   const struct xiw_atomic_req *op)
+{
+	enum xiw_mem_status status;
+	struct xiw_mem_ref ref;
+	bool aligned;
+
+	status = xiw_mem_get(&qp->rx.mem, op->stag, IB_ACCESS_REMOTE_ATOMIC,
+			     op->to, sizeof(u64), &ref);
+	if (status != XIW_MEM_OK)
+		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
+	aligned = xiw_mem_word(&ref, op->to);
+	xiw_mem_put(&ref);
+	return aligned ? XIW_OK : XIW_ATOMIC_UNALIGNED;
+}
+
 /* Room for inbound requests; if there is no memory now, there will be some. */
 static bool alloc_requests(struct xiw_qp *qp)
 {
@@ -328,7 +344,11 @@ static bool alloc_requests(struct xiw_qp *qp)
 	return false;
 }
 
-/* Read and Atomic Requests share a queue, its buffers, and their order. */
+/*
+ * Read and Atomic Requests share a queue, its buffers, and their order. They
+ * are judged here, so that of several faults the first is reported, and once
+ * more when their turn comes, as the STag may have been revoked meanwhile.
+ */
 static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 {
 	bool room = qp->irq_tail - qp->irq_head < qp->irq_size;
@@ -340,6 +360,9 @@ static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 	u8 opcode;
 	u32 len;
 
+	/* Behind the own FIN nothing can be answered. */
+	if (qp->tx.fin_done)
+		return fault(qp, f, XIW_NO_BUFFER);
 	if (!qp->irq && !alloc_requests(qp))
 		return XIW_DELIVER_STALL;
 	reason = collect_body(qp, f, XIW_QN1_BUF_LEN, room, &complete, &len);
@@ -355,6 +378,8 @@ static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 	memcpy(req->hdr, f->hdr, sizeof(req->hdr));
 	if (req->atomic) {
 		reason = xiw_rdmap_atomic_req_decode(body, len, &req->op);
+		if (reason == XIW_OK)
+			reason = check_atomic_target(qp, &req->op);
 	} else {
 		reason = xiw_rdmap_read_req_decode(body, len, &req->read);
 		if (reason == XIW_OK)
@@ -390,6 +415,7 @@ static void request_answered(struct xiw_qp *qp, struct xiw_wait *wait)
 	struct xiw_swr *wr;
 
 	qp->orq_head++;
+	qp->rx.answers++;
 	qp->rx.poke_tx = true;
 	if (wait->internal)
 		return;
@@ -427,6 +453,7 @@ static enum xiw_deliver deliver_read_resp(struct xiw_qp *qp,
 		}
 		wait->offset += f->h.payload_len;
 	}
+	qp->rx.answers++;
 	reason = xiw_rdmap_read_resp_advance(&wait->sink, &f->h);
 	if (reason != XIW_OK) {
 		if (!wait->internal) {
@@ -523,11 +550,13 @@ static struct xiw_swr *blamed_wr(struct xiw_qp *qp,
 	*atomic = false;
 	/*
 	 * A peer without RFC 7306 may quote nothing of a segment whose layout
-	 * it does not know.  Of all that awaits an answer, only Atomics have an
-	 * opcode that can be unknown.
+	 * it does not know. Only Atomics and Immediate Data have an opcode that
+	 * can be unknown, and the latter do not wait for an answer: if there
+	 * were any, nobody can tell.
 	 */
 	if (!term->has_hdr)
-		return xiw_term_unknown_opcode(term->code) ?
+		return xiw_term_unknown_opcode(term->code) &&
+		       !qp->tx.imm_sent ?
 		       blamed_request(qp, term, atomic) : NULL;
 	if (term->tagged)
 		return NULL;

@@ -34,7 +34,7 @@ struct xiw_sock;
 	ibdev_dbg_ratelimited(&(ep)->dev->ibdev, fmt, ##__VA_ARGS__)
 
 enum xiw_ep_limits {
-	/* How often an orderly close that does get on is given more time. */
+	/* How often a close that gets on is given more time. */
 	XIW_EP_EXTENSIONS	= 30,
 	/* A dead peer is found out in a minute, or one retransmission more. */
 	XIW_EP_KEEPIDLE_S	= 30,
@@ -206,7 +206,8 @@ struct xiw_ep_listen {
  * @timed: @timer runs
  * @closing: a graceful close has begun, and @timer is for its end
  * @progress: how far it was when @timer was started
- * @extensions: how often @timer may still be started over for it
+ * @extensions: how often @timer may still be started over for it; set when the
+ *	connection stands
  * @deadline: jiffies before which an expiry of @timer is an old one
  * @born: jiffies when the endpoint was created
  * @xs: socket or NULL

@@ -260,7 +260,8 @@ struct xiw_txbuf {
  * @crc: compute CRCs
  * @fenced: Responder that has not yet received a valid FPDU
  * @fin: a graceful close waits until everything is sent
- * @fin_done: it was passed on to the endpoint
+ * @fin_done: it was passed on to the endpoint; nothing is laid out any more
+ * @imm_sent: Immediate Data were sent
  * @bounded: the consumer has closed; requests from @bound on are not sent
  * @bound: index in the send queue
  * @term_sent: nothing may be laid out any more
@@ -303,6 +304,7 @@ struct xiw_tx {
 	bool fenced;
 	bool fin;
 	bool fin_done;
+	bool imm_sent;
 	bool bounded;
 	u32 bound;
 	bool term_sent;
@@ -363,6 +365,7 @@ enum xiw_rx_limits {
  * @last_write: octets of the last complete RDMA Write, until a receive
  *	completes
  * @heard: FPDUs taken, free running
+ * @answers: segments of them that answered a request, free running
  * @deferred: @bulk is queued and will take what arrives
  * @quota: octets that may still be taken in this turn
  * @kick: runs the receive side again in process context
@@ -396,6 +399,7 @@ struct xiw_rx {
 	u64 write_bytes;
 	u32 last_write;
 	u32 heard;
+	u32 answers;
 	bool deferred;
 	u32 quota;
 	struct delayed_work kick;

@@ -318,7 +318,9 @@ void xiw_sendq_bound(struct xiw_qp *qp)
 
 static bool at_bound(const struct xiw_qp *qp)
 {
-	return qp->tx.bounded && qp->sq.next == qp->tx.bound;
+	const struct xiw_tx *tx = &qp->tx;
+
+	return tx->fin_done || (tx->bounded && qp->sq.next == tx->bound);
 }
 
 /**
@@ -352,6 +354,12 @@ static bool next_wr(struct xiw_qp *qp)
 				return false;
 			qp->tx.local_left--;
 			continue;
+		}
+		if (is_request(wr) && qp->rx.peer_closed) {
+			/* Nobody can answer it: that was all. */
+			qp->tx.bound = sq->next;
+			qp->tx.bounded = true;
+			return false;
 		}
 		if (is_request(wr) && !qp->ord) {
 			xiw_sq_fail(qp, wr, IB_WC_LOC_QP_OP_ERR);
@@ -495,7 +503,7 @@ bool xiw_sendq_next(struct xiw_qp *qp)
 {
 	struct xiw_tx *tx = &qp->tx;
 
-	if (tx->term_sent || tx->fenced)
+	if (tx->term_sent || tx->fenced || tx->fin_done)
 		return false;
 	if (tx->term_len) {
 		tx->source = XIW_TX_TERM;
@@ -539,6 +547,7 @@ void xiw_sendq_laid_out(struct xiw_qp *qp)
 				   XIW_QN_SEND, XIW_IMM_LEN);
 			wr->msn = tx->msg.msn;
 			wr->has_msn = true;
+			tx->imm_sent = true;
 			tx->source = XIW_TX_SQ_IMM;
 			return;
 		}
@@ -576,8 +585,8 @@ bool xiw_sendq_empty(const struct xiw_qp *qp)
 
 	return tx->source == XIW_TX_NONE && !tx->train_len &&
 	       qp->irq_head == qp->irq_tail && orq_empty(qp) &&
-	       qp->sq.head == (tx->bounded ? tx->bound :
-			       READ_ONCE(qp->sq.prod));
+	       (tx->bounded ? (s32)(qp->sq.head - tx->bound) >= 0 :
+		qp->sq.head == READ_ONCE(qp->sq.prod));
 }
 
 /**

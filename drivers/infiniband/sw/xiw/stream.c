@@ -363,9 +363,14 @@ void xiw_qp_fault(struct xiw_qp *qp, enum xiw_reason reason,
 void xiw_qp_complete(struct xiw_qp *qp, struct xiw_cq *cq,
 		     const struct xiw_cqe *cqe)
 {
+	enum xiw_qp_state state;
+
 	if (READ_ONCE(qp->destroying) || READ_ONCE(qp->resetting))
 		return;
-	if (!xiw_cq_add(cq, cqe) && READ_ONCE(qp->state) == XIW_QPS_RTS)
+	if (xiw_cq_add(cq, cqe))
+		return;
+	state = READ_ONCE(qp->state);
+	if (state == XIW_QPS_RTS || state == XIW_QPS_CLOSING)
 		xiw_qp_fault(qp, XIW_LOCAL_FAULT, NULL);
 }
 

@@ -654,6 +654,7 @@ void xiw_tx_start(struct xiw_qp *qp)
 	xiw_mpa_tx_init(&tx->mpa, agreed->tx_markers);
 	xiw_mem_view_init(&tx->mem, qp->dev, qp->ibqp.pd, qp->qpn,
 			  qp->kernel);
+	tx->imm_sent = false;
 	tx->pos = 0;
 	tx->sent = 0;
 	tx->crc = agreed->crc;
