@@ -38,6 +38,36 @@ static int queue_add_mapping(struct xiw_queue *q, struct ib_ucontext *uctx,
 	return 0;
 }
 
+/*
+ * Zeroed pages for the kernel and a process. A process that has mapped them
+ * keeps them when the ring is gone, so each is charged to its memory cgroup,
+ * which vmalloc_user() does not do. For vfree().
+ */
+static void *alloc_shared(u32 count)
+{
+	struct page **pages;
+	void *mem;
+	u32 n;
+
+	pages = kvcalloc(count, sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return NULL;
+	for (n = 0; n < count; n++) {
+		pages[n] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!pages[n])
+			goto err;
+	}
+	mem = vmap(pages, count, VM_MAP | VM_USERMAP | VM_MAP_PUT_PAGES,
+		   PAGE_KERNEL);
+	if (mem)
+		return mem;
+err:
+	while (n)
+		__free_page(pages[--n]);
+	kvfree(pages);
+	return NULL;
+}
+
 /**
  * xiw_queue_alloc() - allocate a zeroed ring
  * @q: queue to fill in
@@ -67,7 +97,7 @@ int xiw_queue_alloc(struct xiw_queue *q, u32 entries, u32 stride,
 	q->entry = NULL;
 	q->map_len = PAGE_ALIGN(len);
 	if (uctx)
-		q->ctrl = vmalloc_user(q->map_len);
+		q->ctrl = alloc_shared(q->map_len >> PAGE_SHIFT);
 	else
 		q->ctrl = kvzalloc(len, GFP_KERNEL);
 	if (!q->ctrl)
