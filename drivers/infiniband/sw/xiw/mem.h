@@ -20,6 +20,7 @@
 #include <rdma/ib_verbs.h>
 
 struct dma_buf;
+struct dma_buf_attachment;
 struct ib_dmah;
 struct ib_umem;
 struct xiw_dev;
@@ -71,6 +72,7 @@ enum xiw_mem_status {
  * @pages: kernel address of each page
  * @umem: pinned user memory, XIW_MEM_USER only
  * @dmabuf: instead of @umem: buffer of another device, with a reference
+ * @attach: keeps the exporter from moving @dmabuf
  * @vmap: where all of @dmabuf is mapped
  * @type2: window of type 2; never changes
  * @mr: region below a window that is bound, else NULL
@@ -95,6 +97,7 @@ struct xiw_mem {
 	void **pages;
 	struct ib_umem *umem;
 	struct dma_buf *dmabuf;
+	struct dma_buf_attachment *attach;
 	struct iosys_map vmap;
 	bool type2;
 	struct xiw_mem *mr;

@@ -74,6 +74,8 @@ static void dmabuf_put(struct xiw_mem *mem)
 		dma_buf_end_cpu_access(mem->dmabuf, DMA_BIDIRECTIONAL);
 	if (!iosys_map_is_null(&mem->vmap))
 		dma_buf_vunmap_unlocked(mem->dmabuf, &mem->vmap);
+	if (mem->attach)
+		dma_buf_detach(mem->dmabuf, mem->attach);
 	dma_buf_put(mem->dmabuf);
 }
 
@@ -284,6 +286,7 @@ static int get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
 		      int access)
 {
 	struct dma_buf *dmabuf = dma_buf_get(fd);
+	struct dma_buf_attachment *attach;
 
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
@@ -292,6 +295,17 @@ static int get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
 		return -EINVAL;
 	if (ib_access_writable(access) && !(dmabuf->file->f_mode & FMODE_WRITE))
 		return -EACCES;
+	/*
+	 * Mapping does not keep the pages where they are. Attaching does, but
+	 * for exporters that may move them: these would have to map them for
+	 * DMA, of which this device has none.
+	 */
+	if (dma_buf_is_dynamic(dmabuf))
+		return -EOPNOTSUPP;
+	attach = dma_buf_attach(dmabuf, &mem->dev->ibdev.dev);
+	if (IS_ERR(attach))
+		return PTR_ERR(attach);
+	mem->attach = attach;
 	return map_dmabuf(mem, offset, length);
 }
 
@@ -306,8 +320,8 @@ static int get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
  * @dmah: hints for a device that does DMA; there are none for this one
  * @attrs: unused
  *
- * The buffer must be one that its exporter can map for the CPU, and stays
- * where it is as long as the region exists.
+ * The buffer must be one that its exporter can map for the CPU and does not
+ * move; it is attached to as long as the region exists.
  *
  * Context: Process context, may sleep.
  * Return: The region or an ERR_PTR().
