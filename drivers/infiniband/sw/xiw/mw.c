@@ -232,7 +232,8 @@ void xiw_mw_release_qp(struct xiw_dev *dev, u32 qpn)
 		return;
 	rcu_read_lock();
 	xa_for_each(&dev->mems, index, mem) {
-		if (mem->kind != XIW_MEM_MW || !mem->type2)
+		/* The number can only be taken back: look first, then lock. */
+		if (READ_ONCE(mem->qpn) != qpn || mem->kind != XIW_MEM_MW)
 			continue;
 		write_lock_bh(&mem->lock);
 		if (mem->qpn == qpn)
