@@ -244,6 +244,41 @@ static void verbs_atomics(struct kunit *test)
 	}
 }
 
+/* A queue pair for Reads admits no Atomic, whatever the region does. */
+/* Covers: ATOM-16 */
+static void verbs_qp_rights(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_access_flags = IB_ACCESS_REMOTE_READ };
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_sge sge = vt_part(&p->b, 0, sizeof(u64));
+	u64 *word = (u64 *)(p->a.buf + 104);
+	struct ib_atomic_wr wr = {
+		.wr = {
+			.opcode = IB_WR_ATOMIC_FETCH_AND_ADD,
+			.sg_list = &sge,
+			.num_sge = 1,
+		},
+		.compare_add = 1,
+	};
+
+	vt_fast_register(test, &p->a, IB_ACCESS_LOCAL_WRITE |
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC);
+	wr.remote_addr = p->a.mr->iova + 4;
+	wr.rkey = p->a.mr->rkey;
+	vt_post_send(test, &p->b, &wr.wr);
+	vt_wait_ok(test, &p->b, &p->b.send, IB_WC_FETCH_ADD);
+	KUNIT_EXPECT_EQ(test, *word, 1ULL);
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(p->a.id->qp, &attr,
+					   IB_QP_ACCESS_FLAGS), 0);
+	KUNIT_EXPECT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+					   p->a.mr->iova, p->a.mr->rkey, 8),
+			IB_WC_SUCCESS);
+	vt_post_send(test, &p->b, &wr.wr);
+	vt_wait(test, &p->b, &p->b.send);
+	KUNIT_EXPECT_EQ(test, p->b.send.wc.status, IB_WC_REM_ACCESS_ERR);
+	KUNIT_EXPECT_EQ(test, *word, 1ULL);
+}
+
 /* Covers: IMM-05 IMM-06 IMM-13 IMM-14 */
 static void verbs_write_with_immediate(struct kunit *test)
 {
@@ -386,6 +421,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_read_with_invalidate),
 	KUNIT_CASE(verbs_all_memory),
 	KUNIT_CASE(verbs_atomics),
+	KUNIT_CASE(verbs_qp_rights),
 	KUNIT_CASE(verbs_write_with_immediate),
 	KUNIT_CASE(verbs_drain),
 	{}
