@@ -73,6 +73,7 @@ fio=$!
 at=$(counter "$DEV_L" rx_bytes)
 tap_run "data is under way" wait_for 60 under_way
 kill_connections 1234
+tap_run "and was when the connections broke" kill -0 $fio
 tap_run "the session is connected again after its connections broke" \
 	wait_for 90 reconnected
 wait $fio
