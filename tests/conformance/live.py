@@ -260,6 +260,7 @@ class Peer:
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.tx = wire.Framer()
         self.rx = wire.Deframer(self.read)
+        self.early = b""
 
     def raw(self, data):
         self.sock.sendall(data)
@@ -270,12 +271,17 @@ class Peer:
             self.sock.send(bytes([octet]))
 
     def read(self, size):
-        data = b""
+        data, self.early = self.early[:size], self.early[size:]
         while len(data) < size:
             more = self.sock.recv(size - len(data))
             assert more, f"FIN after {len(data)} of {size} octets: {data.hex()}"
             data += more
         return data
+
+    def take(self, size):
+        """Octets that are looked at later."""
+        kept, self.early = self.early, b""
+        self.early = kept + self.read(size)
 
     def startup(self):
         head = self.read(20)

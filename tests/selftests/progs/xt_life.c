@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #define MANY		256
@@ -165,6 +166,79 @@ static void test_reset(void)
 	XT_EQ(ibv_poll_cq(p.a.scq, 1, &wc), 0);
 }
 
+/*
+ * Two threads change the state of one queue pair, to which both post: whoever
+ * is first, nothing is flushed twice, and it can be used at the end.
+ */
+static void *to_error(void *arg)
+{
+	struct xt_end *e = arg;
+
+	while (!atomic_load(&enough))
+		to_state(e, IBV_QPS_ERR);
+	return NULL;
+}
+
+static void test_reset_raced(void)
+{
+	struct sockaddr_storage sa = xt_addr(&xt_a, 0);
+	unsigned int n = xt_count(300);
+	struct xt_opts o = XT_OPTS;
+	struct ibv_send_wr *bad;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	pthread_t thread;
+	struct xt_end e;
+	struct ibv_wc wc;
+	unsigned int i;
+
+	xt_id(&e, &xt_a);
+	XT_OK(rdma_bind_addr(e.id, (struct sockaddr *)&sa));
+	xt_qp(&e, &o);
+	sge = xt_sge(&e.spare, 0, 1);
+	atomic_store(&enough, false);
+	XT_OK(pthread_create(&thread, NULL, to_error, &e));
+	for (i = 0; i < n; i++) {
+		to_state(&e, IBV_QPS_RESET);
+		to_state(&e, IBV_QPS_INIT);
+		wr = xt_wr(IBV_WR_SEND, i, &sge, 1);
+		while (!ibv_post_send(e.qp, &wr, &bad) && wr.wr_id++ < i + 5)
+			;
+	}
+	atomic_store(&enough, true);
+	XT_OK(pthread_join(thread, NULL));
+	XT_OK(to_state(&e, IBV_QPS_RESET));
+	XT_EQ(ibv_poll_cq(e.scq, 1, &wc), 0);
+	XT_OK(to_state(&e, IBV_QPS_INIT));
+	XT_OK(to_state(&e, IBV_QPS_ERR));
+	wr = xt_wr(IBV_WR_SEND, 7, &sge, 1);
+	xt_send(&e, &wr);
+	xt_wc(e.scq, 7, IBV_WC_WR_FLUSH_ERR);
+}
+
+/* What a queue pair does not have reads as zero, and not as somebody's data. */
+static void test_query(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct xt_pair p;
+	int i;
+
+	xt_pair(&p, NULL, NULL);
+	for (i = 0; i < 100; i++) {
+		memset(&attr, 0xff, sizeof(attr));
+		XT_OK(ibv_query_qp(p.a.qp, &attr, ~0U >> 12, &init));
+		XT_EQ(attr.qkey | attr.rq_psn | attr.sq_psn |
+		      attr.dest_qp_num, 0);
+		XT_EQ(attr.path_mig_state | attr.pkey_index |
+		      attr.alt_pkey_index | attr.sq_draining | attr.timeout |
+		      attr.retry_cnt | attr.rnr_retry | attr.min_rnr_timer |
+		      attr.alt_port_num | attr.alt_timeout, 0);
+		XT_EQ(attr.ah_attr.dlid | attr.ah_attr.sl |
+		      attr.ah_attr.is_global | attr.alt_ah_attr.dlid, 0);
+	}
+}
+
 /* Not even the first post of a process that has dropped them is refused. */
 static void test_credentials(void)
 {
@@ -187,6 +261,9 @@ static const struct xt_case cases[] = {
 	{ "destroy-polled", "queue pairs go while others poll",
 	  test_destroy_polled },
 	{ "reset", "RESET forgets requests and completions", test_reset },
+	{ "reset-raced", "RESET beside another change of the state",
+	  test_reset_raced },
+	{ "query", "what was not set is told as zero", test_query },
 	{ "credentials", "posting goes on without the credentials of the open",
 	  test_credentials },
 };

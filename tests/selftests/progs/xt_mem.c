@@ -211,7 +211,12 @@ static void test_remote_invalidate(void)
 	/* Only an invalid window can be bound, so this shows that it is. */
 	bind2(&s, mw);
 	peer_may(&s, mw->rkey, OFF, LEN, 1);
-	peer_may_not(&s, wr.invalidate_rkey, OFF, 1);
+	wr.invalidate_rkey = mw->rkey;
+	xt_recvs(&s.p.a, 8, 1);
+	xt_send(&s.p.b, &wr);
+	xt_wc_ok(s.p.b.scq, IO);
+	xt_wc_ok(s.p.a.rcq, 8);
+	peer_may_not(&s, mw->rkey, OFF, 1);
 }
 
 /*

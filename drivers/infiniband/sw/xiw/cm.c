@@ -405,7 +405,7 @@ void xiw_ep_detach_qp(struct xiw_ep *ep)
 {
 	if (!ep->qp)
 		return;
-	xiw_qp_stop(ep->qp);
+	xiw_qp_stop(ep->qp, ep);
 	xiw_qp_put(ep->qp);
 	ep->qp = NULL;
 }

@@ -318,11 +318,9 @@ static enum xiw_ep_state establish(struct xiw_ep *ep, const void *pdata,
 	/* Before the RTR: until then the peer can be told of a failure. */
 	ret = xiw_ep_report(ep, IW_CM_EVENT_CONNECT_REPLY, 0, pdata,
 			    pdata_len);
-	if (ret) {
-		xiw_qp_stop(ep->qp);
-		/* Unless a request that was posted has left meanwhile. */
-		return no_way_on(ep, ret, !ep->qp->tx.sent);
-	}
+	/* Unless a request that was posted has left meanwhile. */
+	if (ret)
+		return no_way_on(ep, ret, xiw_qp_stop(ep->qp, ep));
 	xiw_qp_run(ep->qp, ep->xs);
 	ep->extensions = XIW_EP_EXTENSIONS;
 	xiw_ep_clear_timer(ep);

@@ -282,6 +282,7 @@ static int start(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
  */
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
 {
+	ep->extensions = XIW_EP_EXTENSIONS;
 	/* If it closes already, the timer is about that. */
 	if (!ep->closing)
 		xiw_ep_clear_timer(ep);
@@ -318,10 +319,9 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 	}
 	cmd->cm_id->add_ref(cmd->cm_id);
 	ep->cm_id = cmd->cm_id;
-	cmd->cm_id->provider_data = ep->qp;
+	cmd->cm_id->provider_data = cmd->handle;
 	kfree(ep->startup);
 	ep->startup = NULL;
-	ep->extensions = XIW_EP_EXTENSIONS;
 	if (ep->conn.agreed.p2p) {
 		xiw_ep_set_timer(ep, ep->policy.rtr_ms);
 		next = XIW_EPS_RTR;
@@ -368,36 +368,43 @@ static int retract(struct iw_cm_id *cm_id, struct xiw_qp *qp)
 
 static int reject_accepted(struct iw_cm_id *cm_id)
 {
-	struct xiw_qp *qp = cm_id->provider_data;
+	struct ib_qp *handle = cm_id->provider_data;
 	int ret;
 
-	if (!qp)
+	if (!handle)
 		return -EINVAL;
-	ret = retract(cm_id, qp);
+	ret = retract(cm_id, xiw_qp_of_handle(handle));
 	if (ret)
 		return ret;
 	cm_id->provider_data = NULL;
-	xiw_qp_disown(&qp->ibqp);
+	xiw_qp_disown(handle);
 	return 0;
+}
+
+static struct ib_qp *find_handle(struct iw_cm_id *cm_id, u32 qpn)
+{
+	struct xiw_qp *qp = xiw_qp_get_by_num(to_xdev(cm_id->device), qpn);
+	struct ib_qp *handle;
+
+	if (!qp)
+		return NULL;
+	handle = xiw_qp_handle(qp);
+	xiw_qp_put(qp);
+	return handle;
 }
 
 static int accept_again(struct iw_cm_id *cm_id, u32 qpn)
 {
-	struct xiw_qp *forgotten = cm_id->provider_data;
-	struct xiw_qp *qp = NULL;
+	struct ib_qp *forgotten = cm_id->provider_data;
 	int ret = 0;
 
 	if (!forgotten)
 		return 0;
-	if (!retract(cm_id, forgotten))
+	if (!retract(cm_id, xiw_qp_of_handle(forgotten)))
 		ret = -EINVAL;
-	else
-		qp = xiw_qp_get_by_num(to_xdev(cm_id->device), qpn);
-	cm_id->provider_data = qp;
-	/* iw_cm has its own reference to it. */
-	if (qp)
-		xiw_qp_put(qp);
-	xiw_qp_put(forgotten);
+	/* On an error iw_cm gives the new one back, and has none. */
+	cm_id->provider_data = ret ? NULL : find_handle(cm_id, qpn);
+	xiw_qp_rem_ref(forgotten);
 	return ret;
 }
 
@@ -433,6 +440,7 @@ int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 
 	if (!xa_is_value(cm_id->provider_data))
 		return accept_again(cm_id, param->qpn);
+	cmd.handle = find_handle(cm_id, param->qpn);
 	return answer(cm_id, XIW_EPE_ACCEPT, &cmd);
 }
 

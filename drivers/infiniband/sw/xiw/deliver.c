@@ -325,6 +325,10 @@ static enum xiw_reason check_atomic_target(struct xiw_qp *qp,
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
 	aligned = xiw_mem_word(&ref, op->to);
 	xiw_mem_put(&ref);
+	/* Where it accepts, the RDMA CM asks for Reads and Writes only. */
+	if (!xiw_qp_admits(qp, IB_ACCESS_REMOTE_ATOMIC |
+			   IB_ACCESS_REMOTE_WRITE))
+		return XIW_SRC_BAD_RIGHTS;
 	return aligned ? XIW_OK : XIW_ATOMIC_UNALIGNED;
 }
 
@@ -360,9 +364,15 @@ static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 	u8 opcode;
 	u32 len;
 
-	/* Behind the own FIN nothing can be answered. */
-	if (qp->tx.fin_done)
-		return fault(qp, f, XIW_NO_BUFFER);
+	/*
+	 * Behind the own FIN nothing can be answered. The peer cannot know of
+	 * it yet, and what was sent before must still arrive.
+	 */
+	if (qp->tx.fin_done) {
+		qp->rx.dead = true;
+		xiw_qp_event(qp, XIW_QPE_LOCAL_ERROR);
+		return XIW_DELIVER_DEAD;
+	}
 	if (!qp->irq && !alloc_requests(qp))
 		return XIW_DELIVER_STALL;
 	reason = collect_body(qp, f, XIW_QN1_BUF_LEN, room, &complete, &len);

@@ -120,6 +120,7 @@ static_assert(BIT(XIW_EPE_CLOSE_TIMER) == XIW_EP_CLOSE_TIMER);
  * struct xiw_ep_command - a call of iw_cm that waits for its result
  * @cm_id: identifier of the new connection
  * @param: of an accept
+ * @handle: of an accept: what iw_cm has of the QP, NULL if that is gone
  * @pdata: Private Data of a reject
  * @pdata_len: its length in bytes
  * @ret: result
@@ -128,6 +129,7 @@ static_assert(BIT(XIW_EPE_CLOSE_TIMER) == XIW_EP_CLOSE_TIMER);
 struct xiw_ep_command {
 	struct iw_cm_id *cm_id;
 	struct iw_cm_conn_param *param;
+	struct ib_qp *handle;
 	const void *pdata;
 	u8 pdata_len;
 	int ret;

@@ -251,6 +251,7 @@ bool xiw_sq_fetch(struct xiw_qp *qp)
 {
 	struct xiw_sq *sq = &qp->sq;
 	u32 prod;
+	u32 n;
 
 	if (sq->kernel)
 		/* Pairs with the release in post_kernel(). */
@@ -261,13 +262,14 @@ bool xiw_sq_fetch(struct xiw_qp *qp)
 	if (!xiw_ring_valid(prod, sq->head, sq->size) ||
 	    (s32)(prod - sq->prod) < 0) {
 		/* Once: the flush work comes here again, and must end. */
-		if (READ_ONCE(qp->state) != XIW_QPS_ERROR) {
+		if (READ_ONCE(qp->state) != XIW_QPS_ERROR &&
+		    !READ_ONCE(qp->resetting)) {
 			xiw_qp_event(qp, XIW_QPE_LOCAL_ERROR);
 			xiw_qp_async(qp, IB_EVENT_QP_FATAL);
 		}
 		return false;
 	}
-	for (; sq->prod != prod; sq->prod++) {
+	for (n = prod - sq->prod; n; n--, sq->prod++) {
 		struct xiw_swr *wr = xiw_sq_wr(sq, sq->prod);
 
 		if (!fetch_one(qp, xiw_queue_slot(&sq->queue, sq->prod), wr)) {

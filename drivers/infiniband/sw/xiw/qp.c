@@ -60,61 +60,142 @@ void xiw_qp_add_ref(struct ib_qp *ibqp)
 }
 
 /*
- * iw_cm's references that nobody waits for, by the address of the queue pair,
- * which may be gone: how many of them. If another one is there by then, whose
- * is put first makes no difference: the sums are right in the end.
+ * What iw_cm has of a queue pair. It looks one up by number for each call that
+ * connects or accepts, passes what it got to ib_modify_qp(), which goes on with
+ * @ibqp.real_qp, and gives it back.
+ *
+ * Handles with a queue pair are on its list, in use or not; iw_cm may look at
+ * one a moment after another of its threads has given it back, so they are
+ * freed with the queue pair, or used again by it. All under handle_lock.
  */
-static DEFINE_XARRAY(disowned);
+struct handle {
+	struct ib_qp ibqp;
+	struct xiw_qp *qp;		/* NULL if it was disowned */
+	const struct task_struct *caller;
+	bool used;			/* has a reference on @qp */
+	struct list_head node;
+};
 
-static void count_disowned(struct ib_qp *ibqp, int more)
+static DEFINE_SPINLOCK(handle_lock);
+
+static struct handle *to_handle(struct ib_qp *ibqp)
 {
-	unsigned long index = (unsigned long)ibqp;
-	unsigned long n;
+	return container_of(ibqp, struct handle, ibqp);
+}
 
-	lockdep_assert_held(&disowned.xa_lock);
+static struct handle *get_handle(struct xiw_qp *qp)
+{
+	struct handle *h;
 
-	n = xa_to_value(xa_load(&disowned, index)) + more;
-	__xa_store(&disowned, index, n ? xa_mk_value(n) : NULL, GFP_ATOMIC);
+	spin_lock(&handle_lock);
+	list_for_each_entry(h, &qp->handles, node)
+		if (!h->used)
+			goto found;
+	h = kzalloc(sizeof(*h), GFP_ATOMIC | __GFP_NOWARN);
+	if (!h)
+		goto unlock;
+	h->ibqp.device = qp->ibqp.device;
+	h->ibqp.real_qp = &qp->ibqp;
+	h->ibqp.qp_num = qp->qpn;
+	h->ibqp.qp_type = IB_QPT_RC;
+	h->qp = qp;
+	list_add(&h->node, &qp->handles);
+found:
+	/* The newest is the first. */
+	list_move(&h->node, &qp->handles);
+	h->used = true;
+	h->caller = current;
+unlock:
+	spin_unlock(&handle_lock);
+	return h;
+}
+
+static void free_handles(struct xiw_qp *qp)
+{
+	struct handle *next;
+	struct handle *h;
+
+	list_for_each_entry_safe(h, next, &qp->handles, node)
+		kfree(h);
+}
+
+/**
+ * xiw_qp_handle() - what iw_cm has looked up for the call that it makes
+ * @qp: queue pair that the call names
+ *
+ * Context: The caller of xiw_qp_get_ibqp().
+ * Return: What that has returned.
+ */
+struct ib_qp *xiw_qp_handle(struct xiw_qp *qp)
+{
+	struct ib_qp *ibqp = NULL;
+	struct handle *h;
+
+	spin_lock_irq(&handle_lock);
+	list_for_each_entry(h, &qp->handles, node) {
+		if (h->used && h->caller == current) {
+			ibqp = &h->ibqp;
+			break;
+		}
+	}
+	spin_unlock_irq(&handle_lock);
+	return ibqp;
+}
+
+/**
+ * xiw_qp_of_handle() - the queue pair that iw_cm has
+ * @ibqp: from xiw_qp_handle(), not given back
+ *
+ * Context: Any.
+ * Return: The queue pair.
+ */
+struct xiw_qp *xiw_qp_of_handle(struct ib_qp *ibqp)
+{
+	return to_handle(ibqp)->qp;
 }
 
 /**
  * xiw_qp_disown() - do not wait for a reference of iw_cm
- * @ibqp: queue pair to which iw_cm has one and will do no more than put it
+ * @ibqp: from xiw_qp_handle(); iw_cm will do no more than give it back
  *
  * iw_cm keeps the queue pair of a request that was accepted and then rejected
  * until its consumer destroys the identifier, and a process that destroys the
  * queue pair first, as it does when it is killed, would wait for itself.
  *
- * Context: Sleeps.
+ * Context: Process context.
  */
 void xiw_qp_disown(struct ib_qp *ibqp)
 {
-	/* Room for the count; without it the reference is waited for. */
-	if (xa_reserve(&disowned, (unsigned long)ibqp, GFP_KERNEL))
-		return;
-	xa_lock(&disowned);
-	count_disowned(ibqp, 1);
-	xa_unlock(&disowned);
-	xiw_qp_put(to_xqp(ibqp));
+	struct handle *h = to_handle(ibqp);
+	struct xiw_qp *qp = h->qp;
+
+	spin_lock_irq(&handle_lock);
+	list_del(&h->node);
+	h->ibqp.real_qp = NULL;
+	h->qp = NULL;
+	spin_unlock_irq(&handle_lock);
+	xiw_qp_put(qp);
 }
 
 /**
  * xiw_qp_rem_ref() - ib_device_ops.iw_rem_ref
- * @ibqp: queue pair; if it was disowned, there may be nothing there any more
+ * @ibqp: from xiw_qp_get_ibqp(), for each time once
  *
  * Context: Process context.
  */
 void xiw_qp_rem_ref(struct ib_qp *ibqp)
 {
-	bool owned;
+	struct handle *h = to_handle(ibqp);
+	struct xiw_qp *qp;
 
-	xa_lock(&disowned);
-	owned = !xa_load(&disowned, (unsigned long)ibqp);
-	if (!owned)
-		count_disowned(ibqp, -1);
-	xa_unlock(&disowned);
-	if (owned)
-		xiw_qp_put(to_xqp(ibqp));
+	spin_lock_irq(&handle_lock);
+	qp = h->qp;
+	h->used = false;
+	spin_unlock_irq(&handle_lock);
+	if (qp)
+		xiw_qp_put(qp);
+	else
+		kfree(h);
 }
 
 static struct xiw_qp *get_by_num_locked(struct xiw_dev *dev, u32 qpn)
@@ -153,19 +234,26 @@ struct xiw_qp *xiw_qp_get_by_num(struct xiw_dev *dev, u32 qpn)
  * @qpn: QP number
  *
  * Context: iw_cm's, with interrupts off.
- * Return: The queue pair with a reference for iw_cm, or NULL.
+ * Return: Handle of the queue pair, with a reference on it, or NULL.
  */
 struct ib_qp *xiw_qp_get_ibqp(struct ib_device *ibdev, int qpn)
 {
 	struct xiw_dev *dev = to_xdev(ibdev);
 	struct xiw_qp *qp;
+	struct handle *h;
 
 	lockdep_assert_irqs_disabled();
 
 	xa_lock(&dev->qps);
 	qp = get_by_num_locked(dev, qpn);
 	xa_unlock(&dev->qps);
-	return qp ? &qp->ibqp : NULL;
+	if (!qp)
+		return NULL;
+	h = get_handle(qp);
+	if (h)
+		return &h->ibqp;
+	xiw_qp_put(qp);
+	return NULL;
 }
 
 /**
@@ -246,6 +334,8 @@ static void init_qp(struct xiw_qp *qp, const struct ib_qp_init_attr *attr,
 	kref_init(&qp->ref);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->lock);
+	mutex_init(&qp->modify_lock);
+	INIT_LIST_HEAD(&qp->handles);
 	qp->state = XIW_QPS_IDLE;
 	/* What consumers of iWARP find: there is no RESET before Idle. */
 	qp->ib_state = IB_QPS_INIT;
@@ -424,35 +514,11 @@ static int qp_to_closing(struct xiw_qp *qp)
 	return 0;
 }
 
-/**
- * xiw_modify_qp() - ib_device_ops.modify_qp
- * @ibqp: queue pair
- * @attr: new values
- * @mask: which of them
- * @udata: unused
- *
- * Startup brings the queue pair to RTS; a consumer may only confirm that. RTR
- * means no more than INIT: the consumer, through the connection manager, asks
- * for it before it accepts. SQD is a graceful close, ERR an abortive one.
- *
- * Context: Sleeps.
- * Return: 0 or -errno.
- */
-int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_udata *udata)
+static int modify_state(struct xiw_qp *qp, enum ib_qp_state state)
 {
-	struct xiw_qp *qp = to_xqp(ibqp);
+	lockdep_assert_held(&qp->modify_lock);
 
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return -EOPNOTSUPP;
-	if (mask & IB_QP_ACCESS_FLAGS) {
-		spin_lock_bh(&qp->lock);
-		qp->attr.qp_access_flags = attr->qp_access_flags;
-		spin_unlock_bh(&qp->lock);
-	}
-	if (!(mask & IB_QP_STATE))
-		return 0;
-	switch (attr->qp_state) {
+	switch (state) {
 	case IB_QPS_RESET:
 		return qp_to_reset(qp);
 	case IB_QPS_INIT:
@@ -471,6 +537,41 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 
 /**
+ * xiw_modify_qp() - ib_device_ops.modify_qp
+ * @ibqp: queue pair
+ * @attr: new values
+ * @mask: which of them
+ * @udata: unused
+ *
+ * Startup brings the queue pair to RTS; a consumer may only confirm that. RTR
+ * means no more than INIT: the consumer, through the connection manager, asks
+ * for it before it accepts. SQD is a graceful close, ERR an abortive one.
+ *
+ * Context: Sleeps.
+ * Return: 0 or -errno.
+ */
+int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata)
+{
+	struct xiw_qp *qp = to_xqp(ibqp);
+	int ret = 0;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_ACCESS_FLAGS) {
+		spin_lock_bh(&qp->lock);
+		qp->attr.qp_access_flags = attr->qp_access_flags;
+		spin_unlock_bh(&qp->lock);
+	}
+	if (mask & IB_QP_STATE) {
+		mutex_lock(&qp->modify_lock);
+		ret = modify_state(qp, attr->qp_state);
+		mutex_unlock(&qp->modify_lock);
+	}
+	return ret;
+}
+
+/**
  * xiw_query_qp() - ib_device_ops.query_qp
  * @ibqp: queue pair
  * @attr: result
@@ -485,6 +586,9 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct xiw_qp *qp = to_xqp(ibqp);
 
+	/* All of it may be copied to a process. */
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
 	spin_lock_bh(&qp->lock);
 	attr->qp_state = xiw_qp_ib_state(qp);
 	attr->cur_qp_state = attr->qp_state;
@@ -541,6 +645,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	xiw_qp_put(qp);
 	wait_for_completion(&qp->freed);
+	free_handles(qp);
 	/* The last put may have come from a work item that is still ending. */
 	cancel_work_sync(&qp->event_work);
 	cancel_work_sync(&qp->flush_work);

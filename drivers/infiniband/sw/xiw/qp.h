@@ -19,6 +19,7 @@
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/kref.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/uio.h>
 #include <linux/workqueue.h>
@@ -200,6 +201,8 @@ enum xiw_tx_limits {
 	XIW_TX_BUDGET_BYTES	= 1024 * 1024,
 	/* The same for requests that send nothing. */
 	XIW_TX_BUDGET_LOCAL	= 1024,
+	/* How often one run looks again because it was kicked meanwhile. */
+	XIW_TX_ROUNDS		= 256,
 	/* How long a stream of posts is collected; see tx.c. */
 	XIW_TX_WINDOW_NS	= 20 * 1000,
 	/* Posts that come sooner than this are a stream. */
@@ -416,6 +419,9 @@ struct xiw_rx {
  * @kernel: used by a kernel consumer
  * @ref: see above
  * @freed: completed when @ref drops to zero
+ * @handles: what iw_cm has of it; see qp.c
+ * @modify_lock: one change of the state by the consumer at a time, as the core
+ *	does not see to that; outside of all other locks here
  * @lock: protects @state, @ep, @xs, @ib_state and @attr; taken with
  *	bottom halves off
  * @state: of the stream
@@ -463,7 +469,9 @@ struct xiw_qp {
 	bool kernel;
 	struct kref ref;
 	struct completion freed;
+	struct list_head handles;
 
+	struct mutex modify_lock; /* see above */
 	spinlock_t lock; /* see above */
 	enum xiw_qp_state state;
 	enum ib_qp_state ib_state;
@@ -637,11 +645,13 @@ struct xiw_sock *xiw_qp_lock_stream(struct xiw_qp *qp);
 void xiw_qp_unlock_stream(struct xiw_sock *xs);
 int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep);
 struct xiw_ep *xiw_qp_get_ep(struct xiw_qp *qp);
+struct ib_qp *xiw_qp_handle(struct xiw_qp *qp);
+struct xiw_qp *xiw_qp_of_handle(struct ib_qp *ibqp);
 void xiw_qp_disown(struct ib_qp *ibqp);
 int xiw_qp_start(struct xiw_qp *qp, struct xiw_sock *xs,
 		 const struct xiw_conn *conn);
 void xiw_qp_run(struct xiw_qp *qp, struct xiw_sock *xs);
-void xiw_qp_stop(struct xiw_qp *qp);
+bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep);
 void xiw_qp_event(struct xiw_qp *qp, enum xiw_qp_event event);
 void xiw_qp_fault(struct xiw_qp *qp, enum xiw_reason reason,
 		  const struct xiw_term_offender *off);

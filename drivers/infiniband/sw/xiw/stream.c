@@ -174,8 +174,12 @@ static void flush_both(struct xiw_qp *qp)
 	smp_mb();
 	more = xiw_sq_flush(qp);
 	more |= xiw_rq_flush(qp);
-	/* Others' turn; and nobody hears of a queue pair that goes away. */
-	if (more && !READ_ONCE(qp->destroying))
+	/*
+	 * Others' turn; and nobody hears of a queue pair that goes away. From
+	 * here on a process announces all it posts, so one that goes on without
+	 * need not be served.
+	 */
+	if (more && qp->kernel && !READ_ONCE(qp->destroying))
 		xiw_qp_late_flush(qp);
 }
 
@@ -285,7 +289,8 @@ void xiw_qp_event(struct xiw_qp *qp, enum xiw_qp_event event)
 	spin_unlock_bh(&qp->lock);
 
 	if (step.next == XIW_QPS_CLOSING && old == XIW_QPS_RTS)
-		WRITE_ONCE(qp->tx.fin, true);
+		/* Pairs with the acquire in go_idle(). */
+		smp_store_release(&qp->tx.fin, true);
 	if (step.actions & XIW_QPA_FLUSH)
 		xiw_qp_queue_work(qp, xiw_wq, &qp->flush_work);
 	if (step.actions & XIW_QPA_EVENT_FATAL)
@@ -370,7 +375,8 @@ void xiw_qp_complete(struct xiw_qp *qp, struct xiw_cq *cq,
 	if (xiw_cq_add(cq, cqe))
 		return;
 	state = READ_ONCE(qp->state);
-	if (state == XIW_QPS_RTS || state == XIW_QPS_CLOSING)
+	if (state == XIW_QPS_RTS ||
+	    (state == XIW_QPS_CLOSING && !qp->tx.fin_done))
 		xiw_qp_fault(qp, XIW_LOCAL_FAULT, NULL);
 }
 
@@ -557,29 +563,35 @@ static void detach_stream(struct xiw_qp *qp, struct xiw_sock *xs)
 /**
  * xiw_qp_stop() - end of the queue pair's time with its endpoint
  * @qp: queue pair
+ * @ep: the endpoint
  *
  * When this returns, no callback runs, everything posted was completed, and
  * the endpoint is forgotten. A queue pair that was only attached stays as it
- * is. Idempotent.
+ * is. Nothing happens if the queue pair is not tied to @ep any more, or to
+ * another one already.
  *
- * Context: Sleeps; only the endpoint's work calls this, so not twice at once.
+ * Context: Sleeps; only @ep's work calls this, so not twice at once.
+ * Return: true if nothing was ever sent.
  */
-void xiw_qp_stop(struct xiw_qp *qp)
+bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)
 {
 	struct xiw_sock *xs;
-	struct xiw_ep *ep;
+	bool unused;
+	bool mine;
 
 	spin_lock_bh(&qp->lock);
-	ep = qp->ep;
+	mine = qp->ep == ep;
 	xs = qp->xs;
 	spin_unlock_bh(&qp->lock);
-	if (!ep)
-		return;
+	if (!mine)
+		return false;
 	if (xs)
 		detach_stream(qp, xs);
+	unused = !xs || !qp->tx.sent;
 	/* Until here, nobody may reset the queue pair or attach another. */
 	spin_lock_bh(&qp->lock);
 	qp->ep = NULL;
 	spin_unlock_bh(&qp->lock);
 	xiw_ep_put(ep);
+	return unused;
 }

@@ -485,26 +485,34 @@ void xiw_tx_fin(struct xiw_qp *qp)
 	xiw_qp_request(qp, XIW_EP_SHUTDOWN);
 }
 
-/* True if the engine may leave; false if there is news. */
+/*
+ * True if the engine may leave; false if there is news. Whether to close is
+ * looked at before the queue: so whatever a consumer posted before it closed
+ * is seen, and sent before the FIN.
+ */
 static bool go_idle(struct xiw_qp *qp)
 {
 	struct xiw_tx *tx = &qp->tx;
+	bool idle;
+	bool fin;
 
-	if (xiw_sendq_empty(qp))
-		xiw_tx_fin(qp);
+	/* Pairs with the release in xiw_qp_event(). */
+	fin = smp_load_acquire(&tx->fin);
 	xiw_txbuf_idle(qp);
 	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
-	if (xiw_sendq_none_posted(qp) &&
-	    atomic_cmpxchg(&tx->run, XIW_TX_RUNNING, 0) == XIW_TX_RUNNING)
-		return true;
+	idle = xiw_sendq_none_posted(qp) &&
+	       atomic_cmpxchg(&tx->run, XIW_TX_RUNNING, 0) == XIW_TX_RUNNING;
 	/* A corrupt ring or a dead stream never becomes empty. */
-	if (READ_ONCE(qp->state) != XIW_QPS_RTS &&
+	if (!idle && READ_ONCE(qp->state) != XIW_QPS_RTS &&
 	    READ_ONCE(qp->state) != XIW_QPS_CLOSING) {
 		atomic_set(&tx->run, 0);
-		return true;
+		idle = true;
 	}
-	xiw_sq_want_doorbell(&qp->sq, 0);
-	return false;
+	if (!idle)
+		xiw_sq_want_doorbell(&qp->sq, 0);
+	else if (fin && xiw_sendq_empty(qp))
+		xiw_tx_fin(qp);
+	return idle;
 }
 
 /**
@@ -516,6 +524,7 @@ static bool go_idle(struct xiw_qp *qp)
 void xiw_tx_run_locked(struct xiw_qp *qp)
 {
 	struct xiw_tx *tx = &qp->tx;
+	int rounds = XIW_TX_ROUNDS;
 	bool stream;
 	u64 budget;
 	u64 pos;
@@ -536,6 +545,11 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 	pos = tx->pos;
 	xiw_sq_want_doorbell(&qp->sq, 0);
 	do {
+		/* Whoever kicks again and again does not keep the lock busy. */
+		if (!rounds--) {
+			come_back(qp, 0);
+			break;
+		}
 		atomic_xchg(&tx->run, XIW_TX_RUNNING);
 		if (drain(qp, budget) == TX_BLOCKED || stay_on(qp, stream, pos))
 			break;
