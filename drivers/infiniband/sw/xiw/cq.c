@@ -425,6 +425,7 @@ int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		goto err_count;
 
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize_lock);
 	INIT_WORK(&cq->notify_work, cq_notify_work);
 	hrtimer_setup(&cq->mod.timer, cq_mod_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
@@ -454,27 +455,76 @@ err_count:
 	return ret;
 }
 
+static void cq_copy(struct xiw_cq *cq, struct xiw_queue *queue, u32 first,
+		    u32 end)
+{
+	u32 i;
+
+	for (i = first; i != end; i++)
+		*(struct xiw_cqe *)xiw_queue_slot(queue, i) =
+			*(struct xiw_cqe *)xiw_queue_slot(&cq->queue, i);
+}
+
+/* Are there no more entries than fit, and no more than there can be? */
+static bool cq_fits(const struct xiw_cq *cq, const struct xiw_queue *queue,
+		    u32 entries)
+{
+	return entries <= min(cq->queue.size, queue->size);
+}
+
 /*
- * Go on in the ring @queue: the entries that were not polled keep their
- * indices, and what was armed stays armed. The old ring is left in @queue.
+ * Copy what is there to a new ring, piece by piece, as there may be much of it.
+ * What is polled meanwhile is not needed any more, what is added comes later.
+ * @copied is set to the index of the first entry that was not copied.
  */
-static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue)
+static int cq_copy_early(struct xiw_cq *cq, struct xiw_queue *queue,
+			 u32 *copied)
+{
+	enum { PIECE = 1024 };
+	unsigned long flags;
+	u32 cons;
+	u32 prod;
+	u32 n;
+
+	lockdep_assert_held(&cq->resize_lock);
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cons = READ_ONCE(cq->queue.ctrl->cons);
+	prod = cq->prod;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (!cq_fits(cq, queue, prod - cons))
+		return -EINVAL;
+	while (cons != prod) {
+		n = min(prod - cons, (u32)PIECE);
+		cq_copy(cq, queue, cons, cons + n);
+		cons += n;
+		cond_resched();
+	}
+	*copied = prod;
+	return 0;
+}
+
+/*
+ * Go on in the ring @queue, which has the entries before @copied: those that
+ * were not polled keep their indices, and what was armed stays armed. The old
+ * ring is left in @queue.
+ */
+static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
+			  u32 copied)
 {
 	struct xiw_ring_ctrl *from = cq->queue.ctrl;
 	struct xiw_ring_ctrl *to = queue->ctrl;
 	u32 cons;
-	u32 i;
 
 	lockdep_assert_held(&cq->lock);
 
 	/* Pairs with the release of who polls. */
 	cons = smp_load_acquire(&from->cons);
 	/* More than fits, or a process has written over its ring. */
-	if (cq->prod - cons > min(cq->queue.size, queue->size))
+	if (!cq_fits(cq, queue, cq->prod - cons) ||
+	    !cq_fits(cq, queue, cq->prod - copied))
 		return -EINVAL;
-	for (i = cons; i != cq->prod; i++)
-		*(struct xiw_cqe *)xiw_queue_slot(queue, i) =
-			*(struct xiw_cqe *)xiw_queue_slot(&cq->queue, i);
+	cq_copy(cq, queue, copied, cq->prod);
 	to->prod = cq->prod;
 	to->cons = cons;
 	to->flags = from->flags;
@@ -505,6 +555,7 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 	struct xiw_ucontext *uctx;
 	unsigned long flags;
 	u64 key = 0;
+	u32 copied;
 	int ret;
 
 	if (!cqe || cqe > XIW_MAX_CQE)
@@ -518,12 +569,17 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 		return ret;
 	if (udata)
 		ret = cq_respond(cq, &queue, key, udata);
+	/* Who else resizes it would free the ring that is being copied. */
+	mutex_lock(&cq->resize_lock);
+	if (!ret)
+		ret = cq_copy_early(cq, &queue, &copied);
 	if (!ret) {
 		spin_lock_irqsave(&cq->lock, flags);
-		ret = cq_move_locked(cq, &queue);
+		ret = cq_move_locked(cq, &queue, copied);
 		ibcq->cqe = cq->queue.size;
 		spin_unlock_irqrestore(&cq->lock, flags);
 	}
+	mutex_unlock(&cq->resize_lock);
 	xiw_queue_free(&queue);
 	return ret;
 }

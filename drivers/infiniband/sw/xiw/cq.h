@@ -47,6 +47,7 @@ struct xiw_cq_mod {
  * @lock: protects @prod, @broken, @pending, @mod and the ring's producer side;
  *	innermost of all locks, taken with interrupts off because kernel
  *	consumers may poll with them off. For kernel CQs also the consumer side
+ * @resize_lock: one change of @queue at a time; outside of @lock
  * @queue: the ring
  * @prod: entries produced; the copy in the ring is for the user to read
  * @broken: an entry was lost for want of room; nothing more is added
@@ -62,6 +63,7 @@ struct xiw_cq {
 	u32 id;
 	bool kernel;
 	spinlock_t lock; /* see above */
+	struct mutex resize_lock; /* see above */
 	struct xiw_queue queue;
 	u32 prod;
 	bool broken;
