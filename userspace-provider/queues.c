@@ -411,7 +411,8 @@ struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
 		qp->vqp.comp_mask |= VERBS_QP_EX;
 	}
 	attr->cap = core.cap;
-	xiw_pd_hold(attr->pd);
+	qp->domain = attr->pd;
+	xiw_pd_hold(qp->domain);
 	return &qp->vqp.qp;
 
 err_destroy:
@@ -499,7 +500,7 @@ int xiw_destroy_qp(struct ibv_qp *ibqp)
 		return ret;
 
 	purge_cqs(ibqp);
-	xiw_pd_release(ibqp->pd);
+	xiw_pd_release(qp->domain);
 	qp_free(qp);
 	return 0;
 }
@@ -546,7 +547,8 @@ struct ibv_srq *xiw_create_srq(struct ibv_pd *pd,
 	srq->rq.max_sge = attr->attr.max_sge;
 	queue_set_doorbell(&srq->rq, IB_USER_VERBS_CMD_POST_SRQ_RECV,
 			   srq->srq.handle, sizeof(struct ib_uverbs_recv_wr));
-	xiw_pd_hold(pd);
+	srq->domain = pd;
+	xiw_pd_hold(srq->domain);
 	return &srq->srq;
 
 err_destroy:
@@ -581,7 +583,7 @@ int xiw_destroy_srq(struct ibv_srq *ibsrq)
 	if (ret)
 		return ret;
 
-	xiw_pd_release(ibsrq->pd);
+	xiw_pd_release(srq->domain);
 	ring_unmap(&srq->rq.ring);
 	pthread_spin_destroy(&srq->rq.lock.lock);
 	free(srq);

@@ -145,6 +145,7 @@ struct xiw_wr_build {
  * @max_inline: payload that fits a send entry in bytes
  * @caps: XIW_CAP_* of the device
  * @sq_sig_all: every send is signaled
+ * @domain: protection or parent domain it was made in
  * @wr: state of the ibv_wr_*() calls; protected by @sq.lock
  */
 struct xiw_qp {
@@ -154,6 +155,7 @@ struct xiw_qp {
 	uint32_t max_inline;
 	uint32_t caps;
 	bool sq_sig_all;
+	struct ibv_pd *domain;
 	struct xiw_wr_build wr;
 };
 
@@ -161,10 +163,12 @@ struct xiw_qp {
  * struct xiw_srq - shared receive queue
  * @srq: libibverbs' part
  * @rq: the queue
+ * @domain: protection or parent domain it was made in
  */
 struct xiw_srq {
 	struct ibv_srq srq;
 	struct xiw_queue rq;
+	struct ibv_pd *domain;
 };
 
 static inline struct xiw_context *to_xctx(struct ibv_context *context)

@@ -432,7 +432,9 @@ static void test_domains(void)
 	attr = qp_attr(parent, ibv_cq_ex_to_cq(cq));
 	qp = xiw_create_qp_ex(&ctx.vctx.context, &attr);
 	CHECK(to_xqp(qp)->sq.lock.elide && to_xqp(qp)->rq.lock.elide);
+	CHECK(xiw_dealloc_pd(parent) == EBUSY);
 	CHECK(!xiw_destroy_qp(qp));
+	CHECK(xiw_dealloc_pd(parent) == EBUSY);
 
 	attr = qp_attr(pd, ibv_cq_ex_to_cq(cq));
 	qp = xiw_create_qp_ex(&ctx.vctx.context, &attr);
