@@ -122,6 +122,9 @@ static void step(struct world *w, enum xiw_qp_event event)
 	}
 	CHECK(s.legal && s.next < XIW_QPS_COUNT);
 	CHECK(!(s.actions & ~0x1ffU));
+	/* This one means that the FIN, though asked for, is not out yet. */
+	if (event == XIW_QPE_FAULT && w->state == XIW_QPS_CLOSING)
+		w->fin_sent = false;
 	observe(w, event);
 	if (event == XIW_QPE_RESET) {
 		/* A reset leaves nothing of a connection behind. */
