@@ -258,6 +258,27 @@ def inject(bench, build, code, event):
 
 
 @case
+# Covers: TERM-08 RDMAP-21 ATOM-06
+def answers_first(bench):
+    """what was asked before a faulty request is answered before the Terminate"""
+    rw = bench.target.rw
+    for bad in (wire.atomic_req(3, rw.stag, rw.base + 1),
+                wire.read_req(3, 8, BAD_STAG, 0)):
+        peer, conn = bench.open()
+        peer.send(wire.atomic_req(1, rw.stag, rw.base, 0xA1),
+                  wire.read_req(2, 8, rw.stag, rw.base), bad,
+                  wire.write(rw.stag, rw.base, DATA))
+        peer.expect(wire.atomic_resp(1, 0xA1, 0))
+        peer.expect(wire.tagged(wire.READ_RESP, 0xBEEF, 0x1000,
+                                struct.pack("=Q", 5)))
+        code = 0x0207 if bad[1] & 0xF == wire.ATOMIC_REQ else 0x0100
+        peer.expect_terminate(code, bad)
+        down(bench, conn, REQ_ERR if code == 0x0207 else ACCESS_ERR)
+        assert bench.target.peek("rw", 0, 8) == struct.pack("=Q", 5)
+        clean(bench)
+
+
+@case
 # Covers: DDP-17 DDP-14
 def N14(bench):
     """the same Send twice: 0x1203 for the second"""

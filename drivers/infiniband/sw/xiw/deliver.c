@@ -349,9 +349,11 @@ static bool alloc_requests(struct xiw_qp *qp)
 }
 
 /*
- * Read and Atomic Requests share a queue, its buffers, and their order. They
- * are judged here, so that of several faults the first is reported, and once
- * more when their turn comes, as the STag may have been revoked meanwhile.
+ * Read and Atomic Requests share a queue, its buffers, and their order. What
+ * they name is judged here, so that of several faults the first is reported:
+ * nothing more is taken in, what was asked before is answered, then comes the
+ * Terminate. It is judged once more when the request's turn comes, as the STag
+ * may have been revoked meanwhile.
  */
 static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 {
@@ -386,20 +388,18 @@ static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 	req->atomic = opcode == XIW_OP_ATOMIC_REQ;
 	req->ulpdu_len = f->ulpdu_len;
 	memcpy(req->hdr, f->hdr, sizeof(req->hdr));
-	if (req->atomic) {
-		reason = xiw_rdmap_atomic_req_decode(body, len, &req->op);
-		if (reason == XIW_OK)
-			reason = check_atomic_target(qp, &req->op);
-	} else {
-		reason = xiw_rdmap_read_req_decode(body, len, &req->read);
-		if (reason == XIW_OK)
-			reason = check_read_source(qp, &req->read);
-	}
+	reason = req->atomic ? xiw_rdmap_atomic_req_decode(body, len, &req->op) :
+		 xiw_rdmap_read_req_decode(body, len, &req->read);
 	if (reason != XIW_OK)
 		return fault(qp, f, reason);
+	req->fault = req->atomic ? check_atomic_target(qp, &req->op) :
+		     check_read_source(qp, &req->read);
 	qp->irq_tail++;
 	qp->rx.poke_tx = true;
-	return XIW_DELIVER_OK;
+	if (req->fault == XIW_OK)
+		return XIW_DELIVER_OK;
+	qp->rx.dead = true;
+	return XIW_DELIVER_DEAD;
 }
 
 static struct xiw_wait *oldest_wait(struct xiw_qp *qp)

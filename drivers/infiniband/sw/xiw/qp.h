@@ -151,6 +151,7 @@ static inline struct xiw_swr *xiw_sq_wr(const struct xiw_sq *sq, u32 index)
 /**
  * struct xiw_req - inbound Read or Atomic Request that waits for its response
  * @atomic: which member is valid
+ * @fault: what is wrong with it, to be told when its turn comes
  * @ulpdu_len: of the segment that carried it, for a Terminate
  * @hdr: its DDP header as received, for a Terminate
  * @read: Read Request
@@ -158,6 +159,7 @@ static inline struct xiw_swr *xiw_sq_wr(const struct xiw_sq *sq, u32 index)
  */
 struct xiw_req {
 	bool atomic;
+	enum xiw_reason fault;
 	u16 ulpdu_len;
 	u8 hdr[XIW_DDP_HDR_MAX];
 	union {

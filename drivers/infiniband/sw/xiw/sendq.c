@@ -446,6 +446,10 @@ static bool next_response(struct xiw_qp *qp)
 	if (qp->irq_head == qp->irq_tail)
 		return false;
 	req = &qp->irq[qp->irq_head & qp->irq_mask];
+	if (req->fault != XIW_OK) {
+		xiw_sendq_blame(qp, req->fault, req, 0);
+		return false;
+	}
 	if (req->atomic) {
 		reason = run_atomic(qp, &req->op, &resp.orig);
 		if (reason != XIW_OK) {
