@@ -388,8 +388,10 @@ static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 	req->atomic = opcode == XIW_OP_ATOMIC_REQ;
 	req->ulpdu_len = f->ulpdu_len;
 	memcpy(req->hdr, f->hdr, sizeof(req->hdr));
-	reason = req->atomic ? xiw_rdmap_atomic_req_decode(body, len, &req->op) :
-		 xiw_rdmap_read_req_decode(body, len, &req->read);
+	if (req->atomic)
+		reason = xiw_rdmap_atomic_req_decode(body, len, &req->op);
+	else
+		reason = xiw_rdmap_read_req_decode(body, len, &req->read);
 	if (reason != XIW_OK)
 		return fault(qp, f, reason);
 	req->fault = req->atomic ? check_atomic_target(qp, &req->op) :
