@@ -63,7 +63,8 @@ reconnected()
 
 moderated()
 {
-	rdma resource show cq link "$DEV_L" -d | grep "adaptive-moderation on"
+	rdma -d resource show cq | grep "^dev $DEV_L\|^link $DEV_L" |
+		grep "adaptive-moderation on"
 }
 
 local_up nvmet nvmet-rdma nvme-rdma
