@@ -178,8 +178,8 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 		goto err_destroy;
 
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
-		cq->parent = attr->parent_domain;
-	xiw_pd_hold(cq->parent);
+		cq->domain = attr->parent_domain;
+	xiw_pd_hold(cq->domain);
 	xiw_cq_set_poll_ops(&cq->vcq.cq_ex);
 	return &cq->vcq.cq_ex;
 
@@ -261,7 +261,7 @@ int xiw_destroy_cq(struct ibv_cq *ibcq)
 	if (ret)
 		return ret;
 
-	xiw_pd_release(cq->parent);
+	xiw_pd_release(cq->domain);
 	ring_unmap(&cq->ring);
 	pthread_spin_destroy(&cq->arm_lock.lock);
 	pthread_spin_destroy(&cq->lock.lock);

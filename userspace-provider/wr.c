@@ -16,9 +16,11 @@ static void wr_finish(struct xiw_wr_build *wr)
 {
 	const struct xiw_sqe *sqe = wr->sqe;
 
+	if (!sqe || unlikely(wr->err))
+		return;
 	/* An atomic needs its element; a payload is either listed or inline. */
-	if (sqe && unlikely(((wr->op & XIW_OP_ATOMIC) && !sqe->num_sge) ||
-			    (sqe->num_sge && sqe->inline_len)))
+	if (unlikely(((wr->op & XIW_OP_ATOMIC) && !sqe->num_sge) ||
+		     (sqe->num_sge && sqe->inline_len)))
 		wr->err = EINVAL;
 }
 
@@ -29,8 +31,7 @@ static struct xiw_sqe *wr_next(struct ibv_qp_ex *qp_ex, uint32_t opcode)
 	struct xiw_wr_build *wr = &qp->wr;
 	struct xiw_sqe *sqe;
 
-	if (!wr->err)
-		wr_finish(wr);
+	wr_finish(wr);
 	wr->sqe = NULL;
 	if (unlikely(wr->err))
 		return NULL;
@@ -217,8 +218,7 @@ static int xiw_wr_complete(struct ibv_qp_ex *qp_ex)
 	struct xiw_qp *qp = to_xqp_ex(qp_ex);
 	int err;
 
-	if (!qp->wr.err)
-		wr_finish(&qp->wr);
+	wr_finish(&qp->wr);
 	err = qp->wr.err;
 	if (unlikely(err)) {
 		xiw_unlock(&qp->sq.lock);

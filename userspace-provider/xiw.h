@@ -104,7 +104,7 @@ struct xiw_pd {
  *	Nests inside @lock
  * @ring: the ring
  * @current: entry that the read functions look at
- * @parent: domain it was made in, or NULL
+ * @domain: parent domain it was made in, or NULL
  * @owed: XIW_OWED | handle of a queue pair with posts that the kernel would
  *	only see some time later, or 0; atomic. A handle, as the queue pair
  *	may be destroyed meanwhile: a doorbell for none is an error of no
@@ -117,7 +117,7 @@ struct xiw_cq {
 	struct xiw_lock arm_lock;
 	struct xiw_ring ring;
 	const struct xiw_cqe *current;
-	struct ibv_pd *parent;
+	struct ibv_pd *domain;
 	uint64_t owed;
 };
 

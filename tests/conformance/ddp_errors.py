@@ -21,11 +21,6 @@ DATA = bytes(range(0x10, 0x18))
 BAD_STAG = 0xDEAD0001
 
 
-def at(ulpdu, offset, octets):
-    """The segment with some octets replaced."""
-    return ulpdu[:offset] + octets + ulpdu[offset + len(octets):]
-
-
 def with_bounds(change):
     return lambda t: [wire.write(t.rw.stag, *change(t.rw))]
 
@@ -52,15 +47,31 @@ def clean(bench):
     bench.target.do("fill", "rw", 0)
 
 
+def read_responses(peer, enough=float("inf")):
+    """Octets of Read Responses until there are enough or something else comes.
+
+    That is the second result, None if there were enough.
+    """
+    got = 0
+    while got < enough:
+        ulpdu = peer.rx.fpdu()
+        if ulpdu[1] & 0xF != wire.READ_RESP:
+            return got, ulpdu
+        got += len(ulpdu) - 14
+    return got, None
+
+
 # Name, claim, segments of which the first is at fault, code, event.
 # Covers: TERM-17
 @cases([
     # Covers: DDP-04 TERM-01 TERM-02 TERM-03
     ("N01", "untagged segment, DDP version 2: 0x1206",
-     lambda t: [at(wire.send(1, DATA), 0, b"\x42")], 0x1206, FATAL),
+     lambda t: [wire.patched(wire.send(1, DATA), 0, b"\x42")],
+     0x1206, FATAL),
     # Covers: DDP-03 TERM-03
     ("N02", "tagged segment, DDP version 2: 0x1104",
-     lambda t: [at(wire.write(t.rw.stag, t.rw.base, DATA), 0, b"\xC2")],
+     lambda t: [wire.patched(wire.write(t.rw.stag, t.rw.base, DATA),
+                             0, b"\xC2")],
      0x1104, FATAL),
     # Covers: RDMAP-03
     ("N03", "RDMAP version 2: 0x0205",
@@ -76,7 +87,8 @@ def clean(bench):
      lambda t: [wire.send(1, DATA, op=0xF)], 0x0206, REQ_ERR),
     # Covers: RDMAP-05
     ("N07", "tagged Send: 0x0206",
-     lambda t: [at(wire.write(t.rw.stag, t.rw.base, DATA), 1, b"\x43")],
+     lambda t: [wire.patched(wire.write(t.rw.stag, t.rw.base, DATA),
+                             1, b"\x43")],
      0x0206, REQ_ERR),
     # Covers: RDMAP-05
     ("N08", "untagged Write: 0x0206",
@@ -384,11 +396,8 @@ def N29(bench):
     peer.send(*requests)
     conn.asynchronous(FATAL)
     # The segments already under way may come first, whole.
-    while True:
-        ulpdu = peer.rx.fpdu()
-        if ulpdu[1] & 0xF == wire.TERMINATE:
-            break
-        assert ulpdu[1] & 0xF == wire.READ_RESP
+    _, ulpdu = read_responses(peer)
+    assert ulpdu[1] & 0xF == wire.TERMINATE
     msn = struct.unpack(">I", ulpdu[24 + 10:24 + 14])[0]
     assert msn >= 3, f"Terminate quotes MSN {msn}"
     assert ulpdu == wire.terminate_for(0x1202, requests[msn - 1])
@@ -474,6 +483,14 @@ def response(sink, to, data=b"", **how):
     return wire.tagged(wire.READ_RESP, sink, to, data, **how)
 
 
+def atomic(peer, msn):
+    """The next FPDU, a Fetch&Add of 1: its identifier."""
+    ulpdu = peer.rx.fpdu()
+    ident = struct.unpack(">I", ulpdu[22:26])[0]
+    assert ulpdu == wire.atomic_req(msn, 0xCAFE, 0x5000, ident, add=1)
+    return ident
+
+
 # Covers: RDMAP-34 RDMAP-35 RDMAP-19
 @cases([
     ("N46", "Read Response for another STag: 0x1100",
@@ -509,9 +526,7 @@ def N39(bench):
         peer, conn = bench.open()
         peer.send(wire.RTR["C"])
         conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
-        got = peer.rx.fpdu()
-        ident = struct.unpack(">I", got[22:26])[0]
-        assert got == wire.atomic_req(1, 0xCAFE, 0x5000, ident, add=1)
+        ident = atomic(peer, 1)
         peer.expect_silence()
         conn.nothing("wc")
         segment = wire.atomic_resp(1, ident ^ wrong, 0x1122334455667788)
@@ -533,7 +548,7 @@ def long_atomic_response(bench):
     peer, conn = bench.open()
     peer.send(wire.RTR["C"])
     conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
-    ident = struct.unpack(">I", peer.rx.fpdu()[22:26])[0]
+    ident = atomic(peer, 1)
     segment = wire.atomic_resp(1, ident, 1) + b"\0"
     peer.send(segment)
     peer.expect_terminate(0x1205, segment)
@@ -601,8 +616,8 @@ def flood(bench):
 def reserved_bits(bench):
     """reserved bits and an Invalidate STag without meaning are ignored"""
     peer, conn = bench.open()
-    peer.send(at(wire.send(1, DATA), 0, b"\x7D"),
-              at(wire.send(2, DATA), 1, b"\x73"),
+    peer.send(wire.patched(wire.send(1, DATA), 0, b"\x7D"),
+              wire.patched(wire.send(2, DATA), 1, b"\x73"),
               wire.send(3, DATA, inv=0xFFFFFFFF))
     for number in range(3):
         conn.wc(f"r{number}", len=8, data=DATA.hex())
@@ -697,14 +712,6 @@ def ord_limit(bench):
         peer.send(response(*sink, bytes(16)))
     for number in range(5):
         conn.wc(f"s{number}")
-
-
-def atomic(peer, msn):
-    """The next FPDU, a Fetch&Add of 1: its identifier."""
-    ulpdu = peer.rx.fpdu()
-    ident = struct.unpack(">I", ulpdu[22:26])[0]
-    assert ulpdu == wire.atomic_req(msn, 0xCAFE, 0x5000, ident, add=1)
-    return ident
 
 
 @case
@@ -983,12 +990,16 @@ def fault_while_closing(bench, stag, crc_xor, code, event):
     untouched(bench)
 
 
-def answered_until(peer):
-    """Octets of Read Responses up to something else, and that."""
-    got = 0
-    while (ulpdu := peer.rx.fpdu())[1] & 0xF == wire.READ_RESP:
-        got += len(ulpdu) - 14
-    return got, ulpdu
+def revoked(bench, peer):
+    """Revokes what all Reads but the first are of: octets read, what follows.
+
+    The first is of all of "big", and the second is being answered by then.
+    """
+    got, other = read_responses(peer, bench.target.big.len + 100000)
+    assert other is None, other.hex()
+    bench.target.do("revoke")
+    more, other = read_responses(peer)
+    return got + more, other
 
 
 @case
@@ -1002,14 +1013,7 @@ def fault_behind_fin(bench):
               *[wire.read_req(msn, big.len, stag, big.base)
                 for msn in (2, 3, 4, 5)])
     peer.fin()
-    got = 0
-    while got < big.len + 100000:
-        ulpdu = peer.rx.fpdu()
-        assert ulpdu[1] & 0xF == wire.READ_RESP, ulpdu.hex()
-        got += len(ulpdu) - 14
-    bench.target.do("revoke")
-    more, ulpdu = answered_until(peer)
-    got += more
+    got, ulpdu = revoked(bench, peer)
     msn, got = 1 + got // big.len, got % big.len
     assert 2 <= msn <= 5, msn
     rest = wire.read_req(msn, big.len - got, stag, big.base + got, 0xBEEF,
@@ -1051,8 +1055,7 @@ def behind_own_fin(bench, build):
     for number in range(4):
         conn.wc(f"r{number}", FLUSH)
     for msn in 1, 2:
-        sent_message(peer, bytes(1 << 17), 18, lambda at, piece, last:
-                     wire.send(msn, piece, mo=at, last=last))
+        take_send(peer, msn)
     peer.expect_fin()
     peer.fin()
     conn.event("DISCONNECTED")
@@ -1084,15 +1087,16 @@ def posted_while_closing(bench):
 def full_of_sends(bench, count=16):
     """Sends of 128 KiB are posted, and the peer's TCP takes half of one."""
     bench.target.do("fill", "sink", 0)
-    peer = bench.tcp(window=1 << 16)
-    peer.raw(wire.startup(wire.REQ_KEY, wire.C, 1))
-    conn = bench.target.request()
-    conn.accept()
-    peer.full_operation(wire.C, peer.startup().flags)
-    conn.event("ESTABLISHED", status=0)
+    peer, conn = bench.open(window=1 << 16)
     peer.send(wire.RTR["C"])
     conn.post("send", 1 << 17, count)
     return peer, conn
+
+
+def take_send(peer, msn):
+    """The peer takes one of full_of_sends(), whole."""
+    sent_message(peer, bytes(1 << 17), 18, lambda at, piece, last:
+                 wire.send(msn, piece, mo=at, last=last))
 
 
 @case
@@ -1105,8 +1109,7 @@ def slow_close(bench):
     conn.disconnect()
     begin = time.monotonic()
     for msn in range(1, 17):
-        sent_message(peer, bytes(1 << 17), 18, lambda at, piece, last:
-                     wire.send(msn, piece, mo=at, last=last))
+        take_send(peer, msn)
         if time.monotonic() - begin < 4:
             time.sleep(0.5)
     assert time.monotonic() - begin > 3
@@ -1134,8 +1137,7 @@ def slow_end(bench):
         time.sleep(0.8)
         peer.take(40000)
     for msn in 1, 2:
-        sent_message(peer, bytes(1 << 17), 18, lambda at, piece, last:
-                     wire.send(msn, piece, mo=at, last=last))
+        take_send(peer, msn)
     peer.expect_fin()
 
 
@@ -1165,8 +1167,7 @@ def read_behind_fin(bench):
     conn.post("send", 8)
     peer.fin()
     for msn in range(1, 17):
-        sent_message(peer, bytes(1 << 17), 18, lambda at, piece, last:
-                     wire.send(msn, piece, mo=at, last=last))
+        take_send(peer, msn)
     peer.expect_fin()
     for number in range(16):
         conn.wc(f"s{number}")
@@ -1236,10 +1237,7 @@ def slow_reader(bench):
     bad = wire.write(BAD_STAG, 0, DATA)
     peer.send(bad)
     conn.asynchronous(ACCESS_ERR)
-    while True:
-        ulpdu = peer.rx.fpdu()
-        if ulpdu[1] & 0xF != wire.READ_RESP:
-            break
+    _, ulpdu = read_responses(peer)
     assert ulpdu == wire.terminate_for(0x1100, bad), ulpdu.hex()
     peer.expect_fin()
     down(bench, conn, 0)
@@ -1256,17 +1254,7 @@ def revoked_in_between(bench):
     # The first fills all buffers, the second is the one that is revoked.
     peer.send(wire.read_req(1, big.len, big.stag, big.base),
               wire.read_req(2, big.len, stag, big.base, sink, sink_to))
-    got = 0
-    while got < big.len + 100000:
-        ulpdu = peer.rx.fpdu()
-        assert ulpdu[1] & 0xF == wire.READ_RESP, ulpdu.hex()
-        got += len(ulpdu) - 14
-    bench.target.do("revoke")
-    while True:
-        ulpdu = peer.rx.fpdu()
-        if ulpdu[1] & 0xF != wire.READ_RESP:
-            break
-        got += len(ulpdu) - 14
+    got, ulpdu = revoked(bench, peer)
     got -= big.len
     assert 0 < got < big.len, f"{got} octets were read"
     rest = wire.read_req(2, big.len - got, stag, big.base + got, sink,

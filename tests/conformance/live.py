@@ -131,14 +131,10 @@ class Conn:
         fields = self.target.report(self.nr, "async")
         assert fields["name"] == str(number), f"async {fields}, not {number}"
 
-    def said(self, kind):
-        """The unread reports of that kind."""
-        self.target.pump(0)
-        return self.target.reports.get((self.nr, kind))
-
     def nothing(self, kind):
         """There is no unread report of that kind."""
-        left = self.said(kind)
+        self.target.pump(0)
+        left = self.target.reports.get((self.nr, kind))
         assert not left, f"unexpected {kind}: {left}"
 
 
@@ -395,24 +391,24 @@ class Bench:
         self.peers.append(Peer(sock))
         return self.peers[-1]
 
-    def ask(self, flags=wire.C, rev=1, pdata=b""):
+    def ask(self, flags=wire.C, rev=1, pdata=b"", window=0):
         """A TCP connection with a Request sent, and its connection."""
-        peer = self.tcp()
+        peer = self.tcp(window)
         peer.raw(wire.startup(wire.REQ_KEY, flags, rev, pdata))
         return peer, self.target.request()
 
-    def answered(self, flags=wire.C, rev=1, pdata=b"", **accept):
+    def answered(self, flags=wire.C, rev=1, pdata=b"", window=0, **accept):
         """As ask(), accepted: peer, connection, Reply."""
-        peer, conn = self.ask(flags, rev, pdata)
+        peer, conn = self.ask(flags, rev, pdata, window)
         conn.accept(**accept)
         reply = peer.startup()
         assert reply.key == wire.REP_KEY and not reply.flags & wire.R
         peer.full_operation(flags, reply.flags)
         return peer, conn, reply
 
-    def open(self, flags=wire.C, **accept):
+    def open(self, flags=wire.C, window=0, **accept):
         """A connection of revision 1, established."""
-        peer, conn, _ = self.answered(flags, **accept)
+        peer, conn, _ = self.answered(flags, window=window, **accept)
         conn.event("ESTABLISHED", status=0)
         return peer, conn
 

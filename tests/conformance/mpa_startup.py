@@ -538,11 +538,6 @@ def pad(bench):
         conn.wc(f"r{msn - 1}", data=DATA[:size].hex())
 
 
-def sealed_before(fpdu, at, octets):
-    """The FPDU changed behind the back of its CRC."""
-    return fpdu[:at] + octets + fpdu[at + len(octets):]
-
-
 @case
 # Covers: MPA-08 MPA-14
 def crc_covers_all(bench):
@@ -550,10 +545,10 @@ def crc_covers_all(bench):
     ulpdu = wire.send(1, DATA[:5])
     places = {
         # With a PAD of three, one octet more or less changes no boundary.
-        "length": lambda f: sealed_before(f, 0, struct.pack(">H", 24)),
-        "header": lambda f: sealed_before(f, 2 + 17, b"\1"),
-        "payload": lambda f: sealed_before(f, 2 + 18, b"\0"),
-        "pad": lambda f: sealed_before(f, 2 + len(ulpdu), b"\1"),
+        "length": lambda f: wire.patched(f, 0, struct.pack(">H", 24)),
+        "header": lambda f: wire.patched(f, 2 + 17, b"\1"),
+        "payload": lambda f: wire.patched(f, 2 + 18, b"\0"),
+        "pad": lambda f: wire.patched(f, 2 + len(ulpdu), b"\1"),
     }
     for where, spoil in places.items():
         peer, conn = bench.open()
@@ -576,7 +571,7 @@ def crc_covers_all(bench):
     fpdu = peer.tx.fpdu(wire.write(bench.target.rw.stag, bench.target.rw.base,
                                    bytes(700)))
     where = -(peer.tx.pos - len(fpdu)) % 512
-    peer.raw(sealed_before(fpdu, where, b"\1"))
+    peer.raw(wire.patched(fpdu, where, b"\1"))
     peer.expect_terminate(0x2002)
     conn.asynchronous(FATAL)
 

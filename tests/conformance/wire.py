@@ -162,6 +162,11 @@ class Deframer:
         return bytes(body[:size])
 
 
+def patched(octets, at, new):
+    """A segment or an FPDU with some octets replaced, and nothing else."""
+    return octets[:at] + new + octets[at + len(new):]
+
+
 # ---- segments --------------------------------------------------------------
 
 def tagged(op, stag, to, data=b"", last=True, dv=1, rv=1):

@@ -112,7 +112,10 @@ calls()
 }
 
 # announced: while one request after the other is announced, every Nth
-# allocation fails: in the second call with the same N, its Nth.
+# allocation fails.  Only those with the required function on their stack count,
+# slab and pages each for themselves, and the count goes on from call to call:
+# what fails is the Nth of a call only if the one before had the same N and
+# ended with a refusal.  Hence the two calls with the same N.
 announced()
 {
 	local n port

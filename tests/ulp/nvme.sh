@@ -100,7 +100,7 @@ under_way()
 }
 wait_for 60 under_way
 kill_connections 4420
-tap_run "and was when the connections broke" kill -0 $fio
+tap_run "fio is still running when its connections break" kill -0 $fio
 tap_run "the host reconnects when its connections break" \
 	wait_for 60 reconnected
 wait $fio

@@ -38,6 +38,17 @@ static void stage_up(struct stage *s)
 	memset(s->dst.p, MARK, ROOM);
 }
 
+/* A second connection at the same memory; the peer has a buffer of its own. */
+static void second_up(struct stage *second, const struct stage *s)
+{
+	struct xt_opts same = XT_OPTS;
+
+	same.pd = s->p.a.pd;
+	xt_pair(&second->p, &same, NULL);
+	second->src = xt_buf(&second->p.b, ROOM, XT_LOCAL);
+	second->dst = s->dst;
+}
+
 static void stage_down(struct stage *s)
 {
 	XT_GUARDS(&s->src);
@@ -145,6 +156,18 @@ static void invalidate(struct stage *s, __u32 rkey)
 	XT_EQ(xt_wc_ok(s->p.a.scq, BIND).opcode, IBV_WC_LOCAL_INV);
 }
 
+/* By the peer, with a Send; returns the completion of the receive. */
+static struct ibv_wc remote_invalidate(struct stage *s, __u32 rkey, __u64 id)
+{
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND_WITH_INV, IO, NULL, 0);
+
+	wr.invalidate_rkey = rkey;
+	xt_recvs(&s->p.a, id, 1);
+	xt_send(&s->p.b, &wr);
+	xt_wc_ok(s->p.b.scq, IO);
+	return xt_wc_ok(s->p.a.rcq, id);
+}
+
 /* ---- windows ----------------------------------------------------------- */
 
 static void test_type2(void)
@@ -194,28 +217,19 @@ static void test_window_borders(void)
 
 static void test_remote_invalidate(void)
 {
-	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND_WITH_INV, IO, NULL, 0);
 	struct ibv_mw *mw;
 	struct ibv_wc wc;
 	struct stage s;
 
 	stage_up(&s);
 	mw = new_mw(&s.p.a, IBV_MW_TYPE_2);
-	wr.invalidate_rkey = bind2(&s, mw);
-	xt_recvs(&s.p.a, 7, 1);
-	xt_send(&s.p.b, &wr);
-	xt_wc_ok(s.p.b.scq, IO);
-	wc = xt_wc_ok(s.p.a.rcq, 7);
+	wc = remote_invalidate(&s, bind2(&s, mw), 7);
 	XT_CHECK(wc.wc_flags & IBV_WC_WITH_INV, "no invalidate was reported");
 	XT_EQ(wc.invalidated_rkey, mw->rkey);
 	/* Only an invalid window can be bound, so this shows that it is. */
 	bind2(&s, mw);
 	peer_may(&s, mw->rkey, OFF, LEN, 1);
-	wr.invalidate_rkey = mw->rkey;
-	xt_recvs(&s.p.a, 8, 1);
-	xt_send(&s.p.b, &wr);
-	xt_wc_ok(s.p.b.scq, IO);
-	xt_wc_ok(s.p.a.rcq, 8);
+	remote_invalidate(&s, mw->rkey, 8);
 	peer_may_not(&s, mw->rkey, OFF, 1);
 }
 
@@ -226,17 +240,13 @@ static void test_remote_invalidate(void)
 static void test_invalid_first(void)
 {
 	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND_WITH_INV, IO, NULL, 0);
-	struct xt_opts same = XT_OPTS;
 	struct stage second;
 	struct ibv_mw *mw;
 	struct stage s;
 	int i;
 
 	stage_up(&s);
-	same.pd = s.p.a.pd;
-	xt_pair(&second.p, &same, NULL);
-	second.src = xt_buf(&second.p.b, ROOM, XT_LOCAL);
-	second.dst = s.dst;
+	second_up(&second, &s);
 	mw = new_mw(&s.p.a, IBV_MW_TYPE_2);
 	for (i = 0; i < 200; i++) {
 		wr.invalidate_rkey = bind2(&s, mw);
@@ -290,16 +300,12 @@ static void test_bind_outside(void)
 /* A type 2 window is for the peer of the queue pair that bound it. */
 static void test_other_qp(void)
 {
-	struct xt_opts same = XT_OPTS;
 	struct stage second;
 	struct ibv_mw *mw;
 	struct stage s;
 
 	stage_up(&s);
-	same.pd = s.p.a.pd;
-	xt_pair(&second.p, &same, NULL);
-	second.src = xt_buf(&second.p.b, ROOM, XT_LOCAL);
-	second.dst = s.dst;
+	second_up(&second, &s);
 	mw = new_mw(&s.p.a, IBV_MW_TYPE_2);
 	bind2(&s, mw);
 	peer_may_not(&second, mw->rkey, OFF, LEN);

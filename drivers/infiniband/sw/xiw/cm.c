@@ -480,13 +480,10 @@ static void begin_end(struct xiw_ep *ep)
  */
 static bool end_gets_on(struct xiw_ep *ep)
 {
-	u32 progress = progress_of(ep);
-
-	if (progress == ep->progress || !ep->extensions)
+	if (progress_of(ep) == ep->progress || !ep->extensions)
 		return false;
-	ep->progress = progress;
 	ep->extensions--;
-	xiw_ep_set_timer(ep, ep->policy.close_ms);
+	begin_end(ep);
 	return true;
 }
 

@@ -381,18 +381,6 @@ static int reject_accepted(struct iw_cm_id *cm_id)
 	return 0;
 }
 
-static struct ib_qp *find_handle(struct iw_cm_id *cm_id, u32 qpn)
-{
-	struct xiw_qp *qp = xiw_qp_get_by_num(to_xdev(cm_id->device), qpn);
-	struct ib_qp *handle;
-
-	if (!qp)
-		return NULL;
-	handle = xiw_qp_handle(qp);
-	xiw_qp_put(qp);
-	return handle;
-}
-
 static int accept_again(struct iw_cm_id *cm_id, u32 qpn)
 {
 	struct ib_qp *forgotten = cm_id->provider_data;
@@ -403,7 +391,8 @@ static int accept_again(struct iw_cm_id *cm_id, u32 qpn)
 	if (!retract(cm_id, xiw_qp_of_handle(forgotten)))
 		ret = -EINVAL;
 	/* On an error iw_cm gives the new one back, and has none. */
-	cm_id->provider_data = ret ? NULL : find_handle(cm_id, qpn);
+	cm_id->provider_data = ret ? NULL :
+		xiw_qp_handle(to_xdev(cm_id->device), qpn);
 	xiw_qp_rem_ref(forgotten);
 	return ret;
 }
@@ -440,7 +429,7 @@ int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 
 	if (!xa_is_value(cm_id->provider_data))
 		return accept_again(cm_id, param->qpn);
-	cmd.handle = find_handle(cm_id, param->qpn);
+	cmd.handle = xiw_qp_handle(to_xdev(cm_id->device), param->qpn);
 	return answer(cm_id, XIW_EPE_ACCEPT, &cmd);
 }
 

@@ -233,7 +233,7 @@ void xiw_mw_release_qp(struct xiw_dev *dev, u32 qpn)
 	rcu_read_lock();
 	xa_for_each(&dev->mems, index, mem) {
 		/* The number can only be taken back: look first, then lock. */
-		if (READ_ONCE(mem->qpn) != qpn || mem->kind != XIW_MEM_MW)
+		if (READ_ONCE(mem->qpn) != qpn)
 			continue;
 		write_lock_bh(&mem->lock);
 		if (mem->qpn == qpn)

@@ -99,7 +99,7 @@ static struct handle *get_handle(struct xiw_qp *qp)
 	h->ibqp.qp_num = qp->qpn;
 	h->ibqp.qp_type = IB_QPT_RC;
 	h->qp = qp;
-	list_add(&h->node, &qp->handles);
+	INIT_LIST_HEAD(&h->node);
 found:
 	/* The newest is the first. */
 	list_move(&h->node, &qp->handles);
@@ -117,29 +117,6 @@ static void free_handles(struct xiw_qp *qp)
 
 	list_for_each_entry_safe(h, next, &qp->handles, node)
 		kfree(h);
-}
-
-/**
- * xiw_qp_handle() - what iw_cm has looked up for the call that it makes
- * @qp: queue pair that the call names
- *
- * Context: The caller of xiw_qp_get_ibqp().
- * Return: What that has returned.
- */
-struct ib_qp *xiw_qp_handle(struct xiw_qp *qp)
-{
-	struct ib_qp *ibqp = NULL;
-	struct handle *h;
-
-	spin_lock_irq(&handle_lock);
-	list_for_each_entry(h, &qp->handles, node) {
-		if (h->used && h->caller == current) {
-			ibqp = &h->ibqp;
-			break;
-		}
-	}
-	spin_unlock_irq(&handle_lock);
-	return ibqp;
 }
 
 /**
@@ -226,6 +203,34 @@ struct xiw_qp *xiw_qp_get_by_num(struct xiw_dev *dev, u32 qpn)
 	qp = get_by_num_locked(dev, qpn);
 	xa_unlock_bh(&dev->qps);
 	return qp;
+}
+
+/**
+ * xiw_qp_handle() - what iw_cm has looked up for the call that it makes
+ * @dev: device
+ * @qpn: number of the queue pair that the call names
+ *
+ * Context: The caller of xiw_qp_get_ibqp(), with interrupts on.
+ * Return: What that has returned, or NULL.
+ */
+struct ib_qp *xiw_qp_handle(struct xiw_dev *dev, u32 qpn)
+{
+	struct xiw_qp *qp = xiw_qp_get_by_num(dev, qpn);
+	struct ib_qp *ibqp = NULL;
+	struct handle *h;
+
+	if (!qp)
+		return NULL;
+	spin_lock_irq(&handle_lock);
+	list_for_each_entry(h, &qp->handles, node) {
+		if (h->used && h->caller == current) {
+			ibqp = &h->ibqp;
+			break;
+		}
+	}
+	spin_unlock_irq(&handle_lock);
+	xiw_qp_put(qp);
+	return ibqp;
 }
 
 /**
