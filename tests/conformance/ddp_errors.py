@@ -7,6 +7,7 @@ the Terminate octet by octet, that it is the last thing sent, the asynchronous
 event, the completions, and that no memory was touched.
 """
 
+import errno
 import struct
 import sys
 import time
@@ -800,15 +801,45 @@ def sent_segments(bench):
     conn.nothing("wc")
 
 
-def longest_segment(peer, conn, msn):
-    conn.post("send", 20000)
-    longest, left = 0, 20000
+def segments_of_send(peer, conn, msn, size=20000):
+    """The lengths of the ULPDUs that a Send of so many octets consists of."""
+    conn.post("send", size)
+    lengths, left = [], size
     while left:
         ulpdu = peer.rx.fpdu()
         assert ulpdu[10:14] == struct.pack(">I", msn)
-        longest = max(longest, len(ulpdu))
+        lengths.append(len(ulpdu))
         left -= len(ulpdu) - 18
-    return longest
+    return lengths
+
+
+def longest_segment(peer, conn, msn):
+    return max(segments_of_send(peer, conn, msn))
+
+
+@case
+# Covers: MPA-19 MPA-20 DDP-08
+def several_segments(bench):
+    """fpdu_segments: an FPDU fills so many TCP segments, none is too long"""
+    for value in 0, 47:
+        try:
+            bench.policy(fpdu_segments=value)
+        except OSError as error:
+            assert error.errno == errno.EINVAL, error
+        else:
+            assert False, f"{value} was taken"
+    emss = None
+    for value in 1, 4, 46:
+        bench.policy(fpdu_segments=value)
+        peer, conn = bench.open()
+        peer.send(wire.RTR["C"])
+        lengths = segments_of_send(peer, conn, 1, 1 << 17)
+        conn.wc("s0")
+        emss = emss or lengths[0] + 6
+        whole = min(value * emss - 6, 64768)
+        # The buffers that TCP gets end where an FPDU does.
+        assert lengths[0] == whole == max(lengths), (value, lengths)
+        assert lengths.count(whole) >= ((1 << 17) - 65536) // whole, lengths
 
 
 @case

@@ -729,6 +729,7 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
 	ep->born = jiffies;
 	INIT_LIST_HEAD(&ep->sibling);
 	xiw_device_get_policy(dev, &ep->policy);
+	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
 	return ep;
 }
 

@@ -22,6 +22,7 @@
  * @rtr_ms: a Responder waits so long for the RTR, milliseconds
  * @close_ms: a close that does not get on is given up after so many
  *	milliseconds
+ * @fpdu_segments: TCP segments that one FPDU may fill
  * @max_ird: most inbound Reads and Atomics a connection may have
  * @max_ord: most outbound Reads and Atomics a connection may have
  */
@@ -36,6 +37,7 @@ struct xiw_mpa_policy {
 	u32 reply_ms;
 	u32 rtr_ms;
 	u32 close_ms;
+	u32 fpdu_segments;
 	u16 max_ird;
 	u16 max_ord;
 };

@@ -47,10 +47,12 @@ struct xiw_sock;
  * struct xiw_conn - what startup agreed on, given to the QP
  * @agreed: result of the negotiation
  * @initiator: this side sent the MPA Request
+ * @fpdu_segments: TCP segments that an FPDU of this side may fill
  */
 struct xiw_conn {
 	struct xiw_mpa_agreed agreed;
 	bool initiator;
+	u32 fpdu_segments;
 };
 
 /**
@@ -261,7 +263,8 @@ struct xiw_txbuf {
  * @mpa: Marker raster
  * @local_left: local requests that this run of the engine may still execute
  * @emss: segment size of this pass
- * @fill: octets laid out in the segment being filled
+ * @unit: what an FPDU may fill, one segment or a number of them
+ * @fill: octets laid out in the unit being filled
  * @crc: compute CRCs
  * @fenced: Responder that has not yet received a valid FPDU
  * @fin: a graceful close waits until everything is sent
@@ -304,6 +307,7 @@ struct xiw_tx {
 	struct xiw_mpa_tx mpa;
 	u32 local_left;
 	u32 emss;
+	u32 unit;
 	u32 fill;
 	bool crc;
 	bool fenced;

@@ -13,6 +13,9 @@
 /* No wait of connection set-up is of use for longer than an hour. */
 #define POLICY_MAX_MS		(3600 * MSEC_PER_SEC)
 
+/* What an Ethernet without jumbo frames needs for the largest FPDU. */
+#define XIW_FPDU_SEGMENTS_MAX	46
+
 enum policy_field {
 	POLICY_REV,
 	POLICY_CRC,
@@ -23,6 +26,7 @@ enum policy_field {
 	POLICY_REPLY_MS,
 	POLICY_RTR_MS,
 	POLICY_CLOSE_MS,
+	POLICY_FPDU_SEGMENTS,
 };
 
 /**
@@ -60,6 +64,8 @@ static u32 policy_get(const struct xiw_mpa_policy *p, enum policy_field field)
 		return p->rtr_ms;
 	case POLICY_CLOSE_MS:
 		return p->close_ms;
+	case POLICY_FPDU_SEGMENTS:
+		return p->fpdu_segments;
 	}
 	return 0;
 }
@@ -94,6 +100,9 @@ static void policy_set(struct xiw_mpa_policy *p, enum policy_field field,
 		break;
 	case POLICY_CLOSE_MS:
 		p->close_ms = value;
+		break;
+	case POLICY_FPDU_SEGMENTS:
+		p->fpdu_segments = value;
 		break;
 	}
 }
@@ -154,6 +163,8 @@ static struct policy_attr policy_files[] = {
 	{ POLICY_FILE(reply_timeout_ms), POLICY_REPLY_MS, 1, POLICY_MAX_MS },
 	{ POLICY_FILE(rtr_timeout_ms), POLICY_RTR_MS, 1, POLICY_MAX_MS },
 	{ POLICY_FILE(close_timeout_ms), POLICY_CLOSE_MS, 1, POLICY_MAX_MS },
+	{ POLICY_FILE(fpdu_segments), POLICY_FPDU_SEGMENTS, 1,
+	  XIW_FPDU_SEGMENTS_MAX },
 };
 
 static const struct {
@@ -257,6 +268,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_files[6].attr.attr,
 	&policy_files[7].attr.attr,
 	&policy_files[8].attr.attr,
+	&policy_files[9].attr.attr,
 	&dev_attr_rtr_types.attr,
 	&dev_attr_late_receive_ms.attr,
 	NULL

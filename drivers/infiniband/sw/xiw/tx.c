@@ -280,7 +280,7 @@ static bool build_fpdu(struct xiw_qp *qp)
 	if (tx->source == XIW_TX_TERM)
 		return build_term(qp);
 
-	limit = xiw_segment_limit(tx->emss, tx->fill, tx->mpa.markers);
+	limit = xiw_segment_limit(tx->unit, tx->fill, tx->mpa.markers);
 	xiw_segment_next(&tx->msg, tx->offset, limit, &seg);
 	want = xiw_mpa_fpdu_len(seg.hdr_len + seg.len);
 	if (tx->mpa.markers)
@@ -306,7 +306,7 @@ static bool build_fpdu(struct xiw_qp *qp)
 	len = seal(tx, at, ulpdu_len, gap);
 	commit(tx, len);
 	tx->pos += len;
-	tx->fill = (tx->fill + len) % tx->emss;
+	tx->fill = (tx->fill + len) % tx->unit;
 	tx->offset += seg.len;
 	xiw_stat_inc(qp->dev, XIW_STAT_TX_FPDU);
 	if (seg.last)
@@ -319,6 +319,8 @@ static void build_train(struct xiw_qp *qp)
 	struct xiw_tx *tx = &qp->tx;
 
 	tx->emss = xiw_sock_emss_locked(qp->xs);
+	/* Wherever TCP is in its segment, a unit ends with one. */
+	tx->unit = tx->emss * qp->conn.fpdu_segments;
 	tx->fill = xiw_sock_tail_fill_locked(qp->xs);
 	while (tx->train_len < XIW_TX_TRAIN_BYTES &&
 	       tx->vec_count < XIW_TX_VECS) {
