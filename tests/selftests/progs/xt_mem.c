@@ -451,11 +451,9 @@ static void test_rereg_bound(void)
 
 /* ---- regions by another name ------------------------------------------- */
 
-/* Both sides call the bytes by the addresses that the region was given. */
-static void region_at(struct stage *s, __u64 iova)
+/* Both sides call the bytes of s->dst by the addresses of that region. */
+static void called_by(struct stage *s, const struct ibv_mr *mr, __u64 iova)
 {
-	struct ibv_mr *mr = XT_PTR(ibv_reg_mr_iova(s->p.a.pd, s->dst.p, ROOM,
-						   iova, XT_REMOTE));
 	struct ibv_sge sge = { iova + OFF, LEN, mr->lkey };
 	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, IO, &sge, 1);
 	struct ibv_sge in = xt_sge(&s->src, 0, LEN);
@@ -476,6 +474,14 @@ static void region_at(struct stage *s, __u64 iova)
 	xt_wc_ok(s->p.a.scq, IO);
 	xt_wc_ok(s->p.b.rcq, IO);
 	XT_SAME(s->src.p, LEN, iova);
+}
+
+static void region_at(struct stage *s, __u64 iova)
+{
+	struct ibv_mr *mr = XT_PTR(ibv_reg_mr_iova(s->p.a.pd, s->dst.p, ROOM,
+						   iova, XT_REMOTE));
+
+	called_by(s, mr, iova);
 	XT_OK(ibv_dereg_mr(mr));
 }
 
@@ -509,11 +515,23 @@ static void test_zero_based(void)
 
 	stage_up(&s);
 	region_at(&s, 0);
-	/* The flag is for who cannot choose: refused, not ignored. */
-	mr = ibv_reg_mr(s.p.a.pd, s.dst.p, ROOM,
-			XT_REMOTE | IBV_ACCESS_ZERO_BASED);
-	XT_CHECK(!mr && errno == EOPNOTSUPP, "%m");
-	mr = XT_PTR(ibv_reg_mr_iova(s.p.a.pd, s.dst.p, ROOM, 0, XT_REMOTE));
+	/* Whatever address comes with the flag. */
+	mr = XT_PTR(ibv_reg_mr(s.p.a.pd, s.dst.p + ROOM / 2, ROOM / 2,
+			       XT_REMOTE | IBV_ACCESS_ZERO_BASED));
+	/* It stays when the region is moved, and cannot go without that. */
+	XT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			   XT_REMOTE), IBV_REREG_MR_ERR_CMD);
+	XT_OK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, s.dst.p,
+			   ROOM, 0));
+	called_by(&s, mr, 0);
+	XT_OK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION |
+			   IBV_REREG_MR_CHANGE_ACCESS, NULL, s.dst.p, ROOM,
+			   XT_REMOTE));
+	called_by(&s, mr, (uintptr_t)s.dst.p);
+	XT_OK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION |
+			   IBV_REREG_MR_CHANGE_ACCESS, NULL, s.dst.p, ROOM,
+			   XT_REMOTE | IBV_ACCESS_ZERO_BASED));
+	called_by(&s, mr, 0);
 	XT_EQ(peer_io(&s, IBV_WR_RDMA_READ, mr->rkey, (uintptr_t)s.dst.p, 1),
 	      IBV_WC_REM_ACCESS_ERR);
 }

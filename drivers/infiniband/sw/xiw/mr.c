@@ -26,11 +26,26 @@
 /* Hints that change nothing here: stores are never reordered. */
 #define XIW_ACCESS_HINTS	IB_ACCESS_OPTIONAL
 
+/* What a region remembers of the flags that it was registered with. */
+#define XIW_ACCESS_KEPT		(XIW_ACCESS_RIGHTS | IB_ZERO_BASED)
+
 static int check_access(struct ib_device *ibdev, int access)
 {
 	if (access & ~(XIW_ACCESS_RIGHTS | XIW_ACCESS_HINTS))
 		return -EOPNOTSUPP;
 	return ib_check_mr_access(ibdev, access);
+}
+
+/* Only memory outside of the kernel can be given the address 0 by a flag. */
+static int check_user_access(struct ib_device *ibdev, int access)
+{
+	return check_access(ibdev, access & ~IB_ZERO_BASED);
+}
+
+/* By what address the first byte is called; @iova is what was asked for. */
+static u64 first_address(u64 iova, int access)
+{
+	return access & IB_ZERO_BASED ? 0 : iova;
 }
 
 /* See xiw_rdmap_range_check(). */
@@ -104,9 +119,10 @@ static struct xiw_mr *mr_alloc_user(struct ib_pd *pd, u64 iova, u64 length,
 
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	ret = check_access(pd->device, access);
+	ret = check_user_access(pd->device, access);
 	if (ret)
 		return ERR_PTR(ret);
+	iova = first_address(iova, access);
 	if (!range_ok(iova, length))
 		return ERR_PTR(-EINVAL);
 
@@ -115,7 +131,7 @@ static struct xiw_mr *mr_alloc_user(struct ib_pd *pd, u64 iova, u64 length,
 		return mr;
 	mr->mem->iova = iova;
 	mr->mem->length = length;
-	mr->mem->access = access & XIW_ACCESS_RIGHTS;
+	mr->mem->access = access & XIW_ACCESS_KEPT;
 	mr->mem->state = XIW_MEM_VALID;
 	return mr;
 }
@@ -241,7 +257,7 @@ static int pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
  * @length: bytes
  * @iova: address by which the region's users call the first byte; it need
  *	not have anything in common with @start
- * @access: IB_ACCESS_*
+ * @access: IB_ACCESS_*; with IB_ZERO_BASED the first byte is called 0
  * @dmah: hints for a device that does DMA; there are none for this one
  * @udata: unused
  *
@@ -358,7 +374,7 @@ static int rereg(struct xiw_mem *mem, struct xiw_mem *new)
 		if (new->umem)
 			swap_pages(mem, new);
 		mem->pd = new->pd;
-		mem->access = new->access & XIW_ACCESS_RIGHTS;
+		mem->access = new->access & XIW_ACCESS_KEPT;
 		mem->iova = new->iova;
 		mem->length = new->length;
 		ret = 0;
@@ -418,9 +434,13 @@ struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 
 	if (!mem->umem)
 		return ERR_PTR(-EOPNOTSUPP);
-	ret = check_access(ibmr->device, new.access);
+	ret = check_user_access(ibmr->device, new.access);
 	if (ret)
 		return ERR_PTR(ret);
+	/* Where addresses begin is a matter of the translation. */
+	if (!moves && (new.access ^ mem->access) & IB_ZERO_BASED)
+		return ERR_PTR(-EINVAL);
+	new.iova = first_address(new.iova, new.access);
 	if (!range_ok(new.iova, new.length))
 		return ERR_PTR(-EINVAL);
 	ret = repin(mem, &new, flags, start);
