@@ -562,6 +562,7 @@ void xiw_tx_init(struct xiw_qp *qp);
 void xiw_tx_start(struct xiw_qp *qp);
 void xiw_tx_stop(struct xiw_qp *qp);
 void xiw_tx_run_locked(struct xiw_qp *qp);
+void xiw_tx_space(struct xiw_qp *qp);
 void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep);
 void xiw_tx_fin(struct xiw_qp *qp);
 

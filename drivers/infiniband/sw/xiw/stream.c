@@ -393,7 +393,7 @@ static void on_write_space(struct xiw_sock *xs, void *ctx)
 	struct xiw_qp *qp = ctx;
 
 	if (qp->xs == xs)
-		xiw_tx_run_locked(qp);
+		xiw_tx_space(qp);
 }
 
 static const struct xiw_sock_ops stream_ops = {

@@ -21,6 +21,9 @@
  *
  * When the socket is full, or requests wait for a response, RUNNING stays
  * set: write_space or the receive pass is certain to run the engine again.
+ * Room is found by the ACK that makes it, in softirq context. TCP has enough to
+ * send for a while then, so the copying is left to the retry work, which any
+ * CPU can do.
  *
  * A user process that posts while earlier data is still in flight, or right
  * after its last post was taken care of, is likely to go on. Then RUNNING stays
@@ -611,6 +614,20 @@ static void tx_retry(struct work_struct *work)
 
 	run_sleeping(qp);
 	xiw_qp_put(qp);
+}
+
+/**
+ * xiw_tx_space() - the socket was full and has room again
+ * @qp: queue pair with a stream attached
+ *
+ * Context: Socket lock held; process context or softirq. Does not sleep.
+ */
+void xiw_tx_space(struct xiw_qp *qp)
+{
+	if (in_serving_softirq())
+		come_back(qp, 0);
+	else
+		xiw_tx_run_locked(qp);
 }
 
 /**
