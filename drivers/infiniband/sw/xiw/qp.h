@@ -208,7 +208,7 @@ enum xiw_tx_limits {
 	/* How often one run looks again because it was kicked meanwhile. */
 	XIW_TX_ROUNDS		= 256,
 	/* How long a stream of posts is collected; see tx.c. */
-	XIW_TX_WINDOW_NS	= 20 * 1000,
+	XIW_TX_WINDOW_NS	= 50 * 1000,
 	/* Posts that come sooner than this are a stream. */
 	XIW_TX_STREAM_NS	= 50 * 1000,
 };
