@@ -10,8 +10,9 @@
 # in one round, for a guest whose clock counts instructions.
 #
 # PATH: the veth pair at MTU 1500 and 9000, or the loopback device (lo).
-# WHO: xiw (CRC off, as siw), xiw-crc (as it is by default), siw, and tcp and
-# tcp-zc, which are iperf3 that copies and iperf3 that sends pages of a file.
+# WHO: xiw (CRC off, as siw), xiw-crc (as it is by default), xiw-seg (CRC off, and
+# FPDUs of several TCP segments), siw, and tcp and tcp-zc, which are iperf3 that
+# copies and iperf3 that sends pages of a file.
 # XIW_PATHS and XIW_WHO limit them, XIW_ROUNDS sets the number of rounds.
 
 # shellcheck source=tests/selftests/lib.sh
@@ -22,7 +23,9 @@ FORM=$1
 XIW_LINK_TYPE=siw
 ROUNDS=3
 PATHS=(1500 lo)
-WHO=(xiw xiw-crc siw)
+WHO=(xiw xiw-crc xiw-seg siw)
+# What mpa-policy.rst advises for xiw-seg.
+SEGMENTS=11
 # Sizes of what is measured on every path, and on the first one alone.
 BULK=(65536)
 SMALL=(64)
@@ -69,9 +72,12 @@ enter_path()
 # rdma_up WHO: sets DEV_S and DEV_C.
 rdma_up()
 {
-	local type=${1%-crc} crc=0
+	local type=${1%-*} crc=0 segments=1 dev
 
-	[[ $1 != xiw-crc ]] || crc=1
+	case $1 in
+	xiw-crc) crc=1 ;;
+	xiw-seg) segments=$SEGMENTS ;;
+	esac
 	if [[ $path == lo ]]; then
 		in_a rdma link add "${type}L" type "$type" netdev "$VETH_A" ||
 			return
@@ -82,10 +88,10 @@ rdma_up()
 			return
 		DEV_S="${type}S" DEV_C="${type}C"
 	fi
-	[[ $type != xiw ]] || {
-		echo $crc >"/sys/class/infiniband/$DEV_S/mpa/crc"
-		echo $crc >"/sys/class/infiniband/$DEV_C/mpa/crc"
-	}
+	[[ $type == xiw ]] && for dev in "$DEV_S" "$DEV_C"; do
+		echo $crc >"/sys/class/infiniband/$dev/mpa/crc"
+		echo $segments >"/sys/class/infiniband/$dev/mpa/fpdu_segments"
+	done
 	wait_for 20 port_active "$DEV_S" && wait_for 20 port_active "$DEV_C"
 }
 
@@ -147,7 +153,7 @@ small_count()
 	echo $((n * 1024 / ($1 + 1024)))
 }
 
-measure_bandwidth()
+measure_bulk()
 {
 	local size op
 
@@ -157,6 +163,12 @@ measure_bandwidth()
 				-n "$(bulk_count "$size")" -N
 		done
 	done
+}
+
+measure_small()
+{
+	local size op
+
 	for size in "${SMALL[@]}"; do
 		for op in write send read; do
 			perf $op ib_${op}_bw "$size" 4 MiB/s \
@@ -251,6 +263,7 @@ measure_instructions()
 {
 	perf send ib_send_bw 65536 4 MiB/Ginstr -e -n 500 -N -r 1024
 	perf read ib_read_bw 65536 4 MiB/Ginstr -e -n 500 -N
+	[[ $who != xiw-seg ]] || return 0
 	perf send ib_send_bw 64 4 MiB/Ginstr -e -n 4000 -N -r 4096
 	perf send-lat ib_send_lat 8 5 kinstr -e -n 1000
 	perf read-lat ib_read_lat 8 5 kinstr -e -n 1000
@@ -262,12 +275,15 @@ measure_rdma()
 		measure_instructions
 		return
 	fi
-	measure_bandwidth
-	if [[ $path == "${PATHS[0]}" ]]; then
-		measure_latency
-		measure_rate
-		[[ $who == xiw-crc ]] || { measure_connects; measure_memory; }
-	fi
+	measure_bulk
+	[[ $who != xiw-seg ]] || return 0
+	measure_small
+	[[ $path == "${PATHS[0]}" ]] || return 0
+	measure_latency
+	[[ $who != xiw-crc ]] || return 0
+	measure_rate
+	measure_connects
+	measure_memory
 }
 
 iperf_bits()
@@ -308,6 +324,8 @@ for ((round = 1; round <= ROUNDS; round++)); do
 			measure_tcp
 		done
 		for who in "${WHO[@]}"; do
+			# Only segments that are short can be too short.
+			[[ $who != xiw-seg || $p == 1500 ]] || continue
 			rdma_up "$who" || {
 				echo "# $path $who: no device"
 				continue
