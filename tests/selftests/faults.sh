@@ -56,6 +56,17 @@ module_range()
 	printf '%#x %#x\n' "$base" "$((base + size))"
 }
 
+# spare FUNCTION: nothing is refused to it, nor to what it calls.
+spare()
+{
+	local start end
+
+	read -r start end < <(function_range "$1")
+	attr reject-start "$start"
+	attr reject-end "$end"
+	tap_note "$1: $start to $end"
+}
+
 # refuse PERCENT: of the memory that the driver asks for, whoever it works for,
 # and of that which the network asks for below it; 0 ends it.
 refuse()
@@ -149,13 +160,17 @@ attr verbose 0
 attr times -1
 attr interval 1
 attr stacktrace-depth 32
+others=()
+while IFS=: read -r name _; do
+	[[ $name == link ]] || others+=(-t "$name")
+done < <(xt_faults -l)
+# ib_uverbs lists the methods of a new device in a tree.  If it gets no memory
+# for an entry, it loses the nodes that had already been made for that.
+spare uverbs_alloc_api
+cases xt_faults "${SIDES4[@]}" -n "$STRIDE" -T 2000 -t link
 # The core complains when vmalloc() fails, which would look like a fault.
-read -r start end < <(function_range __vmalloc_node_range_noprof)
-attr reject-start "$start"
-attr reject-end "$end"
-tap_note "vmalloc: $start to $end"
-
-cases xt_faults "${SIDES4[@]}" -n "$STRIDE" -T 2000
+spare __vmalloc_node_range_noprof
+cases xt_faults "${SIDES4[@]}" -n "$STRIDE" -T 2000 "${others[@]}"
 tap_objects "nothing is left behind" "$TMP/baseline"
 
 # rdma_ucm, if it gets no memory for a request, locks a mutex that it has, and
