@@ -41,14 +41,6 @@ under()
 	LOAD_ARGS=()
 }
 
-# segments N: FPDUs fill N segments of TCP, of which each may be lost.
-segments()
-{
-	echo "$1" >"/sys/class/infiniband/$DEV_A/mpa/fpdu_segments" &&
-	echo "$1" >"/sys/class/infiniband/$DEV_B/mpa/fpdu_segments" ||
-		bail "fpdu_segments $1"
-}
-
 tcp_count()
 {
 	ip netns exec "$1" nstat -asz "$2" | awk -v n="$2" '$1 == n { print $2 }'
@@ -129,9 +121,9 @@ under delay 2ms 1ms reorder 25% 50%
 under duplicate 5%
 under corrupt 2%
 under delay 1ms 1ms loss 2% duplicate 2% corrupt 1%
-segments 11
+policy fpdu_segments 11
 WITH=" with FPDUs of 11 segments" under delay 1ms 1ms loss 2% reorder 10%
-segments 1
+policy fpdu_segments 1
 tap_run "segments were sent again" \
 	test "$(tcp_count "$NS_A" TcpRetransSegs)" -gt "$before"
 tap_run "TCP found damaged segments" \
