@@ -293,10 +293,10 @@ static bool build_fpdu(struct xiw_qp *qp)
 	room = reserve(qp, want);
 	if (room < want) {
 		/* Memory is short: a smaller FPDU is as good. */
-		if (room < PAGE_SIZE / 2 || tx->mpa.markers)
+		if (room < PAGE_SIZE / 2)
 			return false;
-		xiw_segment_next(&tx->msg, tx->offset, PAGE_SIZE / 2 - 16,
-				 &seg);
+		limit = xiw_mpa_mulpdu(PAGE_SIZE / 2, tx->mpa.markers);
+		xiw_segment_next(&tx->msg, tx->offset, limit, &seg);
 	}
 	ulpdu_len = seg.hdr_len + seg.len;
 	gap = tx->mpa.markers ? XIW_MPA_MARKER_LEN *
