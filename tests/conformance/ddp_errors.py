@@ -829,7 +829,7 @@ def several_segments(bench):
         else:
             assert False, f"{value} was taken"
     emss = None
-    for value in 1, 4, 46:
+    for value in 1, 4, 16, 46:
         bench.policy(fpdu_segments=value)
         peer, conn = bench.open()
         peer.send(wire.RTR["C"])

@@ -286,7 +286,7 @@ struct xiw_txbuf {
  * @rtr: RTR still to be sent, XIW_RTR_*
  * @term_len: ULPDU length of the Terminate still to be sent, 0 = none
  * @term_ulpdu: its octets
- * @retry: takes over when nothing else will call us again
+ * @retry: takes over when nothing else will call us again, or should not
  * @window: collects a stream of posts into one train
  */
 struct xiw_tx {

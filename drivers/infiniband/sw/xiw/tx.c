@@ -264,6 +264,17 @@ static bool build_term(struct xiw_qp *qp)
 	return true;
 }
 
+/* An FPDU of several segments has fewer where a block comes to its end. */
+static u32 unit_here(const struct xiw_tx *tx)
+{
+	u32 room = xiw_txbuf_room(&tx->buf);
+
+	if (!tx->train_len || tx->fill || room < tx->emss || room >= tx->unit ||
+	    !compound_order(tx->buf.page))
+		return tx->unit;
+	return rounddown(room, tx->emss);
+}
+
 /*
  * One more FPDU of the message in progress. False: no room in this train, no
  * memory, or the stream failed, which the caller tells apart by tx.source.
@@ -283,7 +294,7 @@ static bool build_fpdu(struct xiw_qp *qp)
 	if (tx->source == XIW_TX_TERM)
 		return build_term(qp);
 
-	limit = xiw_segment_limit(tx->unit, tx->fill, tx->mpa.markers);
+	limit = xiw_segment_limit(unit_here(tx), tx->fill, tx->mpa.markers);
 	xiw_segment_next(&tx->msg, tx->offset, limit, &seg);
 	want = xiw_mpa_fpdu_len(seg.hdr_len + seg.len);
 	if (tx->mpa.markers)
@@ -322,7 +333,7 @@ static void build_train(struct xiw_qp *qp)
 	struct xiw_tx *tx = &qp->tx;
 
 	tx->emss = xiw_sock_emss_locked(qp->xs);
-	/* Wherever TCP is in its segment, a unit ends with one. */
+	/* Wherever TCP is in its segment, the unit ends with another one. */
 	tx->unit = tx->emss * qp->conn.fpdu_segments;
 	tx->fill = xiw_sock_tail_fill_locked(qp->xs);
 	while (tx->train_len < XIW_TX_TRAIN_BYTES &&
@@ -624,7 +635,8 @@ static void tx_retry(struct work_struct *work)
  */
 void xiw_tx_space(struct xiw_qp *qp)
 {
-	if (in_serving_softirq())
+	/* A NAPI thread counts, too. */
+	if (in_softirq())
 		come_back(qp, 0);
 	else
 		xiw_tx_run_locked(qp);
