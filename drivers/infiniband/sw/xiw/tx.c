@@ -21,9 +21,9 @@
  *
  * When the socket is full, or requests wait for a response, RUNNING stays
  * set: write_space or the receive pass is certain to run the engine again.
- * Room is found by the ACK that makes it, in softirq context. TCP has enough to
- * send for a while then, so the copying is left to the retry work, which any
- * CPU can do.
+ * Room is found by the ACK that makes it, in softirq context. Up to two thirds
+ * of TCP's buffer are still unsent or in flight then, so there is time to leave
+ * the copying to the retry work, which any CPU can do.
  *
  * A user process that posts while earlier data is still in flight, or right
  * after its last post was taken care of, is likely to go on. Then RUNNING stays
