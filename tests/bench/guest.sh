@@ -233,9 +233,9 @@ measure_connects()
 kernel_kib()
 {
 	echo 3 >/proc/sys/vm/drop_caches
-	awk '{ v[$1] = $2 }
-	     END { print v["MemTotal:"] - v["MemFree:"] - v["Buffers:"] -
-			 v["Cached:"] - v["AnonPages:"] }' /proc/meminfo
+	awk '$1 == "MemTotal:" { sum += $2 }
+	     $1 ~ /^(MemFree|Buffers|Cached|AnonPages):$/ { sum -= $2 }
+	     END { print sum }' /proc/meminfo
 }
 
 # What an established connection takes, at one end: a queue pair of 64 Sends and
