@@ -14,7 +14,7 @@
 #define POLICY_MAX_MS		(3600 * MSEC_PER_SEC)
 
 /* What an Ethernet without jumbo frames needs for the largest FPDU. */
-#define XIW_FPDU_SEGMENTS_MAX	46
+#define POLICY_MAX_SEGMENTS	46
 
 enum policy_field {
 	POLICY_REV,
@@ -164,7 +164,7 @@ static struct policy_attr policy_files[] = {
 	{ POLICY_FILE(rtr_timeout_ms), POLICY_RTR_MS, 1, POLICY_MAX_MS },
 	{ POLICY_FILE(close_timeout_ms), POLICY_CLOSE_MS, 1, POLICY_MAX_MS },
 	{ POLICY_FILE(fpdu_segments), POLICY_FPDU_SEGMENTS, 1,
-	  XIW_FPDU_SEGMENTS_MAX },
+	  POLICY_MAX_SEGMENTS },
 };
 
 static const struct {
