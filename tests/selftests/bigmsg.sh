@@ -15,10 +15,7 @@
 topo_up
 objects >"$TMP/baseline"
 policy crc 0
-{
-	ip -n "$NS_A" link set "$VETH_A" mtu 65535 &&
-	ip -n "$NS_B" link set "$VETH_B" mtu 65535
-} || bail "set-up: no large MTU"
+both_ends mtu 65535 || bail "set-up: no large MTU"
 # All the memory that the messages come from and go to.
 echo 11 >/proc/sys/vm/nr_hugepages
 

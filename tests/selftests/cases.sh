@@ -52,6 +52,13 @@ policy()
 	done
 }
 
+# both_ends ARGS...: of "ip link set", for the netdevs of both devices.
+both_ends()
+{
+	ip -n "$NS_A" link set "$VETH_A" "$@" &&
+	ip -n "$NS_B" link set "$VETH_B" "$@"
+}
+
 # A load is a connection with both ends in a process of their own (xt_load),
 # passive-NAME in xa and active-NAME in xb, whose data is checked at both.
 declare -A load_pid=()

@@ -206,33 +206,24 @@ for ((i = 1; i <= ROUNDS; i++)); do
 	tap_objects "round $i: nothing is left behind" "$TMP/baseline"
 done
 
-# jumbo MTU: what FPDUs of an Ethernet with larger frames need.
-jumbo()
-{
-	{
-		ip -n "$NS_A" link set "$VETH_A" mtu "$1" &&
-		ip -n "$NS_B" link set "$VETH_B" mtu "$1"
-	} || bail "MTU $1"
-}
-
-# without_blocks NAME: a connection works, with Reads and all.
-without_blocks()
+# works NAME: a connection carries data and ends in order.
+works()
 {
 	load_up "$1" && load_end "$1"
 }
 
 # Only single pages are to be had, as on a host whose memory is fragmented.
 attr min-order 1
-jumbo 9000
+both_ends mtu 9000 || bail "MTU 9000"
 for markers in 0 1; do
 	policy markers $markers
 	echo 100 >$DEBUGFS/fail_page_alloc/probability
 	tap_run "single pages are enough, markers $markers" \
-		without_blocks "pages$markers"
+		works "pages$markers"
 	refuse 0
 done
 policy markers 0
-jumbo 1500
+both_ends mtu 1500 || bail "MTU 1500"
 for name in tx_no_memory rx_no_memory; do
 	tap_note "$name $(counter "$DEV_A" "$name") $(counter "$DEV_B" "$name")"
 done

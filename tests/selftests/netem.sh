@@ -46,12 +46,6 @@ tcp_count()
 	ip netns exec "$1" nstat -asz "$2" | awk -v n="$2" '$1 == n { print $2 }'
 }
 
-both_ends()
-{
-	ip -n "$NS_A" link set "$VETH_A" "$@" &&
-	ip -n "$NS_B" link set "$VETH_B" "$@"
-}
-
 flap()
 {
 	ip -n "$NS_A" link set "$VETH_A" down &&
