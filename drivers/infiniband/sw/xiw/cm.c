@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Endpoints: the object, its one work, and the table of what happens when.
- * iw_cm, the QP, the socket and the timer only leave a bit; the endpoint's
- * work does everything else, so that nothing a peer does, or fails to do, can
- * hold up anybody but its own connection.
+ * Endpoints: the object, who has the turn, and the table of what happens when.
+ * The QP, the socket and the timer only leave a bit; everything else is done in
+ * turns of each endpoint, so that nothing a peer does, or fails to do, can hold
+ * up anybody but its own connection.
+ *
+ * DOC: turns
+ *
+ * Who locks an endpoint has the turn. That may be its work; but whoever is in
+ * process context anyway, because a consumer calls, need not wait for the work:
+ * it locks the endpoint, does its part, and handles what was left meanwhile as
+ * it unlocks. That saves most of the changes of context that a connection would
+ * take. Handlers never wait for a consumer or a peer, so neither does who waits
+ * for the lock.
  *
  * DOC: end of an endpoint
  *
@@ -69,7 +78,7 @@ static void queue_ep(struct xiw_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 
-	if (!ep->armed || ep->gone || !ep->events)
+	if (!ep->idle || ep->gone || !ep->events)
 		return;
 	xiw_ep_get(ep);
 	if (!queue_work(ep->dev->cm_wq, &ep->work))
@@ -106,65 +115,11 @@ void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event)
 }
 
 /**
- * xiw_ep_command() - have the endpoint's work execute a call of iw_cm
- * @ep: endpoint
- * @event: XIW_EPE_ACCEPT or XIW_EPE_REJECT
- * @cmd: its arguments
- *
- * Context: Sleeps until the command is executed.
- * Return: Result of the command, -EINVAL if it does not fit the state, -EBUSY
- * if there is another one, -ECONNRESET if the endpoint is dead.
- */
-int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
-		   struct xiw_ep_command *cmd)
-{
-	int ret = 0;
-
-	init_completion(&cmd->done);
-	spin_lock_irq(&ep->lock);
-	if (ep->gone) {
-		ret = -ECONNRESET;
-	} else if (ep->cmd) {
-		ret = -EBUSY;
-	} else {
-		ep->cmd = cmd;
-		ep->events |= BIT(event);
-		queue_ep(ep);
-	}
-	spin_unlock_irq(&ep->lock);
-	if (ret)
-		return ret;
-	wait_for_completion(&cmd->done);
-	return cmd->ret;
-}
-
-/**
- * xiw_ep_answer() - end a command
- * @ep: endpoint, with or without a command
- * @ret: its result
- *
- * Context: The endpoint's work.
- */
-void xiw_ep_answer(struct xiw_ep *ep, int ret)
-{
-	struct xiw_ep_command *cmd;
-
-	spin_lock_irq(&ep->lock);
-	cmd = ep->cmd;
-	ep->cmd = NULL;
-	spin_unlock_irq(&ep->lock);
-	if (!cmd)
-		return;
-	cmd->ret = ret;
-	complete(&cmd->done);
-}
-
-/**
  * xiw_ep_set_timer() - start the endpoint's timer over
  * @ep: endpoint
  * @ms: milliseconds from now
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  */
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms)
 {
@@ -177,7 +132,7 @@ void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms)
  * xiw_ep_clear_timer() - stop the endpoint's timer
  * @ep: endpoint
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  */
 void xiw_ep_clear_timer(struct xiw_ep *ep)
 {
@@ -222,7 +177,7 @@ static const struct xiw_sock_ops ep_sock_ops = {
  * @ep: endpoint
  * @xs: socket, which becomes the endpoint's
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  */
 void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
 {
@@ -289,7 +244,7 @@ int xiw_ep_bound_if(const struct xiw_ep *ep,
  *
  * Takes exactly the octets of the frame, however they arrive.
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Octets of the frame when it is complete; -EAGAIN if more must
  * arrive; -EPROTO if it is improperly formatted (RFC 5044 section 7.1.1);
  * -ECONNRESET if the peer closed; another negative errno of the socket.
@@ -343,7 +298,7 @@ void xiw_ep_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
  * @pdata: Private Data, copied
  * @pdata_len: its length in bytes
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: 0, or -ENOMEM if there was Private Data and the event is lost.
  */
 int xiw_ep_report(struct xiw_ep *ep, enum iw_cm_event_type type, int status,
@@ -376,7 +331,7 @@ int xiw_ep_report(struct xiw_ep *ep, enum iw_cm_event_type type, int status,
  *
  * From here on the QP may ask to abort.
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: 0, -EINVAL if there is no such QP or it cannot be connected,
  * -EISCONN if it has an endpoint.
  */
@@ -399,7 +354,7 @@ int xiw_ep_attach_qp(struct xiw_ep *ep, u32 qpn)
  * xiw_ep_detach_qp() - end the QP's time with the endpoint
  * @ep: endpoint, with or without a QP
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  */
 void xiw_ep_detach_qp(struct xiw_ep *ep)
 {
@@ -414,7 +369,7 @@ void xiw_ep_detach_qp(struct xiw_ep *ep)
  * xiw_ep_drop_cm_id() - nothing more to report
  * @ep: endpoint, with or without a cm_id
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  */
 void xiw_ep_drop_cm_id(struct xiw_ep *ep)
 {
@@ -542,7 +497,7 @@ static enum xiw_ep_state ep_linger_timer(struct xiw_ep *ep)
  * xiw_ep_linger() - close in good order, with nobody waiting for it
  * @ep: endpoint that has reported everything
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_ep_linger(struct xiw_ep *ep)
@@ -641,7 +596,6 @@ static void bury(struct xiw_ep *ep)
 	spin_lock_irq(&ep->lock);
 	ep->gone = true;
 	spin_unlock_irq(&ep->lock);
-	xiw_ep_answer(ep, -ECONNRESET);
 	complete_all(&ep->dead);
 
 	spin_lock(&dev->ep_lock);
@@ -660,11 +614,8 @@ static void handle(struct xiw_ep *ep, enum xiw_ep_event event)
 	if (event == XIW_EPE_TIMER && !timer_is_due(ep))
 		return;
 	handler = handlers[ep->state][event];
-	if (!handler) {
-		if (event == XIW_EPE_ACCEPT || event == XIW_EPE_REJECT)
-			xiw_ep_answer(ep, -EINVAL);
+	if (!handler)
 		return;
-	}
 	next = handler(ep);
 	if (next != ep->state)
 		trace_ep_state(ep, ep->state, next);
@@ -674,22 +625,89 @@ static void handle(struct xiw_ep *ep, enum xiw_ep_event event)
 		ep->state = next;
 }
 
+/* What is to be handled in this turn; 0 ends it. */
+static u32 take_events(struct xiw_ep *ep, bool go_on)
+{
+	u32 events = 0;
+
+	spin_lock_irq(&ep->lock);
+	if (go_on)
+		swap(events, ep->events);
+	if (!events) {
+		ep->idle = true;
+		/* Left by a peer that keeps us busy: the work goes on. */
+		queue_ep(ep);
+	}
+	spin_unlock_irq(&ep->lock);
+	return events;
+}
+
+/**
+ * xiw_ep_lock() - get the turn
+ * @ep: endpoint to which the caller has a reference
+ *
+ * Context: Sleeps, but not for a peer or a consumer.
+ */
+void xiw_ep_lock(struct xiw_ep *ep)
+{
+	mutex_lock(&ep->mutex);
+	spin_lock_irq(&ep->lock);
+	ep->idle = false;
+	spin_unlock_irq(&ep->lock);
+}
+
+/* The rest is for the work. */
+static void end_turn(struct xiw_ep *ep, int rounds)
+{
+	u32 events;
+
+	while ((events = take_events(ep, rounds-- > 0))) {
+		for (; events; events &= events - 1)
+			handle(ep, __ffs(events));
+	}
+	mutex_unlock(&ep->mutex);
+}
+
+/**
+ * xiw_ep_unlock() - handle what was left for the endpoint, and end the turn
+ * @ep: endpoint to which the caller has a reference
+ *
+ * Context: Sleeps, but not for a peer or a consumer.
+ */
+void xiw_ep_unlock(struct xiw_ep *ep)
+{
+	end_turn(ep, XIW_EP_ROUNDS);
+}
+
 static void ep_work(struct work_struct *work)
 {
 	struct xiw_ep *ep = container_of(work, struct xiw_ep, work);
-	u32 events;
 
-	/* What is raised from here on queues the work again. */
-	spin_lock_irq(&ep->lock);
-	events = ep->events;
-	ep->events = 0;
-	spin_unlock_irq(&ep->lock);
-
-	while (events) {
-		handle(ep, __ffs(events));
-		events &= events - 1;
-	}
+	xiw_ep_lock(ep);
+	xiw_ep_unlock(ep);
 	xiw_ep_put(ep);
+}
+
+/**
+ * xiw_ep_command() - execute a call of iw_cm
+ * @ep: endpoint to which the caller has a reference
+ * @event: XIW_EPE_ACCEPT or XIW_EPE_REJECT
+ * @cmd: its arguments
+ *
+ * Context: Sleeps, but not for the peer.
+ * Return: Result of the command, -EINVAL if it does not fit the state,
+ * -ECONNRESET if the endpoint is dead.
+ */
+int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
+		   struct xiw_ep_command *cmd)
+{
+	xiw_ep_lock(ep);
+	cmd->ret = ep->state == XIW_EPS_DEAD ? -ECONNRESET : -EINVAL;
+	ep->cmd = cmd;
+	handle(ep, event);
+	ep->cmd = NULL;
+	xiw_ep_unlock(ep);
+	return cmd->ret;
 }
 
 /**
@@ -697,8 +715,8 @@ static void ep_work(struct work_struct *work)
  * @dev: device
  * @listener: with what a listener needs, else with what startup needs
  *
- * Until xiw_ep_arm() the caller owns what otherwise the work owns, and ends
- * the endpoint with xiw_ep_discard().
+ * The caller has the turn, until xiw_ep_arm() or xiw_ep_discard(). It may have
+ * that of another endpoint, too: a listener creates its children.
  *
  * Context: Sleeps.
  * Return: Endpoint with one reference, or NULL.
@@ -725,6 +743,8 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
 	timer_setup(&ep->timer, on_timer, 0);
 	init_completion(&ep->dead);
 	spin_lock_init(&ep->lock);
+	mutex_init(&ep->mutex);
+	mutex_lock_nested(&ep->mutex, listener ? 0 : SINGLE_DEPTH_NESTING);
 	ep->state = XIW_EPS_NEW;
 	ep->born = jiffies;
 	INIT_LIST_HEAD(&ep->sibling);
@@ -755,23 +775,25 @@ int xiw_ep_publish(struct xiw_ep *ep)
 }
 
 /**
- * xiw_ep_arm() - hand an endpoint over to its work
- * @ep: published endpoint
+ * xiw_ep_arm() - end of the creator's turn
+ * @ep: published endpoint; the creator's reference is the endpoint's now
  * @state: first state
  *
- * Events that came before take effect now, and the socket is looked at once.
+ * Events that came before take effect now, and the socket is looked at once:
+ * on a short way TCP has connected, or the Request arrived, already. A
+ * listener's work does that: who listens is not to begin with others' requests.
  *
- * Context: Process context.
+ * Context: Sleeps, but not for a peer or a consumer.
  */
 void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
 {
 	trace_ep_state(ep, ep->state, state);
 	ep->state = state;
-	spin_lock_irq(&ep->lock);
-	ep->armed = true;
-	ep->events |= BIT(XIW_EPE_SOCK);
-	queue_ep(ep);
-	spin_unlock_irq(&ep->lock);
+	xiw_ep_raise(ep, XIW_EPE_SOCK);
+	/* It may be dead behind this. */
+	xiw_ep_get(ep);
+	end_turn(ep, ep->listen ? 0 : XIW_EP_ROUNDS);
+	xiw_ep_put(ep);
 }
 
 /**
@@ -782,7 +804,10 @@ void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
  */
 void xiw_ep_discard(struct xiw_ep *ep)
 {
+	xiw_ep_get(ep);
 	bury(ep);
+	mutex_unlock(&ep->mutex);
+	xiw_ep_put(ep);
 }
 
 /**

@@ -15,8 +15,8 @@ struct xiw_dev;
 struct xiw_ep;
 
 /*
- * What the QP asks of its endpoint: idempotent bits, executed by the
- * endpoint's work in this order.
+ * What the QP asks of its endpoint: idempotent bits, executed in this order by
+ * whoever has the endpoint's turn.
  */
 enum xiw_ep_request {
 	/* Responder: the first FPDU was received and validated. */
@@ -43,6 +43,12 @@ enum xiw_ep_request {
 void xiw_ep_request(struct xiw_ep *ep, u32 requests);
 void xiw_ep_get(struct xiw_ep *ep);
 void xiw_ep_put(struct xiw_ep *ep);
+/*
+ * Both sleep. Who asks for something between them need not wait for the
+ * endpoint's work; it is done when the second one returns.
+ */
+void xiw_ep_lock(struct xiw_ep *ep);
+void xiw_ep_unlock(struct xiw_ep *ep);
 
 /*
  * Module and device life. All sleep. xiw_cm_init() before the first device,

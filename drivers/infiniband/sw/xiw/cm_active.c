@@ -110,7 +110,7 @@ static int take_param(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
  * @param: QP, limits and Private Data
  *
  * Context: Sleeps, but not for the peer.
- * Return: 0 if a CONNECT_REPLY will follow, else negative errno.
+ * Return: 0 if there is or will be a CONNECT_REPLY, else negative errno.
  */
 int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -130,7 +130,7 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ret = xiw_ep_publish(ep);
 	if (ret)
 		goto err_discard;
-	/* If the QP asks to abort, the work will do it once it is armed. */
+	/* If the QP asks to abort, that takes effect when it is armed. */
 	ret = xiw_ep_attach_qp(ep, param->qpn);
 	if (ret)
 		goto err_discard;
@@ -174,7 +174,7 @@ static enum xiw_ep_state fail(struct xiw_ep *ep, int status)
  * xiw_active_abort() - the QP or the device gives up
  * @ep: endpoint that connects
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep)
@@ -186,7 +186,7 @@ enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep)
  * xiw_active_timeout() - the peer took too long
  * @ep: endpoint that connects
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_active_timeout(struct xiw_ep *ep)
@@ -212,7 +212,7 @@ static enum xiw_ep_state send_request(struct xiw_ep *ep)
  * xiw_active_connecting() - TCP may have connected, or failed to
  * @ep: endpoint in XIW_EPS_CONNECTING
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep)
@@ -342,7 +342,7 @@ static enum xiw_ep_state rejected(struct xiw_ep *ep, const void *pdata,
  * xiw_active_reply() - octets of the Reply may have arrived, or the end
  * @ep: endpoint in XIW_EPS_REPLY
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)

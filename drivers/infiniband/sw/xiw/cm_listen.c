@@ -37,7 +37,7 @@ static DEFINE_SPINLOCK(listeners_lock);
  *
  * The listener may be waiting for the place.
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  */
 void xiw_listen_leave(struct xiw_ep *ep)
 {
@@ -132,15 +132,21 @@ static int adopt(struct xiw_ep *parent, struct xiw_sock *xs)
  * xiw_listen_children() - connections may wait to be accepted
  * @ep: listener
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 {
+	int left = XIW_EP_ACCEPTS;
 	struct xiw_sock *xs;
 	int ret;
 
 	while (make_room(ep)) {
+		if (!left--) {
+			/* First what else has happened; it may be the end. */
+			xiw_ep_raise(ep, XIW_EPE_SOCK);
+			break;
+		}
 		ret = xiw_sock_accept(ep->xs, &xs);
 		/* No more now, or, if an administrator ended it, ever. */
 		if (ret == -EAGAIN || ret == -EINVAL)
@@ -165,7 +171,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
  * Children end with it if no consumer has heard of them. The others do not:
  * somebody may be about to accept one of them.
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
@@ -194,7 +200,7 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
  * Under the listener's lock, so that after the listener has ended nobody uses
  * its cm_id.
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: 0, -ECONNABORTED if the listener has ended or has enough of them,
  * -ENOMEM.
  */
@@ -220,7 +226,7 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
  * xiw_listen_bury() - a listener or a child ends
  * @ep: any endpoint that ends
  *
- * Context: The endpoint's work, or its creator.
+ * Context: Has the turn.
  */
 void xiw_listen_bury(struct xiw_ep *ep)
 {

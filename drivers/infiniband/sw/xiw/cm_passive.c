@@ -44,7 +44,7 @@
  * xiw_passive_bury() - accept and reject will not find it any more
  * @ep: any endpoint that ends
  *
- * Context: The endpoint's work, or its creator.
+ * Context: Has the turn.
  */
 void xiw_passive_bury(struct xiw_ep *ep)
 {
@@ -70,7 +70,7 @@ static enum xiw_ep_state failed(struct xiw_ep *ep)
  * xiw_passive_timeout() - the Request, or iw_cm's answer to it, did not come
  * @ep: endpoint in XIW_EPS_REQUEST or XIW_EPS_PENDING
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep)
@@ -144,7 +144,7 @@ static enum xiw_ep_state announce(struct xiw_ep *ep)
 		return failed(ep);
 	}
 	event.provider_data = xa_mk_value(ep->cookie);
-	/* The answer may be under way before this returns, as an event. */
+	/* The answer may be waiting for the turn before this returns. */
 	if (xiw_listen_submit(ep, &event))
 		return failed(ep);
 	/* By then the Initiator, if it has the same patience, is gone. */
@@ -156,7 +156,7 @@ static enum xiw_ep_state announce(struct xiw_ep *ep)
  * xiw_passive_request() - octets of the Request may have arrived, or the end
  * @ep: endpoint in XIW_EPS_REQUEST
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
@@ -189,7 +189,7 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
  * iw_cm must not hear of the end of what it has not accepted: accept and
  * reject find nothing and fail.
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
@@ -227,18 +227,19 @@ static enum xiw_ep_state refuse(struct xiw_ep *ep, const void *pdata,
  * xiw_passive_reject() - iw_cm says no
  * @ep: endpoint in XIW_EPS_PENDING
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep)
 {
-	const struct xiw_ep_command *cmd = ep->cmd;
-	enum xiw_ep_state next;
+	struct xiw_ep_command *cmd = ep->cmd;
 
 	xiw_listen_leave(ep);
-	next = refuse(ep, cmd->pdata, cmd->pdata_len);
-	xiw_ep_answer(ep, 0);
-	return next;
+	cmd->ret = -ECONNRESET;
+	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
+		return XIW_EPS_DEAD;
+	cmd->ret = 0;
+	return refuse(ep, cmd->pdata, cmd->pdata_len);
 }
 
 /*
@@ -277,7 +278,7 @@ static int start(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
  * @ep: endpoint whose Reply was sent, and if the peer-to-peer model was agreed
  *	on, whose first FPDU was received
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
@@ -298,57 +299,49 @@ enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
  * On failure iw_cm has nothing more to do with the connection, so the peer is
  * told from here.
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 {
-	const struct xiw_ep_command *cmd = ep->cmd;
-	enum xiw_ep_state next;
-	int ret;
+	struct xiw_ep_command *cmd = ep->cmd;
 
 	xiw_listen_leave(ep);
+	cmd->ret = -ECONNRESET;
 	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
 		return XIW_EPS_DEAD;
-	ret = start(ep, cmd->param);
-	if (ret) {
+	cmd->ret = start(ep, cmd->param);
+	if (cmd->ret) {
 		xiw_ep_detach_qp(ep);
-		next = ret == -ECONNRESET ? failed(ep) : refuse(ep, NULL, 0);
-		xiw_ep_answer(ep, ret);
-		return next;
+		return cmd->ret == -ECONNRESET ? failed(ep) :
+			refuse(ep, NULL, 0);
 	}
 	cmd->cm_id->add_ref(cmd->cm_id);
 	ep->cm_id = cmd->cm_id;
 	cmd->cm_id->provider_data = cmd->handle;
 	kfree(ep->startup);
 	ep->startup = NULL;
-	if (ep->conn.agreed.p2p) {
-		xiw_ep_set_timer(ep, ep->policy.rtr_ms);
-		next = XIW_EPS_RTR;
-	} else {
-		next = xiw_passive_established(ep);
-	}
-	xiw_ep_answer(ep, 0);
-	return next;
+	if (!ep->conn.agreed.p2p)
+		return xiw_passive_established(ep);
+	xiw_ep_set_timer(ep, ep->policy.rtr_ms);
+	return XIW_EPS_RTR;
 }
 
 /**
  * xiw_passive_retract() - an accept is taken back, see above
  * @ep: endpoint in XIW_EPS_RTR
  *
- * Context: The endpoint's work.
+ * Context: Has the turn.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep)
 {
 	/* The QP may have gone on to another connection. */
-	if (ep->cmd->cm_id != ep->cm_id) {
-		xiw_ep_answer(ep, -EINVAL);
+	if (ep->cmd->cm_id != ep->cm_id)
 		return XIW_EPS_RTR;
-	}
 	xiw_ep_detach_qp(ep);
 	xiw_ep_drop_cm_id(ep);
-	xiw_ep_answer(ep, 0);
+	ep->cmd->ret = 0;
 	return failed(ep);
 }
 

@@ -4,10 +4,8 @@
  * object and the table of what happens when, cm_active.c and cm_passive.c
  * what the two sides do, cm_listen.c what listeners do.
  *
- * Everything that happens to an endpoint becomes a bit and is handled by its
- * one work item, which never runs twice at once: what is marked "work" below
- * belongs to it and needs no lock. Before xiw_ep_arm() it belongs to whoever
- * created the endpoint.
+ * What happens to an endpoint becomes a bit and is handled by whoever has the
+ * turn, see "turns" in cm.c: what is marked "turn" below belongs to them.
  */
 #ifndef _XIW_EP_H
 #define _XIW_EP_H
@@ -16,6 +14,7 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
@@ -34,6 +33,10 @@ struct xiw_sock;
 	ibdev_dbg_ratelimited(&(ep)->dev->ibdev, fmt, ##__VA_ARGS__)
 
 enum xiw_ep_limits {
+	/* One turn; then its work goes on, and others get theirs. */
+	XIW_EP_ROUNDS		= 8,
+	/* Connections that a listener accepts in one round. */
+	XIW_EP_ACCEPTS		= 16,
 	/* How often a close that gets on is given more time. */
 	XIW_EP_EXTENSIONS	= 30,
 	/* A dead peer is found out in a minute, or one retransmission more. */
@@ -117,14 +120,13 @@ static_assert(BIT(XIW_EPE_LOST) == XIW_EP_LOST);
 static_assert(BIT(XIW_EPE_CLOSE_TIMER) == XIW_EP_CLOSE_TIMER);
 
 /**
- * struct xiw_ep_command - a call of iw_cm that waits for its result
+ * struct xiw_ep_command - a call of iw_cm
  * @cm_id: identifier of the new connection
  * @param: of an accept
  * @handle: of an accept: what iw_cm has of the QP, NULL if that is gone
  * @pdata: Private Data of a reject
  * @pdata_len: its length in bytes
  * @ret: result
- * @done: @ret is valid
  */
 struct xiw_ep_command {
 	struct iw_cm_id *cm_id;
@@ -133,7 +135,6 @@ struct xiw_ep_command {
 	const void *pdata;
 	u8 pdata_len;
 	int ret;
-	struct completion done;
 };
 
 /**
@@ -190,7 +191,8 @@ struct xiw_ep_listen {
 
 /**
  * struct xiw_ep - endpoint
- * @ref: one for being alive, one while the work is queued or runs, one per
+ * @ref: one for being alive, one while the work is queued or runs, one of
+ *	whoever else has the turn, but for the creator's, one per
  *	child of a listener, one of the QP, one of the listening cm_id, one of
  *	xiw_dev.requests; the timer and the socket's callbacks need none, they
  *	end before the endpoint does
@@ -199,12 +201,14 @@ struct xiw_ep_listen {
  * @work: handles events, on xiw_dev.cm_wq
  * @timer: the only timer; what it is for follows from the state
  * @dead: completed when everything was given back
- * @lock: protects @events, @armed, @gone and @cmd; any context
+ * @lock: protects @events, @idle and @gone; any context
  * @events: bits of enum xiw_ep_event to be handled
- * @armed: the work may handle events
+ * @idle: nobody has the turn: who raises an event queues the work
  * @gone: the work will not be queued any more
- * @cmd: command whose caller waits
- * @state: work, like all that follows
+ * @mutex: has the turn who holds it; outside of the socket lock and of those of
+ *	the QP, but for modify_lock. A listener's is outside of its children's
+ * @cmd: turn, like all that follows: command being executed
+ * @state: where it is in its life
  * @timed: @timer runs
  * @closing: a graceful close has begun, and @timer is for its end
  * @progress: how far it was when @timer was started
@@ -237,10 +241,11 @@ struct xiw_ep {
 
 	spinlock_t lock; /* see above */
 	u32 events;
-	bool armed;
+	bool idle;
 	bool gone;
-	struct xiw_ep_command *cmd;
 
+	struct mutex mutex; /* see above */
+	struct xiw_ep_command *cmd;
 	enum xiw_ep_state state;
 	bool timed;
 	bool closing;
@@ -271,7 +276,6 @@ void xiw_ep_discard(struct xiw_ep *ep);
 void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event);
 int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
 		   struct xiw_ep_command *cmd);
-void xiw_ep_answer(struct xiw_ep *ep, int ret);
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms);
 void xiw_ep_clear_timer(struct xiw_ep *ep);
 void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs);

@@ -506,8 +506,12 @@ static int qp_to_reset(struct xiw_qp *qp)
 
 static int qp_to_closing(struct xiw_qp *qp)
 {
+	struct xiw_ep *ep = xiw_qp_get_ep(qp);
 	struct xiw_sock *xs;
 
+	/* With nothing left to be sent, the FIN is out when this returns. */
+	if (ep)
+		xiw_ep_lock(ep);
 	xiw_qp_event(qp, XIW_QPE_LOCAL_CLOSE);
 	/* The engine sends FIN when nothing is left; it may be idle. */
 	xs = xiw_qp_lock_stream(qp);
@@ -515,6 +519,10 @@ static int qp_to_closing(struct xiw_qp *qp)
 		xiw_sendq_bound(qp);
 		xiw_tx_run_locked(qp);
 		xiw_qp_unlock_stream(xs);
+	}
+	if (ep) {
+		xiw_ep_unlock(ep);
+		xiw_ep_put(ep);
 	}
 	return 0;
 }
@@ -616,6 +624,35 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
+/* No endpoint can be attached any more; one that is ends, here and now. */
+static void give_up(struct xiw_qp *qp)
+{
+	struct xiw_ep *ep;
+	bool closing;
+
+	spin_lock_bh(&qp->lock);
+	WRITE_ONCE(qp->destroying, true);
+	spin_unlock_bh(&qp->lock);
+
+	ep = xiw_qp_get_ep(qp);
+	if (ep)
+		xiw_ep_lock(ep);
+	spin_lock_bh(&qp->lock);
+	/* TCP still carries what was sent, even if all else was flushed. */
+	closing = qp->state == XIW_QPS_CLOSING ||
+		  qp->state == XIW_QPS_TERMINATE ||
+		  (qp->state == XIW_QPS_ERROR &&
+		   (READ_ONCE(qp->tx.fin) || READ_ONCE(qp->tx.term_len)));
+	if (qp->ep)
+		xiw_ep_request(qp->ep, closing ? XIW_EP_CLOSE : XIW_EP_ABORT);
+	spin_unlock_bh(&qp->lock);
+	xiw_qp_give_up(qp);
+	if (ep) {
+		xiw_ep_unlock(ep);
+		xiw_ep_put(ep);
+	}
+}
+
 /**
  * xiw_destroy_qp() - ib_device_ops.destroy_qp
  * @ibqp: queue pair
@@ -631,23 +668,9 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct xiw_qp *qp = to_xqp(ibqp);
 	struct xiw_dev *dev = qp->dev;
-	bool closing;
 
 	xa_erase_bh(&dev->qps, qp->qpn);
-
-	spin_lock_bh(&qp->lock);
-	WRITE_ONCE(qp->destroying, true);
-	/* TCP still carries what was sent, even if all else was flushed. */
-	closing = qp->state == XIW_QPS_CLOSING ||
-		  qp->state == XIW_QPS_TERMINATE ||
-		  (qp->state == XIW_QPS_ERROR &&
-		   (READ_ONCE(qp->tx.fin) || READ_ONCE(qp->tx.term_len)));
-	if (qp->ep)
-		xiw_ep_request(qp->ep,
-			       closing ? XIW_EP_CLOSE : XIW_EP_ABORT);
-	spin_unlock_bh(&qp->lock);
-	xiw_qp_event(qp, XIW_QPE_LOCAL_ERROR);
-
+	give_up(qp);
 	xiw_qp_put(qp);
 	wait_for_completion(&qp->freed);
 	free_handles(qp);

@@ -2,8 +2,8 @@
 /*
  * Queue pairs: the object, its send queue, and the state of its stream.
  *
- * Lock order: socket lock, then sq.lock or rq.lock, then qp.lock, then
- * mem.lock (for reading) or cq.lock.
+ * Lock order: modify_lock, the endpoint's mutex, flush_lock, socket lock, then
+ * sq.lock or rq.lock, then qp.lock, then mem.lock (for reading) or cq.lock.
  *
  * The members of @tx and @rx belong to whoever holds the socket lock of the
  * attached stream. Once xiw_qp_stop() has returned nobody does, and the
@@ -443,8 +443,9 @@ struct xiw_rx {
  *	any more
  * @resetting: being reset; likewise
  * @last_wqe_told: IB_EVENT_QP_LAST_WQE_REACHED was reported
- * @flush_work: completes what is posted after the last stream has ended; it
- *	then owns the consumer side of both queues
+ * @flush_work: completes what is posted after the last stream has ended
+ * @flush_lock: held while both queues are flushed; without an attached stream
+ *	its holder owns the consumer side of both. Outside of the socket lock
  * @scq: send completion queue
  * @rcq: receive completion queue
  * @srq: shared receive queue or NULL
@@ -491,6 +492,7 @@ struct xiw_qp {
 	bool resetting;
 	bool last_wqe_told;
 	struct work_struct flush_work;
+	struct mutex flush_lock; /* see above */
 
 	struct xiw_cq *scq;
 	struct xiw_cq *rcq;
@@ -660,6 +662,7 @@ int xiw_qp_start(struct xiw_qp *qp, struct xiw_sock *xs,
 void xiw_qp_run(struct xiw_qp *qp, struct xiw_sock *xs);
 bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep);
 void xiw_qp_event(struct xiw_qp *qp, enum xiw_qp_event event);
+void xiw_qp_give_up(struct xiw_qp *qp);
 void xiw_qp_fault(struct xiw_qp *qp, enum xiw_reason reason,
 		  const struct xiw_term_offender *off);
 void xiw_qp_request(struct xiw_qp *qp, u32 requests);

@@ -5,7 +5,7 @@
  * work requests in the order in which they were posted.
  *
  * Everything here runs as owner of the transmit side: holder of the socket
- * lock while a stream is attached, the stopping context or the flush work
+ * lock while a stream is attached, the stopping context or whoever flushes
  * afterwards.
  */
 

@@ -493,7 +493,7 @@ int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len)
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	xiw_sock_lock(xs);
 	/*
-	 * TCP copies this into the worker's block, which serves many sockets.
+	 * TCP copies this into the task's block, which serves many sockets.
 	 * Otherwise it would get one of 32 KiB for each of them, and keep it.
 	 */
 	sk->sk_allocation = GFP_KERNEL;

@@ -7,12 +7,13 @@
  *
  * Whatever ends a stream goes through xiw_qp_event(). Its table says what
  * follows; what cannot be done in the caller's context becomes a request to
- * the endpoint, whose work calls xiw_qp_stop(), or is left to the flush work.
+ * the endpoint, which calls xiw_qp_stop(), or is left to the flush work.
  *
- * Both queues are flushed by the flush work only, which never runs twice at a
- * time: with the socket lock held while a stream is attached, alone
- * afterwards. Having flushed everything it sets sq.stopped and looks once
- * more; from then on everybody who posts queues the work again.
+ * Both queues are flushed under flush_lock, by the endpoint or the flush work:
+ * with the socket lock held, too, while a stream is attached. Having flushed
+ * everything, whoever does it sets sq.stopped and looks once more; from then on
+ * everybody who posts queues the work again. Only a reset, which there is only
+ * without endpoint and when the flush work has ended, does without.
  */
 
 #include <linux/log2.h>
@@ -183,12 +184,13 @@ static void flush_both(struct xiw_qp *qp)
 		xiw_qp_late_flush(qp);
 }
 
-static void flush_work_fn(struct work_struct *work)
+static void flush(struct xiw_qp *qp)
 {
-	struct xiw_qp *qp = container_of(work, struct xiw_qp, flush_work);
-	struct xiw_sock *xs = xiw_qp_get_sock(qp);
 	enum xiw_qp_state state;
+	struct xiw_sock *xs;
 
+	mutex_lock(&qp->flush_lock);
+	xs = xiw_qp_get_sock(qp);
 	if (xs)
 		xiw_sock_lock(xs);
 	state = READ_ONCE(qp->state);
@@ -202,6 +204,14 @@ static void flush_work_fn(struct work_struct *work)
 		xiw_sock_unlock(xs);
 		xiw_sock_put(xs);
 	}
+	mutex_unlock(&qp->flush_lock);
+}
+
+static void flush_work_fn(struct work_struct *work)
+{
+	struct xiw_qp *qp = container_of(work, struct xiw_qp, flush_work);
+
+	flush(qp);
 	xiw_qp_put(qp);
 }
 
@@ -255,18 +265,12 @@ static u32 to_requests(enum xiw_qp_event event, enum xiw_qp_state next,
 	return requests;
 }
 
-/**
- * xiw_qp_event() - something happened to the stream
- * @qp: queue pair
- * @event: what
- *
- * Context: Any with interrupts on. Events that come from the data path hold
- * the socket lock.
- */
-void xiw_qp_event(struct xiw_qp *qp, enum xiw_qp_event event)
+/* True if the queues are to be flushed now. */
+static bool take_step(struct xiw_qp *qp, enum xiw_qp_event event)
 {
 	struct xiw_qp_step step;
 	enum xiw_qp_state old;
+	bool others = false;
 	u32 requests;
 
 	spin_lock_bh(&qp->lock);
@@ -278,24 +282,57 @@ void xiw_qp_event(struct xiw_qp *qp, enum xiw_qp_event event)
 		WARN_ON_ONCE(event != XIW_QPE_RESET &&
 			     event != XIW_QPE_LOCAL_CLOSE &&
 			     event != XIW_QPE_CLOSE_TIMEOUT);
-		return;
+		return false;
 	}
 	WRITE_ONCE(qp->state, step.next);
 	WRITE_ONCE(qp->ib_state, xiw_qp_ib_state(qp));
 	trace_qp_state(qp, event, old, step.next);
 	requests = to_requests(event, step.next, step.actions);
-	if (qp->ep && requests)
+	if (qp->ep && requests) {
 		xiw_ep_request(qp->ep, requests);
+		/*
+		 * In these cases it calls xiw_qp_stop(), which flushes. But its
+		 * work may have to wait for memory, and a kernel consumer for
+		 * the flush to give some back: the flush work has a rescuer.
+		 */
+		others = !qp->kernel && requests & (XIW_EP_CLOSE |
+						    XIW_EP_ABORT | XIW_EP_LOST);
+	}
 	spin_unlock_bh(&qp->lock);
 
 	if (step.next == XIW_QPS_CLOSING && old == XIW_QPS_RTS)
 		/* Pairs with the acquire in go_idle(). */
 		smp_store_release(&qp->tx.fin, true);
-	if (step.actions & XIW_QPA_FLUSH)
-		xiw_qp_queue_work(qp, xiw_wq, &qp->flush_work);
 	if (step.actions & XIW_QPA_EVENT_FATAL)
 		xiw_qp_async(qp, event == XIW_QPE_FAULT ? qp->fault_event :
 			     IB_EVENT_QP_FATAL);
+	return step.actions & XIW_QPA_FLUSH && !others;
+}
+
+/**
+ * xiw_qp_event() - something happened to the stream
+ * @qp: queue pair
+ * @event: what
+ *
+ * Context: Any with interrupts on. Events that come from the data path hold
+ * the socket lock.
+ */
+void xiw_qp_event(struct xiw_qp *qp, enum xiw_qp_event event)
+{
+	if (take_step(qp, event))
+		xiw_qp_queue_work(qp, xiw_wq, &qp->flush_work);
+}
+
+/**
+ * xiw_qp_give_up() - the queue pair goes away
+ * @qp: queue pair being destroyed
+ *
+ * Context: Sleeps.
+ */
+void xiw_qp_give_up(struct xiw_qp *qp)
+{
+	if (take_step(qp, XIW_QPE_LOCAL_ERROR))
+		flush(qp);
 }
 
 static enum ib_event_type fault_event(enum xiw_reason reason)
@@ -411,6 +448,7 @@ static const struct xiw_sock_ops stream_ops = {
 void xiw_stream_init(struct xiw_qp *qp)
 {
 	INIT_WORK(&qp->flush_work, flush_work_fn);
+	mutex_init(&qp->flush_lock);
 	xiw_tx_init(qp);
 	xiw_rx_init(qp);
 }
@@ -547,15 +585,14 @@ static void detach_stream(struct xiw_qp *qp, struct xiw_sock *xs)
 	xiw_sock_set_ops(xs, NULL, NULL);
 	xiw_sock_lock(xs);
 	/* Whatever ended it, for the queue pair the stream is lost now. */
-	xiw_qp_event(qp, XIW_QPE_LLP_LOST);
+	take_step(qp, XIW_QPE_LLP_LOST);
 	spin_lock_bh(&qp->lock);
 	qp->xs = NULL;
 	spin_unlock_bh(&qp->lock);
 	xiw_sock_unlock(xs);
 
-	/* Nobody but the flush work touches the stream from here on. */
-	xiw_qp_queue_work(qp, xiw_wq, &qp->flush_work);
-	flush_work(&qp->flush_work);
+	/* Nobody but who flushes touches the stream from here on. */
+	flush(qp);
 	free_stream(qp);
 	xiw_sock_put(xs);
 }
@@ -570,7 +607,7 @@ static void detach_stream(struct xiw_qp *qp, struct xiw_sock *xs)
  * is. Nothing happens if the queue pair is not tied to @ep any more, or to
  * another one already.
  *
- * Context: Sleeps; only @ep's work calls this, so not twice at once.
+ * Context: Sleeps. Has @ep's turn, so this is not called twice at once.
  * Return: true if nothing was ever sent.
  */
 bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)

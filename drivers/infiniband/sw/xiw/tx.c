@@ -512,7 +512,7 @@ static bool go_idle(struct xiw_qp *qp)
 	bool idle;
 	bool fin;
 
-	/* Pairs with the release in xiw_qp_event(). */
+	/* Pairs with the release in take_step(). */
 	fin = smp_load_acquire(&tx->fin);
 	xiw_txbuf_idle(qp);
 	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
