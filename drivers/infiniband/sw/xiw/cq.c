@@ -201,6 +201,7 @@ static u32 cq_add_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 	*slot = *cqe;
 	if (cq->timestamps)
 		slot->timestamp = ktime_get_ns();
+	WRITE_ONCE(cq->lone, cons == cq->prod);
 	cq->prod++;
 	/* Pairs with the consumer's acquire of the producer index. */
 	smp_store_release(&ctrl->prod, cq->prod);

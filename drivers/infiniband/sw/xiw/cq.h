@@ -51,6 +51,8 @@ struct xiw_cq_mod {
  * @queue: the ring
  * @prod: entries produced; the copy in the ring is for the user to read
  * @broken: an entry was lost for want of room; nothing more is added
+ * @lone: when the newest entry was added, the consumer had taken all others.
+ *	Read without @lock, as a hint
  * @timestamps: entries carry the time
  * @cpu: where the handlers are to be called, or XIW_CQ_ANY_CPU
  * @pending: what @notify_work has to report, see cq.c
@@ -67,6 +69,7 @@ struct xiw_cq {
 	struct xiw_queue queue;
 	u32 prod;
 	bool broken;
+	bool lone;
 	bool timestamps;
 	int cpu;
 	u32 pending;

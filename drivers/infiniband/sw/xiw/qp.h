@@ -258,6 +258,7 @@ struct xiw_txbuf {
  * @train_len: bytes in the train
  * @left_at: when the engine had last run for a poster, ktime_get_ns()
  * @heard: rx.heard when it began to
+ * @waits: the newest run found a consumer that waits for each request
  * @pos: octets laid out since SeqStart
  * @sent: octets taken by TCP since SeqStart
  * @mpa: Marker raster
@@ -302,6 +303,7 @@ struct xiw_tx {
 
 	u64 left_at;
 	u32 heard;
+	bool waits;
 	u64 pos;
 	u64 sent;
 	struct xiw_mpa_tx mpa;

@@ -30,7 +30,8 @@
  * set for a short time, too, together with WINDOW: what is posted meanwhile
  * without a system call leaves as one train, when the process enters the kernel
  * because it has nothing left to do but wait for completions, or when a timer
- * runs the engine, whatever comes first.
+ * runs the engine, whatever comes first. A process that waits for each request
+ * before it posts the next one does not go on.
  */
 
 #include <linux/crc32c.h>
@@ -461,14 +462,32 @@ static bool is_stream(const struct xiw_qp *qp)
 }
 
 /*
+ * There was but one request, from @first on, and when it completed its consumer
+ * had taken all other completions: it waited for them, and does for this one.
+ */
+static bool waits_for_each(const struct xiw_qp *qp, u32 first)
+{
+	const struct xiw_sq *sq = &qp->sq;
+
+	return sq->next - first == 1 && READ_ONCE(qp->scq->lone) &&
+	       (sq->sig_all ||
+		xiw_sq_wr(sq, first)->flags & XIW_SQE_SIGNALED);
+}
+
+/*
  * The process is posting in a stream: spare it the doorbell and look again in
  * a moment. Only after a run that found something, so it ends by itself.
  */
-static bool stay_on(struct xiw_qp *qp, bool stream, u64 pos)
+static bool stay_on(struct xiw_qp *qp, bool stream, u64 pos, u32 first)
 {
 	struct xiw_tx *tx = &qp->tx;
+	bool waited = tx->waits;
 
-	if (!stream || tx->pos == pos || tx->fin ||
+	if (tx->pos == pos)
+		return false;
+	/* Twice: the last one of a batch may look like that. */
+	tx->waits = waits_for_each(qp, first);
+	if (!stream || (waited && tx->waits) || tx->fin ||
 	    READ_ONCE(qp->state) != XIW_QPS_RTS)
 		return false;
 	xiw_sq_want_doorbell(&qp->sq, XIW_RING_LAZY_DB);
@@ -543,6 +562,7 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 	int rounds = XIW_TX_ROUNDS;
 	bool stream;
 	u64 budget;
+	u32 first;
 	u64 pos;
 
 	/*
@@ -559,6 +579,7 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 	tx->local_left = XIW_TX_BUDGET_LOCAL;
 	stream = is_stream(qp);
 	pos = tx->pos;
+	first = qp->sq.next;
 	xiw_sq_want_doorbell(&qp->sq, 0);
 	do {
 		/* Whoever kicks again and again does not keep the lock busy. */
@@ -567,7 +588,8 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 			break;
 		}
 		atomic_xchg(&tx->run, XIW_TX_RUNNING);
-		if (drain(qp, budget) == TX_BLOCKED || stay_on(qp, stream, pos))
+		if (drain(qp, budget) == TX_BLOCKED ||
+		    stay_on(qp, stream, pos, first))
 			break;
 	} while (!go_idle(qp));
 	tx->active = false;
