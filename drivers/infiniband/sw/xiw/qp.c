@@ -577,9 +577,16 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		spin_unlock_bh(&qp->lock);
 	}
 	if (mask & IB_QP_STATE) {
+		/*
+		 * iw_cm disconnects with the reference that it gives back when
+		 * it hears CLOSE, and that may be while this sleeps.
+		 */
+		if (!kref_get_unless_zero(&qp->ref))
+			return -EINVAL;
 		mutex_lock(&qp->modify_lock);
 		ret = modify_state(qp, attr->qp_state);
 		mutex_unlock(&qp->modify_lock);
+		xiw_qp_put(qp);
 	}
 	return ret;
 }

@@ -258,7 +258,8 @@ struct xiw_txbuf {
  * @train_len: bytes in the train
  * @left_at: when the engine had last run for a poster, ktime_get_ns()
  * @heard: rx.heard when it began to
- * @waits: the newest run found a consumer that waits for each request
+ * @waits: the newest run that started a request found a process that waits for
+ *	each one
  * @pos: octets laid out since SeqStart
  * @sent: octets taken by TCP since SeqStart
  * @mpa: Marker raster

@@ -462,14 +462,15 @@ static bool is_stream(const struct xiw_qp *qp)
 }
 
 /*
- * There was but one request, from @first on, and when it completed its consumer
+ * There was but one request, from @first on, and when it completed the process
  * had taken all other completions: it waited for them, and does for this one.
  */
 static bool waits_for_each(const struct xiw_qp *qp, u32 first)
 {
 	const struct xiw_sq *sq = &qp->sq;
 
-	return sq->next - first == 1 && READ_ONCE(qp->scq->lone) &&
+	return !qp->kernel && sq->next - first == 1 &&
+	       READ_ONCE(qp->scq->lone) &&
 	       (sq->sig_all ||
 		xiw_sq_wr(sq, first)->flags & XIW_SQE_SIGNALED);
 }
@@ -478,16 +479,11 @@ static bool waits_for_each(const struct xiw_qp *qp, u32 first)
  * The process is posting in a stream: spare it the doorbell and look again in
  * a moment. Only after a run that found something, so it ends by itself.
  */
-static bool stay_on(struct xiw_qp *qp, bool stream, u64 pos, u32 first)
+static bool stay_on(struct xiw_qp *qp, bool stream, u64 pos)
 {
 	struct xiw_tx *tx = &qp->tx;
-	bool waited = tx->waits;
 
-	if (tx->pos == pos)
-		return false;
-	/* Twice: the last one of a batch may look like that. */
-	tx->waits = waits_for_each(qp, first);
-	if (!stream || (waited && tx->waits) || tx->fin ||
+	if (!stream || tx->pos == pos || tx->fin ||
 	    READ_ONCE(qp->state) != XIW_QPS_RTS)
 		return false;
 	xiw_sq_want_doorbell(&qp->sq, XIW_RING_LAZY_DB);
@@ -560,7 +556,9 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 {
 	struct xiw_tx *tx = &qp->tx;
 	int rounds = XIW_TX_ROUNDS;
+	enum tx_outcome outcome;
 	bool stream;
+	bool waited;
 	u64 budget;
 	u32 first;
 	u64 pos;
@@ -580,6 +578,7 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 	stream = is_stream(qp);
 	pos = tx->pos;
 	first = qp->sq.next;
+	waited = tx->waits;
 	xiw_sq_want_doorbell(&qp->sq, 0);
 	do {
 		/* Whoever kicks again and again does not keep the lock busy. */
@@ -588,8 +587,12 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 			break;
 		}
 		atomic_xchg(&tx->run, XIW_TX_RUNNING);
-		if (drain(qp, budget) == TX_BLOCKED ||
-		    stay_on(qp, stream, pos, first))
+		outcome = drain(qp, budget);
+		/* Twice: the last one of a batch may look like that. */
+		if (qp->sq.next != first)
+			tx->waits = waits_for_each(qp, first);
+		if (outcome == TX_BLOCKED ||
+		    stay_on(qp, stream && !(waited && tx->waits), pos))
 			break;
 	} while (!go_idle(qp));
 	tx->active = false;
