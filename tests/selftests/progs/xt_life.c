@@ -6,7 +6,7 @@
  *
  *	xt_life [-a [NS/]ADDRESS] [-b [NS/]ADDRESS] [-t CASE]...
  *
- * -n is the number of connections of "destroy-polled".
+ * -n is the number of connections of "destroy-polled" and "disconnect-raced".
  */
 #include "xt.h"
 
@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MANY		256
@@ -216,6 +217,88 @@ static void test_reset_raced(void)
 	xt_wc(e.scq, 7, IBV_WC_WR_FLUSH_ERR);
 }
 
+static struct {
+	struct xt_end *e;
+	pthread_t thread;
+	unsigned int delay_us;
+	atomic_bool go;
+	atomic_bool done;
+} late;
+
+static long now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* Until so much after the beginning of the destruction. */
+static void pause_us(unsigned int us)
+{
+	long end;
+
+	while (!atomic_load(&late.go))
+		sched_yield();
+	end = now_us() + us;
+	while (now_us() < end)
+		sched_yield();
+}
+
+static void *disconnect(void *arg)
+{
+	pause_us(late.delay_us);
+	/* It may come too late. */
+	rdma_disconnect(late.e->id);
+	return arg;
+}
+
+/* Takes the processors away from who disconnects, perhaps while that waits. */
+static void *spin(void *arg)
+{
+	struct sched_param idle = { 0 };
+
+	pause_us(late.delay_us + 200);
+	pthread_setschedparam(late.thread, SCHED_IDLE, &idle);
+	while (!atomic_load(&late.done))
+		;
+	return arg;
+}
+
+/*
+ * Whoever is first, the kernel does not touch what is gone: who disconnects may
+ * wait for who destroys, and then get a processor last of all.
+ */
+static void test_disconnect_raced(void)
+{
+	unsigned int n = xt_count(30);
+	struct xt_opts quiet = XT_OPTS;
+	pthread_t threads[2];
+	struct xt_pair p;
+	unsigned int i;
+	unsigned int k;
+
+	quiet.no_hello = true;
+	for (i = 0; i < n; i++) {
+		xt_pair(&p, &quiet, &quiet);
+		late.e = &p.a;
+		/* So the library leaves it to the kernel. */
+		p.a.id->qp = NULL;
+		late.delay_us = i % 15 * 100;
+		atomic_store(&late.go, false);
+		atomic_store(&late.done, false);
+		XT_OK(pthread_create(&late.thread, NULL, disconnect, NULL));
+		for (k = 0; k < XT_NELEM(threads); k++)
+			XT_OK(pthread_create(&threads[k], NULL, spin, NULL));
+		atomic_store(&late.go, true);
+		XT_EQ(ibv_destroy_qp(p.a.qp), 0);
+		atomic_store(&late.done, true);
+		for (k = 0; k < XT_NELEM(threads); k++)
+			XT_OK(pthread_join(threads[k], NULL));
+		XT_OK(pthread_join(late.thread, NULL));
+	}
+}
+
 /* What a queue pair does not have reads as zero, and not as somebody's data. */
 static void test_query(void)
 {
@@ -263,6 +346,8 @@ static const struct xt_case cases[] = {
 	{ "reset", "RESET forgets requests and completions", test_reset },
 	{ "reset-raced", "RESET beside another change of the state",
 	  test_reset_raced },
+	{ "disconnect-raced", "destruction beside a disconnect",
+	  test_disconnect_raced },
 	{ "query", "what was not set is told as zero", test_query },
 	{ "credentials", "posting goes on without the credentials of the open",
 	  test_credentials },

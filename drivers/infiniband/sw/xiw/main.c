@@ -16,6 +16,7 @@
 #include "cm.h"
 #include "compat.h"
 #include "device.h"
+#include "qp.h"
 
 struct workqueue_struct *xiw_wq;
 
@@ -193,6 +194,7 @@ static void __exit xiw_exit(void)
 	ib_unregister_client(&xiw_client);
 	xiw_cm_exit();
 	destroy_workqueue(xiw_wq);
+	xiw_qp_exit();
 }
 
 module_init(xiw_init);

@@ -61,19 +61,25 @@ void xiw_qp_add_ref(struct ib_qp *ibqp)
 
 /*
  * What iw_cm has of a queue pair. It looks one up by number for each call that
- * connects or accepts, passes what it got to ib_modify_qp(), which goes on with
- * @ibqp.real_qp, and gives it back.
+ * connects or accepts, passes what it got to ib_modify_qp(), which ends up in
+ * xiw_modify_qp() with it, and gives it back.
  *
- * Handles with a queue pair are on its list, in use or not; iw_cm may look at
- * one a moment after another of its threads has given it back, so they are
- * freed with the queue pair, or used again by it. All under handle_lock.
+ * Handles with a queue pair are on its list, in use or not, and go with it, or
+ * are used again by it. All under handle_lock.
+ *
+ * To disconnect, iw_cm drops the lock under which it has looked at its handle
+ * and then calls, while another of its threads may be giving the handle back,
+ * and a process be destroying the queue pair. It does not sleep in between, but
+ * may be preempted; so the memory of a handle is freed when every task has
+ * slept, or was in user space, since nobody could find it any more.
  */
 struct handle {
 	struct ib_qp ibqp;
-	struct xiw_qp *qp;		/* NULL if it was disowned */
+	struct xiw_qp *qp;		/* NULL if it was disowned, or is gone */
 	const struct task_struct *caller;
 	bool used;			/* has a reference on @qp */
 	struct list_head node;
+	struct rcu_head rcu;
 };
 
 static DEFINE_SPINLOCK(handle_lock);
@@ -95,7 +101,7 @@ static struct handle *get_handle(struct xiw_qp *qp)
 	if (!h)
 		goto unlock;
 	h->ibqp.device = qp->ibqp.device;
-	h->ibqp.real_qp = &qp->ibqp;
+	h->ibqp.real_qp = &h->ibqp;
 	h->ibqp.qp_num = qp->qpn;
 	h->ibqp.qp_type = IB_QPT_RC;
 	h->qp = qp;
@@ -110,13 +116,58 @@ unlock:
 	return h;
 }
 
+static void free_handle_rcu(struct rcu_head *rcu)
+{
+	kfree(container_of(rcu, struct handle, rcu));
+}
+
+static void free_handle(struct handle *h)
+{
+	call_rcu_tasks(&h->rcu, free_handle_rcu);
+}
+
 static void free_handles(struct xiw_qp *qp)
 {
 	struct handle *next;
 	struct handle *h;
 
+	spin_lock_irq(&handle_lock);
+	list_for_each_entry(h, &qp->handles, node)
+		h->qp = NULL;
+	spin_unlock_irq(&handle_lock);
 	list_for_each_entry_safe(h, next, &qp->handles, node)
-		kfree(h);
+		free_handle(h);
+}
+
+/**
+ * xiw_qp_exit() - wait for what was left to be freed
+ *
+ * Context: Sleeps; no device exists.
+ */
+void xiw_qp_exit(void)
+{
+	if (IS_ENABLED(CONFIG_TASKS_RCU))
+		rcu_barrier_tasks();
+	else
+		rcu_barrier();
+}
+
+/* Of iw_cm's handle, or of one that the core has made; only these have a PD. */
+static struct xiw_qp *get_to_modify(struct ib_qp *ibqp)
+{
+	struct xiw_qp *qp;
+
+	if (ibqp->pd) {
+		qp = to_xqp(ibqp);
+		xiw_qp_get(qp);
+		return qp;
+	}
+	spin_lock_irq(&handle_lock);
+	qp = to_handle(ibqp)->qp;
+	if (qp && !kref_get_unless_zero(&qp->ref))
+		qp = NULL;
+	spin_unlock_irq(&handle_lock);
+	return qp;
 }
 
 /**
@@ -148,7 +199,6 @@ void xiw_qp_disown(struct ib_qp *ibqp)
 
 	spin_lock_irq(&handle_lock);
 	list_del(&h->node);
-	h->ibqp.real_qp = NULL;
 	h->qp = NULL;
 	spin_unlock_irq(&handle_lock);
 	xiw_qp_put(qp);
@@ -172,7 +222,7 @@ void xiw_qp_rem_ref(struct ib_qp *ibqp)
 	if (qp)
 		xiw_qp_put(qp);
 	else
-		kfree(h);
+		free_handle(h);
 }
 
 static struct xiw_qp *get_by_num_locked(struct xiw_dev *dev, u32 qpn)
@@ -551,7 +601,7 @@ static int modify_state(struct xiw_qp *qp, enum ib_qp_state state)
 
 /**
  * xiw_modify_qp() - ib_device_ops.modify_qp
- * @ibqp: queue pair
+ * @ibqp: queue pair, or what iw_cm has of one
  * @attr: new values
  * @mask: which of them
  * @udata: unused
@@ -566,28 +616,25 @@ static int modify_state(struct xiw_qp *qp, enum ib_qp_state state)
 int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
 {
-	struct xiw_qp *qp = to_xqp(ibqp);
+	struct xiw_qp *qp;
 	int ret = 0;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
+	qp = get_to_modify(ibqp);
+	if (!qp)
+		return -EINVAL;
 	if (mask & IB_QP_ACCESS_FLAGS) {
 		spin_lock_bh(&qp->lock);
 		qp->attr.qp_access_flags = attr->qp_access_flags;
 		spin_unlock_bh(&qp->lock);
 	}
 	if (mask & IB_QP_STATE) {
-		/*
-		 * iw_cm disconnects with the reference that it gives back when
-		 * it hears CLOSE, and that may be while this sleeps.
-		 */
-		if (!kref_get_unless_zero(&qp->ref))
-			return -EINVAL;
 		mutex_lock(&qp->modify_lock);
 		ret = modify_state(qp, attr->qp_state);
 		mutex_unlock(&qp->modify_lock);
-		xiw_qp_put(qp);
 	}
+	xiw_qp_put(qp);
 	return ret;
 }
 

@@ -643,6 +643,7 @@ struct xiw_qp *xiw_qp_get_by_num(struct xiw_dev *dev, u32 qpn);
 void xiw_qp_get(struct xiw_qp *qp);
 void xiw_qp_put(struct xiw_qp *qp);
 void xiw_qp_async(struct xiw_qp *qp, enum ib_event_type event);
+void xiw_qp_exit(void);
 
 /* stream.c: its beginning and end, and the queue pair's state */
 void xiw_stream_init(struct xiw_qp *qp);
