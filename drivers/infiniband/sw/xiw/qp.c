@@ -75,7 +75,7 @@ void xiw_qp_add_ref(struct ib_qp *ibqp)
  */
 struct handle {
 	struct ib_qp ibqp;
-	struct xiw_qp *qp;		/* NULL if it was disowned, or is gone */
+	struct xiw_qp *qp;		/* NULL if disowned, or gone */
 	const struct task_struct *caller;
 	bool used;			/* has a reference on @qp */
 	struct list_head node;
