@@ -89,7 +89,7 @@ enum xiw_ep_state {
  * @XIW_EPE_LOST: see there
  * @XIW_EPE_CLOSE_TIMER: see there
  * @XIW_EPE_SOCK: something happened at the socket, or may have
- * @XIW_EPE_ACCEPT: iw_cm accepts, see struct xiw_ep_command
+ * @XIW_EPE_ACCEPT: iw_cm accepts; never left as a bit, see xiw_ep_command()
  * @XIW_EPE_REJECT: iw_cm rejects, likewise
  * @XIW_EPE_TIMER: the endpoint's timer expired
  * @XIW_EPE_KILL: end everything now: device, listener or namespace goes

@@ -208,6 +208,8 @@ static bool fetch_one(struct xiw_qp *qp, const void *slot, struct xiw_swr *wr)
 	wr->wr_id = sqe.wr_id;
 	wr->opcode = sqe.opcode;
 	wr->flags = sqe.flags & XIW_SQE_FLAGS;
+	if (qp->sq.sig_all)
+		wr->flags |= XIW_SQE_SIGNALED;
 	wr->num_sge = 0;
 	wr->len = 0;
 	wr->rkey = sqe.rkey;

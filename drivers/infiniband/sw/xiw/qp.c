@@ -554,14 +554,31 @@ static int qp_to_reset(struct xiw_qp *qp)
 	return 0;
 }
 
-static int qp_to_closing(struct xiw_qp *qp)
+/* Get the turn of the endpoint, if there is one; returns it. */
+static struct xiw_ep *lock_ep(struct xiw_qp *qp)
 {
 	struct xiw_ep *ep = xiw_qp_get_ep(qp);
-	struct xiw_sock *xs;
 
-	/* With nothing left to be sent, the FIN is out when this returns. */
 	if (ep)
 		xiw_ep_lock(ep);
+	return ep;
+}
+
+/* What was asked of the endpoint meanwhile is done when this returns. */
+static void unlock_ep(struct xiw_ep *ep)
+{
+	if (!ep)
+		return;
+	xiw_ep_unlock(ep);
+	xiw_ep_put(ep);
+}
+
+static int qp_to_closing(struct xiw_qp *qp)
+{
+	/* With nothing left to be sent, the FIN is out when this returns. */
+	struct xiw_ep *ep = lock_ep(qp);
+	struct xiw_sock *xs;
+
 	xiw_qp_event(qp, XIW_QPE_LOCAL_CLOSE);
 	/* The engine sends FIN when nothing is left; it may be idle. */
 	xs = xiw_qp_lock_stream(qp);
@@ -570,10 +587,7 @@ static int qp_to_closing(struct xiw_qp *qp)
 		xiw_tx_run_locked(qp);
 		xiw_qp_unlock_stream(xs);
 	}
-	if (ep) {
-		xiw_ep_unlock(ep);
-		xiw_ep_put(ep);
-	}
+	unlock_ep(ep);
 	return 0;
 }
 
@@ -688,9 +702,7 @@ static void give_up(struct xiw_qp *qp)
 	WRITE_ONCE(qp->destroying, true);
 	spin_unlock_bh(&qp->lock);
 
-	ep = xiw_qp_get_ep(qp);
-	if (ep)
-		xiw_ep_lock(ep);
+	ep = lock_ep(qp);
 	spin_lock_bh(&qp->lock);
 	/* TCP still carries what was sent, even if all else was flushed. */
 	closing = qp->state == XIW_QPS_CLOSING ||
@@ -701,10 +713,7 @@ static void give_up(struct xiw_qp *qp)
 		xiw_ep_request(qp->ep, closing ? XIW_EP_CLOSE : XIW_EP_ABORT);
 	spin_unlock_bh(&qp->lock);
 	xiw_qp_give_up(qp);
-	if (ep) {
-		xiw_ep_unlock(ep);
-		xiw_ep_put(ep);
-	}
+	unlock_ep(ep);
 }
 
 /**

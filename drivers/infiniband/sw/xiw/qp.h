@@ -59,7 +59,7 @@ struct xiw_conn {
  * struct xiw_swr - private, checked copy of one send work request
  * @wr_id: of the work request
  * @opcode: enum ib_wr_opcode
- * @flags: XIW_SQE_*
+ * @flags: XIW_SQE_*; signaled, too, if all of the queue are
  * @num_sge: elements in @sge
  * @status: enum ib_wc_status, for the completion
  * @done: nothing but the completion remains to be done

@@ -639,8 +639,7 @@ static void complete_wr(struct xiw_qp *qp, const struct xiw_swr *wr)
 		.vendor_err = wr->vendor_err,
 	};
 
-	if (wr->status == IB_WC_SUCCESS && !(wr->flags & XIW_SQE_SIGNALED) &&
-	    !qp->sq.sig_all)
+	if (wr->status == IB_WC_SUCCESS && !(wr->flags & XIW_SQE_SIGNALED))
 		return;
 	if (wr->opcode < ARRAY_SIZE(wc_opcode))
 		cqe.opcode = wc_opcode[wr->opcode];

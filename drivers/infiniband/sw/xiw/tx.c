@@ -471,8 +471,7 @@ static bool waits_for_each(const struct xiw_qp *qp, u32 first)
 
 	return !qp->kernel && sq->next - first == 1 &&
 	       READ_ONCE(qp->scq->lone) &&
-	       (sq->sig_all ||
-		xiw_sq_wr(sq, first)->flags & XIW_SQE_SIGNALED);
+	       xiw_sq_wr(sq, first)->flags & XIW_SQE_SIGNALED;
 }
 
 /*
