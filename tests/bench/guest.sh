@@ -215,7 +215,7 @@ measure_latency()
 measure_connects()
 {
 	# More queue pairs than siw's provider comes to would flatter it.
-	local n=64 ms port rc=0 XIW_TIMEOUT=30
+	local n=64 ms port why='' rc=0 XIW_TIMEOUT=30
 
 	# Its server knows no end, and not all providers come to one.
 	port=$(free_port)
@@ -225,9 +225,8 @@ measure_connects()
 			>"$TMP/client.log" 2>&1 || rc=$?
 	stop_server cmtime
 	# It goes on without what failed.
-	if ((rc)) || grep -qi -e fail -e error "$TMP/client.log"; then
-		echo "# $path $who: cmtime failed"
-		grep -i -m 1 -e fail -e error "$TMP/client.log" | sed 's/^/#   /'
+	if ((rc)) || why=$(grep -i -m 1 -e fail -e error "$TMP/client.log"); then
+		echo "# $path $who: cmtime failed. $why"
 		return
 	fi
 	ms=$(awk '$1 == "connect" { print $3 }' "$TMP/client.log")

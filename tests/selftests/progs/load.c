@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DEPTH		6
@@ -139,11 +138,8 @@ static void completed_send(struct load *l, const struct ibv_wc *wc)
 
 static void note_gap(struct load *l)
 {
-	struct timespec ts;
-	__u64 now;
+	__u64 now = xt_now_us() / 1000;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 	if (l->received && now - l->last_ms > l->gap_ms)
 		l->gap_ms = now - l->last_ms;
 	l->last_ms = now;

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RESOLVE_MS	1000
@@ -766,6 +767,14 @@ bool xt_readable(int fd)
 
 	XT_CHECK(n >= 0, "poll: %m");
 	return n && (p.revents & POLLIN);
+}
+
+__u64 xt_now_us(void)
+{
+	struct timespec ts;
+
+	XT_OK(clock_gettime(CLOCK_MONOTONIC, &ts));
+	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
 }
 
 /* ---- asynchronous events ----------------------------------------------- */

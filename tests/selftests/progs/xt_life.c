@@ -15,7 +15,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MANY		256
@@ -225,23 +224,15 @@ static struct {
 	atomic_bool done;
 } late;
 
-static long now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
 /* Until so much after the beginning of the destruction. */
 static void pause_us(unsigned int us)
 {
-	long end;
+	__u64 end;
 
 	while (!atomic_load(&late.go))
 		sched_yield();
-	end = now_us() + us;
-	while (now_us() < end)
+	end = xt_now_us() + us;
+	while (xt_now_us() < end)
 		sched_yield();
 }
 

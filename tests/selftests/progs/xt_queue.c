@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define KIB		1024UL
@@ -340,14 +339,6 @@ static void test_error_is_solicited(void)
 #define BATCH		8
 #define TRIES		40
 
-static __u64 now_us(void)
-{
-	struct timespec ts;
-
-	XT_OK(clock_gettime(CLOCK_MONOTONIC, &ts));
-	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
-}
-
 static __u16 moderate(struct xt_end *e, __u16 count, __u16 period)
 {
 	struct ibv_modify_cq_attr attr = {
@@ -383,10 +374,10 @@ static __u64 event_after(struct xt_pair *p, unsigned int n)
 		wr[i].send_flags = i + 1 < n ? 0 : IBV_SEND_SIGNALED;
 		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
 	}
-	start = now_us();
+	start = xt_now_us();
 	XT_EQ(ibv_post_send(p->b.qp, wr, &bad), 0);
 	get_event(p->a.rcq);
-	start = now_us() - start;
+	start = xt_now_us() - start;
 	for (i = 0; i < n; i++)
 		xt_wc_ok(p->a.rcq, 0x600 + i);
 	xt_wc_ok(p->b.scq, n - 1);
@@ -445,11 +436,11 @@ static void test_moderation_ends(void)
 	for (i = 0; i < TRIES && !early; i++) {
 		moderate(&p.a, BATCH, period);
 		XT_OK(ibv_req_notify_cq(p.a.rcq, 0));
-		start = now_us();
+		start = xt_now_us();
 		message(&p, 0);
 		moderate(&p.a, 1, period);
 		get_event(p.a.rcq);
-		early = now_us() - start < period;
+		early = xt_now_us() - start < period;
 	}
 	XT_CHECK(early, "it waited for the end of the period");
 	moderate(&p.a, BATCH, period);
