@@ -379,133 +379,9 @@ void xiw_ep_drop_cm_id(struct xiw_ep *ep)
 	ep->cm_id = NULL;
 }
 
-/*
- * Handlers that do not depend on the side. Each returns the next state.
- */
-
 static enum xiw_ep_state ep_kill(struct xiw_ep *ep)
 {
 	return XIW_EPS_DEAD;
-}
-
-/*
- * The stream is over: flush first, so that whoever hears of it finds
- * everything completed. iw_cm insists on hearing that a connection was
- * established before it hears of its end.
- */
-static void end_stream(struct xiw_ep *ep)
-{
-	xiw_ep_clear_timer(ep);
-	xiw_ep_detach_qp(ep);
-	if (ep->state == XIW_EPS_RTR)
-		xiw_ep_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
-	xiw_ep_report(ep, IW_CM_EVENT_CLOSE, 0, NULL, 0);
-	xiw_ep_drop_cm_id(ep);
-}
-
-static enum xiw_ep_state ep_close(struct xiw_ep *ep)
-{
-	end_stream(ep);
-	return xiw_ep_linger(ep);
-}
-
-static enum xiw_ep_state ep_abort(struct xiw_ep *ep)
-{
-	end_stream(ep);
-	return XIW_EPS_DEAD;
-}
-
-/* Grows while the peer takes what was sent, or answers what was asked. */
-static u32 progress_of(const struct xiw_ep *ep)
-{
-	return xiw_sock_acked(ep->xs) +
-	       (ep->qp ? READ_ONCE(ep->qp->rx.answers) : 0);
-}
-
-static void begin_end(struct xiw_ep *ep)
-{
-	ep->progress = progress_of(ep);
-	xiw_ep_set_timer(ep, ep->policy.close_ms);
-}
-
-/*
- * A slow network may need longer than the timer to carry what is left. A peer
- * can feign that, by taking an octet now and then, but not for ever; and not at
- * all if there never was a connection.
- */
-static bool end_gets_on(struct xiw_ep *ep)
-{
-	if (progress_of(ep) == ep->progress || !ep->extensions)
-		return false;
-	ep->extensions--;
-	begin_end(ep);
-	return true;
-}
-
-static enum xiw_ep_state ep_stalled(struct xiw_ep *ep)
-{
-	if (ep->closing && end_gets_on(ep))
-		return ep->state;
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
-	if (ep->qp)
-		xiw_qp_event(ep->qp, XIW_QPE_CLOSE_TIMEOUT);
-	return ep_abort(ep);
-}
-
-static enum xiw_ep_state ep_shutdown(struct xiw_ep *ep)
-{
-	xiw_sock_shutdown(ep->xs);
-	return ep->state;
-}
-
-static enum xiw_ep_state ep_peer_closed(struct xiw_ep *ep)
-{
-	if (!ep->told_disconnect)
-		xiw_ep_report(ep, IW_CM_EVENT_DISCONNECT, 0, NULL, 0);
-	ep->told_disconnect = true;
-	return ep->state;
-}
-
-static enum xiw_ep_state ep_close_timer(struct xiw_ep *ep)
-{
-	ep->closing = true;
-	begin_end(ep);
-	return ep->state;
-}
-
-static enum xiw_ep_state ep_linger_sock(struct xiw_ep *ep)
-{
-	/* Closing with unread data would reset what is still under way. */
-	xiw_sock_discard(ep->xs);
-	switch (xiw_sock_status(ep->xs)) {
-	case XIW_SOCK_PEER_CLOSED:
-	case XIW_SOCK_LOST:
-		xiw_sock_release(ep->xs, false);
-		ep->xs = NULL;
-		return XIW_EPS_DEAD;
-	default:
-		return XIW_EPS_LINGER;
-	}
-}
-
-static enum xiw_ep_state ep_linger_timer(struct xiw_ep *ep)
-{
-	return end_gets_on(ep) ? XIW_EPS_LINGER : XIW_EPS_DEAD;
-}
-
-/**
- * xiw_ep_linger() - close in good order, with nobody waiting for it
- * @ep: endpoint that has reported everything
- *
- * Context: Has the turn.
- * Return: Next state.
- */
-enum xiw_ep_state xiw_ep_linger(struct xiw_ep *ep)
-{
-	begin_end(ep);
-	xiw_ep_own_sock(ep, ep->xs);
-	xiw_sock_shutdown(ep->xs);
-	return ep_linger_sock(ep);
 }
 
 /*
@@ -551,27 +427,27 @@ static enum xiw_ep_state
 	[XIW_EPS_RTR] = {
 		[XIW_EPE_REJECT]	= xiw_passive_retract,
 		[XIW_EPE_FIRST_FPDU]	= xiw_passive_established,
-		[XIW_EPE_SHUTDOWN]	= ep_shutdown,
-		[XIW_EPE_CLOSE]		= ep_close,
-		[XIW_EPE_ABORT]		= ep_abort,
-		[XIW_EPE_LOST]		= ep_abort,
-		[XIW_EPE_CLOSE_TIMER]	= ep_close_timer,
-		[XIW_EPE_TIMER]		= ep_stalled,
-		[XIW_EPE_KILL]		= ep_abort,
+		[XIW_EPE_SHUTDOWN]	= xiw_end_shutdown,
+		[XIW_EPE_CLOSE]		= xiw_end_close,
+		[XIW_EPE_ABORT]		= xiw_end_abort,
+		[XIW_EPE_LOST]		= xiw_end_abort,
+		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
+		[XIW_EPE_TIMER]		= xiw_end_stalled,
+		[XIW_EPE_KILL]		= xiw_end_abort,
 	},
 	[XIW_EPS_OPEN] = {
-		[XIW_EPE_SHUTDOWN]	= ep_shutdown,
-		[XIW_EPE_PEER_CLOSED]	= ep_peer_closed,
-		[XIW_EPE_CLOSE]		= ep_close,
-		[XIW_EPE_ABORT]		= ep_abort,
-		[XIW_EPE_LOST]		= ep_abort,
-		[XIW_EPE_CLOSE_TIMER]	= ep_close_timer,
-		[XIW_EPE_TIMER]		= ep_stalled,
-		[XIW_EPE_KILL]		= ep_abort,
+		[XIW_EPE_SHUTDOWN]	= xiw_end_shutdown,
+		[XIW_EPE_PEER_CLOSED]	= xiw_end_peer_closed,
+		[XIW_EPE_CLOSE]		= xiw_end_close,
+		[XIW_EPE_ABORT]		= xiw_end_abort,
+		[XIW_EPE_LOST]		= xiw_end_abort,
+		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
+		[XIW_EPE_TIMER]		= xiw_end_stalled,
+		[XIW_EPE_KILL]		= xiw_end_abort,
 	},
 	[XIW_EPS_LINGER] = {
-		[XIW_EPE_SOCK]		= ep_linger_sock,
-		[XIW_EPE_TIMER]		= ep_linger_timer,
+		[XIW_EPE_SOCK]		= xiw_end_linger_sock,
+		[XIW_EPE_TIMER]		= xiw_end_linger_timer,
 		[XIW_EPE_KILL]		= ep_kill,
 	},
 };

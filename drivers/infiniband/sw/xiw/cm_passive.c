@@ -220,7 +220,7 @@ static enum xiw_ep_state refuse(struct xiw_ep *ep, const void *pdata,
 	xiw_stat_inc(ep->dev, XIW_STAT_CONN_REJECTED);
 	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
 		return XIW_EPS_DEAD;
-	return xiw_ep_linger(ep);
+	return xiw_end_linger(ep);
 }
 
 /**

@@ -2,7 +2,8 @@
 /*
  * The endpoint as the files of the connection path see it: cm.c owns the
  * object and the table of what happens when, cm_active.c and cm_passive.c
- * what the two sides do, cm_listen.c what listeners do.
+ * what the two sides do, cm_listen.c what listeners do, cm_end.c how
+ * connections end.
  *
  * What happens to an endpoint becomes a bit and is handled by whoever has the
  * turn, see "turns" in cm.c: what is marked "turn" below belongs to them.
@@ -290,13 +291,23 @@ void xiw_ep_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
 int xiw_ep_attach_qp(struct xiw_ep *ep, u32 qpn);
 void xiw_ep_detach_qp(struct xiw_ep *ep);
 void xiw_ep_drop_cm_id(struct xiw_ep *ep);
-enum xiw_ep_state xiw_ep_linger(struct xiw_ep *ep);
 
 /* cm_active.c: handlers of the table in cm.c */
 enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_timeout(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep);
+
+/* cm_end.c: handlers, too, and what the others end with */
+enum xiw_ep_state xiw_end_close(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_peer_closed(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep);
 
 /* cm_listen.c */
 enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep);
