@@ -5,6 +5,8 @@ nonsense, before, during and right after the startup frames, as Initiators and
 as Responders. Each connection they opened must end within the timeout.
 
 XIW_BAD_PEERS: how many (120). XIW_SUMMARY: a file for what became of them.
+XIW_SECOND: another address here, for those whose Request is to be reported at
+once: at the same one it would wait for the silent ones.
 """
 
 import collections
@@ -101,6 +103,11 @@ class Crowd:
 
     def room(self):
         return self.begun < self.count and len(self.present) < AT_ONCE
+
+    def next_goes_on(self):
+        """Whether it does not stop before the end of its startup frame."""
+        name = self.kinds[self.begun % len(self.kinds)][0]
+        return "behind" in name or name == "leaves"
 
     def enter(self, sock):
         name, make = self.kinds[self.begun % len(self.kinds)]
@@ -231,6 +238,8 @@ def initiators(bench):
         while crowd.room():
             sock = socket.socket(bench.family)
             sock.setblocking(False)
+            if crowd.next_goes_on():
+                sock.bind((os.environ["XIW_SECOND"], 0))
             sock.connect_ex((bench.addr_a, bench.target.port))
             crowd.enter(sock)
         crowd.go(crowd.readable())

@@ -62,6 +62,8 @@ no_sockets()
 }
 
 topo_up
+export XIW_SECOND=10.77.0.102
+ip -n "$NS_B" addr add $XIW_SECOND/24 dev "$VETH_B"
 objects >"$TMP/baseline"
 python3 -c "$WITNESS" >"$TMP/stood" &
 witness=$!

@@ -417,6 +417,11 @@ static enum xiw_ep_state
 		[XIW_EPE_TIMER]		= xiw_passive_timeout,
 		[XIW_EPE_KILL]		= ep_kill,
 	},
+	[XIW_EPS_READY] = {
+		[XIW_EPE_SOCK]		= xiw_passive_ready,
+		[XIW_EPE_TIMER]		= xiw_passive_ready,
+		[XIW_EPE_KILL]		= ep_kill,
+	},
 	[XIW_EPS_PENDING] = {
 		[XIW_EPE_SOCK]		= xiw_passive_pending,
 		[XIW_EPE_ACCEPT]	= xiw_passive_accept,

@@ -5,16 +5,24 @@
  *
  * DOC: a listener's children
  *
- * A child is half open until its Request is complete. Their number is bounded.
+ * A child is half open until its Request is reported. Their number is bounded.
  * When the bound is reached, the oldest is dropped if it had a second and
  * more, since an honest Initiator sends its Request at once; otherwise the
  * listener leaves new connections to TCP's own queue for the rest of that
  * second. So silent connections cannot lock out others, and a burst of honest
  * ones is not cut down.
+ *
+ * iw_cm hears of the connections of one address in the order in which they were
+ * made, though which Request is read first is a matter of chance: programs rely
+ * on it that make several connections and number them on each side, as perftest
+ * does. So a Request that is ready waits while an older child of the same peer
+ * has none; that has as long as TCP needs to send a lost one again. Those that
+ * are ready never overtake each other.
  */
 
 #include <linux/jiffies.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
@@ -31,32 +39,89 @@ static DEFINE_SPINLOCK(listeners_lock);
  * Children
  */
 
+static bool same_peer(const struct xiw_ep *a, const struct xiw_ep *b)
+{
+	return ipv6_addr_equal(&a->peer, &b->peer);
+}
+
+/* No longer half open; the next one of its peer may have waited for that. */
+static void leave_half_open(struct xiw_ep_listen *listen, struct xiw_ep *ep)
+{
+	struct xiw_ep *next = ep;
+
+	lockdep_assert_held(&listen->lock);
+
+	list_for_each_entry_continue(next, &listen->half_open, sibling) {
+		if (next->ready && same_peer(next, ep)) {
+			xiw_ep_raise(next, XIW_EPE_SOCK);
+			break;
+		}
+	}
+	list_del_init(&ep->sibling);
+	listen->nr_half_open--;
+	if (listen->full)
+		xiw_ep_raise(listen->ep, XIW_EPE_SOCK);
+	listen->full = false;
+}
+
 /**
  * xiw_listen_leave() - a child leaves its listener's books
  * @ep: child, in them or not
  *
- * The listener may be waiting for the place.
+ * The listener, or another child, may be waiting for that.
  *
  * Context: Has the turn.
  */
 void xiw_listen_leave(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->parent->listen;
-	bool full;
 
 	spin_lock(&listen->lock);
 	if (!list_empty(&ep->sibling)) {
-		list_del_init(&ep->sibling);
-		if (ep->told)
+		if (ep->told) {
+			list_del_init(&ep->sibling);
 			listen->nr_told--;
-		else
-			listen->nr_half_open--;
+		} else {
+			leave_half_open(listen, ep);
+		}
 	}
-	full = listen->full;
-	listen->full = false;
 	spin_unlock(&listen->lock);
-	if (full)
-		xiw_ep_raise(ep->parent, XIW_EPE_SOCK);
+}
+
+/**
+ * xiw_listen_behind() - is there an older child whose turn is first
+ * @ep: child whose Request is complete
+ *
+ * If there is, XIW_EPE_SOCK is raised when it has left. The oldest that is
+ * ready waits for a time at most, so all get on.
+ *
+ * Context: Has the turn.
+ * Return: Milliseconds after which to look again; 0 if there is none.
+ */
+u32 xiw_listen_behind(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = ep->parent->listen;
+	unsigned long patience = msecs_to_jiffies(XIW_EP_ORDER_MS);
+	unsigned long now = jiffies;
+	struct xiw_ep *older;
+	u32 ms = 0;
+
+	spin_lock(&listen->lock);
+	ep->ready = true;
+	list_for_each_entry(older, &listen->half_open, sibling) {
+		if (older == ep)
+			break;
+		if (!same_peer(older, ep))
+			continue;
+		if (older->ready)
+			ms = XIW_EP_ORDER_MS;
+		else if (time_before(now, older->born + patience))
+			ms = jiffies_to_msecs(older->born + patience - now);
+		if (ms)
+			break;
+	}
+	spin_unlock(&listen->lock);
+	return ms;
 }
 
 static void join(struct xiw_ep *ep, struct xiw_ep *parent)
@@ -65,6 +130,7 @@ static void join(struct xiw_ep *ep, struct xiw_ep *parent)
 
 	xiw_ep_get(parent);
 	ep->parent = parent;
+	ep->peer = xiw_sock_peer(ep->xs);
 	spin_lock(&listen->lock);
 	list_add_tail(&ep->sibling, &listen->half_open);
 	listen->nr_half_open++;
@@ -194,11 +260,11 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 
 /**
  * xiw_listen_submit() - tell iw_cm of a child's request
- * @ep: child that has left the half-open ones
+ * @ep: child; it is no longer half open then
  * @event: CONNECT_REQUEST
  *
  * Under the listener's lock, so that after the listener has ended nobody uses
- * its cm_id.
+ * its cm_id, and that no younger child comes first.
  *
  * Context: Has the turn.
  * Return: 0, -ECONNABORTED if the listener has ended or has enough of them,
@@ -212,6 +278,8 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 
 	spin_lock(&listen->lock);
 	cm_id = ep->parent->cm_id;
+	if (!list_empty(&ep->sibling))
+		leave_half_open(listen, ep);
 	if (!listen->closed && listen->nr_told < listen->limit) {
 		ep->told = true;
 		listen->nr_told++;

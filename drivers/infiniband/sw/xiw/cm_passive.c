@@ -174,17 +174,32 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
 	if (xiw_mpa_frame_decode(st->frame, len, false, &st->req) ||
 	    xiw_nego_check_request(&st->req) != XIW_NEGO_OK)
 		return malformed(ep);
-	/* RFC 5044 7.1.2 rule 3: no FPDU before the Reply. */
-	if (xiw_sock_unread(ep->xs))
-		return malformed(ep);
-	/* No longer half open. */
-	xiw_listen_leave(ep);
-	return announce(ep);
+	return xiw_passive_ready(ep);
+}
+
+/**
+ * xiw_passive_ready() - tell iw_cm of the Request, if it is its turn
+ * @ep: endpoint whose Request is complete
+ *
+ * Context: Has the turn.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_passive_ready(struct xiw_ep *ep)
+{
+	u32 ms;
+
+	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
+		return XIW_EPS_DEAD;
+	ms = xiw_listen_behind(ep);
+	if (!ms)
+		return announce(ep);
+	xiw_ep_set_timer(ep, ms);
+	return XIW_EPS_READY;
 }
 
 /**
  * xiw_passive_pending() - something happened that should not
- * @ep: endpoint in XIW_EPS_PENDING
+ * @ep: endpoint whose Request is complete
  *
  * iw_cm must not hear of the end of what it has not accepted: accept and
  * reject find nothing and fail.
@@ -194,6 +209,7 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
 {
+	/* RFC 5044 7.1.2 rule 3: no FPDU before the Reply. */
 	if (xiw_sock_unread(ep->xs))
 		return malformed(ep);
 	if (xiw_sock_status(ep->xs) != XIW_SOCK_OPEN)

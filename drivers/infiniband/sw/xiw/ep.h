@@ -13,6 +13,7 @@
 
 #include <linux/bits.h>
 #include <linux/completion.h>
+#include <linux/in6.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -50,6 +51,8 @@ enum xiw_ep_limits {
 	XIW_EP_GRACE_MS		= 1000,
 	/* A listener short of memory tries again after this time. */
 	XIW_EP_RETRY_MS		= 100,
+	/* How long a Request waits for that of an older one of its peer. */
+	XIW_EP_ORDER_MS		= 500,
 };
 
 /**
@@ -59,6 +62,7 @@ enum xiw_ep_limits {
  * @XIW_EPS_CONNECTING: Initiator, TCP is connecting
  * @XIW_EPS_REPLY: Initiator, Request sent, Reply awaited
  * @XIW_EPS_REQUEST: Responder, TCP connected, Request awaited
+ * @XIW_EPS_READY: Responder, Request complete, that of an older one awaited
  * @XIW_EPS_PENDING: Responder, iw_cm has the request, its answer is awaited
  * @XIW_EPS_RTR: Responder, Reply sent, first FPDU awaited
  * @XIW_EPS_OPEN: established
@@ -72,6 +76,7 @@ enum xiw_ep_state {
 	XIW_EPS_CONNECTING,
 	XIW_EPS_REPLY,
 	XIW_EPS_REQUEST,
+	XIW_EPS_READY,
 	XIW_EPS_PENDING,
 	XIW_EPS_RTR,
 	XIW_EPS_OPEN,
@@ -160,15 +165,15 @@ struct xiw_ep_startup {
 
 /**
  * struct xiw_ep_listen - what only a listener has
- * @lock: protects what follows up to @told, of the children @sibling and
- *	@told, and the use of the listener's cm_id by them; taken in process
- *	context
+ * @lock: protects what follows up to @told, of the children @sibling, @told
+ *	and @ready, and the use of the listener's cm_id by them; taken in
+ *	process context
  * @closed: no request may be reported any more
  * @full: the listener waits for one of @half_open to go
  * @limit: how many of each kind there may be
  * @nr_half_open: elements of @half_open
  * @nr_told: elements of @told
- * @half_open: children without Request, oldest first
+ * @half_open: children whose Request was not reported, oldest first
  * @told: children whose request is with iw_cm
  * @handler: the consumer's
  * @ep: the listener
@@ -230,6 +235,8 @@ struct xiw_ep_listen {
  * @parent: Responder: listener, with a reference
  * @sibling: Responder: in one of the listener's lists
  * @told: Responder: in which one, for good
+ * @peer: Responder: the peer's address
+ * @ready: Responder: the Request is complete, and may wait for an older one
  * @listen: of a listener
  */
 struct xiw_ep {
@@ -266,6 +273,8 @@ struct xiw_ep {
 	struct xiw_ep *parent;
 	struct list_head sibling;
 	bool told;
+	struct in6_addr peer;
+	bool ready;
 	struct xiw_ep_listen *listen;
 };
 
@@ -313,11 +322,13 @@ enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep);
 enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep);
 enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep);
 void xiw_listen_leave(struct xiw_ep *ep);
+u32 xiw_listen_behind(struct xiw_ep *ep);
 int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event);
 void xiw_listen_bury(struct xiw_ep *ep);
 
 /* cm_passive.c: handlers of the table in cm.c */
 enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_ready(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep);

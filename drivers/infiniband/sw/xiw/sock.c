@@ -337,6 +337,26 @@ static void unmap_v4(struct sockaddr_storage *addr)
 }
 
 /**
+ * xiw_sock_peer() - whose connection it is
+ * @xs: connected socket
+ *
+ * Context: Any.
+ * Return: The peer's address, mapped if it is one of IPv4.
+ */
+struct in6_addr xiw_sock_peer(const struct xiw_sock *xs)
+{
+	const struct sock *sk = xs->sk;
+	struct in6_addr addr;
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		return sk->sk_v6_daddr;
+#endif
+	ipv6_addr_set_v4mapped(sk->sk_daddr, &addr);
+	return addr;
+}
+
+/**
  * xiw_sock_names() - both ends of a connection
  * @xs: connected socket
  * @local: set to the local address

@@ -92,6 +92,7 @@ int xiw_sock_listen(struct xiw_sock *xs, int backlog);
 int xiw_sock_connect(struct xiw_sock *xs, const struct sockaddr_storage *addr);
 /* -EAGAIN when nothing waits. The new socket has no ops. */
 int xiw_sock_accept(struct xiw_sock *listener, struct xiw_sock **xs);
+struct in6_addr xiw_sock_peer(const struct xiw_sock *xs);
 int xiw_sock_names(struct xiw_sock *xs, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote);
 void xiw_sock_set_tos(struct xiw_sock *xs, int family, u8 tos);
