@@ -45,8 +45,9 @@ static bool same_peer(const struct xiw_ep *a, const struct xiw_ep *b)
 }
 
 /* No longer half open; the next one of its peer may have waited for that. */
-static void leave_half_open(struct xiw_ep_listen *listen, struct xiw_ep *ep)
+static void leave_half_open(struct xiw_ep *ep)
 {
+	struct xiw_ep_listen *listen = ep->parent->listen;
 	struct xiw_ep *next = ep;
 
 	lockdep_assert_held(&listen->lock);
@@ -82,7 +83,7 @@ void xiw_listen_leave(struct xiw_ep *ep)
 			list_del_init(&ep->sibling);
 			listen->nr_told--;
 		} else {
-			leave_half_open(listen, ep);
+			leave_half_open(ep);
 		}
 	}
 	spin_unlock(&listen->lock);
@@ -279,7 +280,7 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 	spin_lock(&listen->lock);
 	cm_id = ep->parent->cm_id;
 	if (!list_empty(&ep->sibling))
-		leave_half_open(listen, ep);
+		leave_half_open(ep);
 	if (!listen->closed && listen->nr_told < listen->limit) {
 		ep->told = true;
 		listen->nr_told++;
