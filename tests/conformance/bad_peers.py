@@ -104,13 +104,16 @@ class Crowd:
     def room(self):
         return self.begun < self.count and len(self.present) < AT_ONCE
 
+    def next_kind(self):
+        return self.kinds[self.begun % len(self.kinds)]
+
     def next_goes_on(self):
         """Whether it does not stop before the end of its startup frame."""
-        name = self.kinds[self.begun % len(self.kinds)][0]
+        name, _ = self.next_kind()
         return "behind" in name or name == "leaves"
 
     def enter(self, sock):
-        name, make = self.kinds[self.begun % len(self.kinds)]
+        name, make = self.next_kind()
         sock.setblocking(False)
         self.begun += 1
         self.present[sock] = name, Bad(sock, *make(self.rng))

@@ -51,8 +51,8 @@ done
 perf ib_write_bw 8388608 5
 perf ib_send_bw 16384 20 -b
 perf ib_write_bw 8192 20 -q 4
-# Its credits go astray unless connections are reported in the order in which they
-# were made.
+# The credits of ib_send_bw go astray unless connections are reported in the order
+# in which they were made.
 perf ib_send_bw 64 128 -q 64 -t 64 -r 64
 perf ib_send_bw 2048 50 --use-srq
 perf ib_read_bw 2048 50 -e

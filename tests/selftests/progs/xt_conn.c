@@ -654,46 +654,43 @@ static void test_raw_silent(void)
 		close(silent[i]);
 }
 
-static void requests_in_reverse(bool one_is_silent)
+/* Connections of one peer. Those before FIRST have no Request. */
+static void requests_in_reverse(__u8 first)
 {
 	static const char ask[20] = "MPA ID Req Frame\x40\x01\x00\x01";
 	struct sockaddr_storage sa;
 	struct xt_end listener;
 	struct xt_event ev;
-	int fds[4];
-	int silent;
+	int fds[5];
 	__u8 i;
 
-	/* Of one peer's connections the last one has its Request first. */
 	sa = listen_at_a(&listener);
-	silent = one_is_silent ? tcp_connect(&sa) : -1;
 	for (i = 0; i < XT_NELEM(fds); i++)
 		fds[i] = tcp_connect(&sa);
-	while (i--) {
-		XT_EQ(send(fds[i], ask, sizeof(ask), MSG_MORE),
-		      sizeof(ask));
+	while (i-- > first) {
+		XT_EQ(send(fds[i], ask, sizeof(ask), MSG_MORE), sizeof(ask));
 		XT_EQ(send(fds[i], &i, 1, 0), 1);
 	}
-	for (i = 0; i < XT_NELEM(fds); i++) {
+	for (i = first; i < XT_NELEM(fds); i++) {
 		xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 		XT_EQ(ev.data_len, 1);
 		XT_EQ(ev.data[0], i);
 		XT_OK(rdma_reject(ev.id, NULL, 0));
 		XT_OK(rdma_destroy_id(ev.id));
-		close(fds[i]);
 	}
 	xt_close(&listener);
-	close(silent);
+	for (i = 0; i < XT_NELEM(fds); i++)
+		close(fds[i]);
 }
 
 static void test_raw_order(void)
 {
-	requests_in_reverse(false);
+	requests_in_reverse(0);
 }
 
 static void test_raw_order_silent(void)
 {
-	requests_in_reverse(true);
+	requests_in_reverse(1);
 }
 
 static void test_raw_garbage(void)
