@@ -12,10 +12,10 @@
 #include "cm.h"
 #include "device.h"
 #include "ep.h"
-#include "mpa.h"
+#include "proto/mpa.h"
+#include "proto/term.h"
 #include "qp.h"
 #include "sock.h"
-#include "term.h"
 
 static int dial(struct xiw_ep *ep, struct net *net,
 		const struct sockaddr_storage *local,

@@ -36,7 +36,7 @@
 #include "cm.h"
 #include "device.h"
 #include "ep.h"
-#include "mpa.h"
+#include "proto/mpa.h"
 #include "qp.h"
 #include "sock.h"
 

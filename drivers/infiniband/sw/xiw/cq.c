@@ -34,8 +34,8 @@
 
 #include "compat.h"
 #include "device.h"
+#include "proto/ring.h"
 #include "qp.h"
-#include "ring.h"
 #include "trace.h"
 
 /* Bits of xiw_cq.pending: what notify_work has to report */

@@ -16,7 +16,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/xiw-abi.h>
 
-#include "nego.h"
+#include "proto/nego.h"
 #include "stats.h"
 
 enum xiw_limits {

@@ -25,7 +25,7 @@
 #include <rdma/iw_cm.h>
 
 #include "cm.h"
-#include "nego.h"
+#include "proto/nego.h"
 #include "qp.h"
 
 struct xiw_dev;

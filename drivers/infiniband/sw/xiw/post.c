@@ -14,8 +14,8 @@
 #include "cq.h"
 #include "device.h"
 #include "mem.h"
+#include "proto/ring.h"
 #include "qp.h"
-#include "ring.h"
 
 /* Which opcodes are what, and who may use them. */
 enum {

@@ -27,16 +27,16 @@
 #include <rdma/xiw-abi.h>
 
 #include "cm.h"
-#include "ddp.h"
 #include "mem.h"
-#include "mpa.h"
-#include "nego.h"
-#include "qpstate.h"
+#include "proto/ddp.h"
+#include "proto/mpa.h"
+#include "proto/nego.h"
+#include "proto/qpstate.h"
+#include "proto/rdmap.h"
+#include "proto/segment.h"
+#include "proto/term.h"
 #include "queue.h"
-#include "rdmap.h"
 #include "rq.h"
-#include "segment.h"
-#include "term.h"
 
 struct xiw_cq;
 struct xiw_dev;

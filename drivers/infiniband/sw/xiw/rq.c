@@ -12,7 +12,7 @@
 #include <linux/compiler.h>
 #include <linux/string.h>
 
-#include "ring.h"
+#include "proto/ring.h"
 
 /* Entries with one element do not straddle cache lines. */
 #define XIW_RQE_ALIGN		32

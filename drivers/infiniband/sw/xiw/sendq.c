@@ -11,12 +11,12 @@
 
 #include <linux/mm.h>
 
-#include "atomic.h"
 #include "cq.h"
 #include "device.h"
 #include "mem.h"
+#include "proto/atomic.h"
+#include "proto/ring.h"
 #include "qp.h"
-#include "ring.h"
 #include "sock.h"
 
 static bool orq_empty(const struct xiw_qp *qp)

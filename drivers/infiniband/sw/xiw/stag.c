@@ -12,7 +12,7 @@
 #include <linux/xarray.h>
 
 #include "device.h"
-#include "rdmap.h"
+#include "proto/rdmap.h"
 
 /* STag of all kernel memory, valid on the QPs of kernel consumers only */
 #define XIW_STAG_LOCAL_DMA	0

@@ -13,9 +13,9 @@
 
 #include "cq.h"
 #include "ep.h"
+#include "proto/qpstate.h"
+#include "proto/wire.h"
 #include "qp.h"
-#include "qpstate.h"
-#include "wire.h"
 
 TRACE_DEFINE_ENUM(XIW_QPS_IDLE);
 TRACE_DEFINE_ENUM(XIW_QPS_RTS);
