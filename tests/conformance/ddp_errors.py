@@ -13,7 +13,7 @@ import sys
 import time
 
 import wire
-from live import case, cases, main
+from live import Starved, case, cases, main
 
 FATAL, REQ_ERR, ACCESS_ERR = 1, 2, 3
 LEN_ERR, PROT_ERR, FLUSH, INV_REQ, ACCESS, OP = 1, 4, 5, 9, 10, 11
@@ -998,6 +998,26 @@ def cut_off(bench):
             conn.free()
             bench.target.conns.remove(conn)
             peer.close()
+
+
+@case
+def reset_behind_fin(bench):
+    """a reset behind a FIN, both behind unread bulk: lost, not an orderly end"""
+    rw = bench.target.rw
+    lost = bench.counter("connections_lost")
+    peer, conn = bench.open()
+    taken = bench.counter("rx_bytes")
+    segments = [wire.write(rw.stag, rw.base, b"\0" * 1024)] * 56
+    with Starved(bench):
+        peer.send(*segments)
+        peer.fin()
+        peer.expect_fin_arrived()
+        assert bench.counter("rx_bytes") - taken < 56 * 1024, "all was read"
+        peer.reset()
+        # It is told of the reset, and nobody else will be.
+        conn.post("send", 8)
+    bench.counter_is("connections_lost", lost + 1)
+    conn.event("DISCONNECTED")
 
 
 # Covers: MPA-14 TERM-07 TERM-16 TERM-17

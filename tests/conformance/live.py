@@ -28,6 +28,8 @@ PATIENCE = 30
 PROMPT = 5
 # So long nothing must happen, where that is the claim.
 SILENCE = 0.3
+# A state of TCP, from linux/tcp.h.
+FIN_WAIT2 = 5
 
 
 class Skip(Exception):
@@ -65,6 +67,56 @@ class Refusal:
     def __exit__(self, *_):
         self._write({"probability": 0, "require-start": 0,
                      "require-end": hex((1 << 64) - 1)})
+
+
+class Starved:
+    """While it lasts, no work item that is not bound to a processor runs.
+
+    They may use the last processor only, which a real-time task has; this
+    process and the target leave it to them.
+    """
+
+    MASK = pathlib.Path("/sys/devices/virtual/workqueue/cpumask")
+    FAIR = pathlib.Path("/sys/kernel/debug/sched/fair_server")
+
+    def __init__(self, bench):
+        self.tasks = [int(task.name) for pid in
+                      (os.getpid(), bench.target.proc.pid)
+                      for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+        self.cpus = sorted(os.sched_getaffinity(0))
+        if len(self.cpus) < 2:
+            raise Skip("there is one processor")
+        self.spinner = None
+        self.saved = []
+
+    def _write(self, path, value):
+        self.saved.append((path, path.read_text().strip()))
+        path.write_text(value)
+
+    def _affinity(self, cpus):
+        for task in self.tasks:
+            os.sched_setaffinity(task, cpus)
+
+    def __enter__(self):
+        *ours, theirs = self.cpus
+        self._affinity(ours)
+        self._write(self.MASK, f"{1 << theirs:x}")
+        # Newer kernels keep some of the time for ordinary tasks.
+        fair = self.FAIR / f"cpu{theirs}" / "runtime"
+        if fair.exists():
+            self._write(fair, "0")
+        self._write(pathlib.Path("/proc/sys/kernel/sched_rt_runtime_us"), "-1")
+        self.spinner = subprocess.Popen(
+            ["taskset", "-c", str(theirs), "chrt", "-f", "1", "sh", "-c",
+             "echo; while :; do :; done"], stdout=subprocess.PIPE)
+        self.spinner.stdout.readline()
+
+    def __exit__(self, *_):
+        self.spinner.kill()
+        self.spinner.wait()
+        for path, value in reversed(self.saved):
+            path.write_text(value)
+        self._affinity(self.cpus)
 
 
 class Conn:
@@ -348,6 +400,13 @@ class Peer:
 
     def fin(self):
         self.sock.shutdown(socket.SHUT_WR)
+
+    def expect_fin_arrived(self):
+        """The device's TCP has acknowledged the FIN, and all before it."""
+        end = time.monotonic() + PATIENCE
+        while self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO,
+                                   1)[0] != FIN_WAIT2:
+            assert time.monotonic() < end, "the FIN was not acknowledged"
 
     def reset(self):
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,

@@ -59,13 +59,20 @@ static void run_callbacks(struct xiw_sock *xs)
  * TCP calls with the socket lock held. sk_user_data is only cleared under
  * that lock, which is what keeps the owner valid beyond the RCU section.
  */
-static void stream_event(struct sock *sk, enum sock_event event)
+static struct xiw_sock *owner(struct sock *sk)
 {
 	struct xiw_sock *xs;
 
 	rcu_read_lock();
 	xs = rcu_dereference_sk_user_data(sk);
 	rcu_read_unlock();
+	return xs;
+}
+
+static void stream_event(struct sock *sk, enum sock_event event)
+{
+	struct xiw_sock *xs = owner(sk);
+
 	if (!xs)
 		return;
 	xs->pending |= event;
@@ -108,6 +115,12 @@ static void on_write_space(struct sock *sk)
 
 static void on_state_change(struct sock *sk)
 {
+	int err = READ_ONCE(sk->sk_err);
+	struct xiw_sock *xs = owner(sk);
+
+	/* TCP tells the next one who sends, and forgets it. */
+	if (xs && err)
+		WRITE_ONCE(xs->err, err);
 	stream_event(sk, EV_STATE);
 }
 
@@ -607,6 +620,13 @@ int xiw_sock_unread_locked(struct xiw_sock *xs)
 	return tcp_inq(xs->sk);
 }
 
+static int lost_by(const struct xiw_sock *xs)
+{
+	int err = READ_ONCE(xs->sk->sk_err);
+
+	return err ? err : READ_ONCE(xs->err);
+}
+
 /**
  * xiw_sock_error() - why a connection is lost
  * @xs: socket
@@ -616,7 +636,7 @@ int xiw_sock_unread_locked(struct xiw_sock *xs)
  */
 int xiw_sock_error(struct xiw_sock *xs)
 {
-	int err = READ_ONCE(xs->sk->sk_err);
+	int err = lost_by(xs);
 
 	/* EPIPE is a reset behind the peer's FIN. */
 	return err && err != EPIPE ? -err : -ECONNRESET;
@@ -799,8 +819,7 @@ bool xiw_sock_orderly(struct xiw_sock *xs)
 {
 	struct sock *sk = xs->sk;
 
-	return !READ_ONCE(sk->sk_err) && sock_flag(sk, SOCK_DONE) &&
-	       !tcp_inq(sk);
+	return !lost_by(xs) && sock_flag(sk, SOCK_DONE) && !tcp_inq(sk);
 }
 
 /**
@@ -815,7 +834,7 @@ enum xiw_sock_status xiw_sock_status(struct xiw_sock *xs)
 	struct sock *sk = xs->sk;
 	int state = inet_sk_state_load(sk);
 
-	if (READ_ONCE(sk->sk_err))
+	if (lost_by(xs))
 		return XIW_SOCK_LOST;
 	switch (state) {
 	case TCP_SYN_SENT:

@@ -55,6 +55,7 @@ struct xiw_sock_ops {
  * @ctx: argument of the callbacks; changed with @ops
  * @busy: callbacks must not run now; owner: socket lock holder
  * @pending: callbacks that are due, owner: socket lock holder
+ * @err: why the connection is lost, positive errno, or 0
  * @saved_data_ready: what the callback was before us
  * @saved_write_space: likewise
  * @saved_state_change: likewise
@@ -67,6 +68,7 @@ struct xiw_sock {
 	void *ctx;
 	bool busy;
 	u8 pending;
+	int err;
 	void (*saved_data_ready)(struct sock *sk);
 	void (*saved_write_space)(struct sock *sk);
 	void (*saved_state_change)(struct sock *sk);
