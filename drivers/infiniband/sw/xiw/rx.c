@@ -452,6 +452,11 @@ static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 	u32 left = len;
 	u32 n;
 
+	/* Device memory, of which this CPU sees nothing but the headers. */
+	if (!skb_frags_readable(skb)) {
+		xiw_qp_fault(qp, XIW_LOCAL_FAULT, NULL);
+		return len;
+	}
 	pos_init(&p, skb);
 	p.off = off;
 	while (left && !rx->dead && !rx->stalled && rx->quota) {
