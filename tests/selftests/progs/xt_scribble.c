@@ -6,7 +6,7 @@
  * peer has to stay as it was outside of what was granted, and the kernel and
  * the other processes must not notice; that is for the caller to check.
  */
-#include "xt.h"
+#include "rings.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -19,27 +19,20 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/xiw-abi.h>
 
-#define MAX_MAPS	16
 #define ROOM		8192UL
-#define MAGIC		0x5ca1ab1e0badcafeULL
-#define CTRL		sizeof(struct xiw_ring_ctrl)
 
 /**
  * struct rings - what the hostile process has
  * @p: its connection; it is end b
  * @mine: memory of its own
  * @victim: memory of the peer that it was granted
- * @map: its mapped queues
- * @len: bytes of each
- * @n: number of them
+ * @maps: its mapped queues
  */
 struct rings {
 	struct xt_pair p;
 	struct xt_buf mine;
 	struct xt_buf victim;
-	__u8 *map[MAX_MAPS];
-	size_t len[MAX_MAPS];
-	unsigned int n;
+	struct xt_maps maps;
 };
 
 static __u64 random_state;
@@ -53,30 +46,6 @@ static __u64 rnd(void)
 	return random_state;
 }
 
-static void find_maps(struct rings *r)
-{
-	const char *name = r->p.b.id->verbs->device->dev_name;
-	FILE *maps = XT_PTR(fopen("/proc/self/maps", "r"));
-	unsigned long from;
-	unsigned long to;
-	char line[512];
-	char perm[8];
-
-	while (fgets(line, sizeof(line), maps)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (strlen(line) < strlen(name) ||
-		    strcmp(line + strlen(line) - strlen(name), name))
-			continue;
-		XT_EQ(sscanf(line, "%lx-%lx %7s", &from, &to, perm), 3);
-		if (perm[1] != 'w' || r->n == MAX_MAPS)
-			continue;
-		r->map[r->n] = (__u8 *)from;
-		r->len[r->n++] = to - from;
-	}
-	fclose(maps);
-	XT_CHECK(r->n > 0, "no queue of %s is mapped", name);
-}
-
 static void rings_up(struct rings *r)
 {
 	memset(r, 0, sizeof(*r));
@@ -85,7 +54,7 @@ static void rings_up(struct rings *r)
 	r->victim = xt_buf(&r->p.a, ROOM, XT_REMOTE);
 	xt_recvs(&r->p.a, 1, 16);
 	xt_recvs(&r->p.b, 1, 16);
-	find_maps(r);
+	xt_find_maps(&r->maps, &r->p.b);
 	*set_up = true;
 }
 
@@ -211,9 +180,9 @@ static void scribble_all(struct rings *r, int round)
 	size_t at;
 
 	(void)round;
-	for (i = 0; i < r->n; i++)
-		for (at = 0; at < r->len[i]; at++)
-			r->map[i][at] = rnd();
+	for (i = 0; i < r->maps.n; i++)
+		for (at = 0; at < r->maps.len[i]; at++)
+			r->maps.map[i][at] = rnd();
 	ring_bells(r);
 	let_peer_send(r);
 	ring_bells(r);
@@ -227,9 +196,9 @@ static void scribble_some(struct rings *r, int round)
 
 	(void)round;
 	for (i = 0; i < 300; i++) {
-		map = rnd() % r->n;
-		at = rnd() % (r->len[map] - 8);
-		memcpy(r->map[map] + at, &(__u64){ rnd() }, 1 + rnd() % 8);
+		map = rnd() % r->maps.n;
+		at = rnd() % (r->maps.len[map] - 8);
+		memcpy(r->maps.map[map] + at, &(__u64){ rnd() }, 1 + rnd() % 8);
 		if (i % 4 == 0)
 			ring_bells(r);
 		if (i % 32 == 0)
@@ -248,8 +217,8 @@ static void scribble_indices(struct rings *r, int round)
 	size_t at;
 
 	for (at = 0; at < 512; at += 4) {
-		for (i = 0; i < r->n; i++)
-			*(volatile __u32 *)(r->map[i] + at) =
+		for (i = 0; i < r->maps.n; i++)
+			*(volatile __u32 *)(r->maps.map[i] + at) =
 				values[(round + at / 64) % XT_NELEM(values)];
 		if (at % 64 == 0)
 			ring_bells(r);
@@ -305,77 +274,19 @@ static void ask_without_room(struct rings *r, int round)
 
 /* ---- with the layout known --------------------------------------------- */
 
-/**
- * struct sq - the mapped send queue
- * @ctrl: its control block
- * @entries: its first entry
- * @stride: bytes of an entry
- * @num: entries
- */
-struct sq {
-	struct xiw_ring_ctrl *ctrl;
-	__u8 *entries;
-	size_t stride;
-	unsigned int num;
-};
-
-static __u8 *find_word(__u8 *map, size_t len, __u64 word)
+static struct xiw_sqe *next_sqe(struct xt_sq *sq)
 {
-	size_t at;
-
-	for (at = CTRL; at + sizeof(word) <= len; at += sizeof(word))
-		if (!memcmp(map + at, &word, sizeof(word)))
-			return map + at;
-	return NULL;
+	return xt_sqe(sq, sq->ctrl->prod);
 }
 
-/* Two work requests with known numbers show where the queue is. */
-static struct sq find_sq(struct rings *r)
-{
-	struct sq sq = {};
-	__u8 *first;
-	__u8 *second;
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
-		struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, MAGIC + i, NULL, 0);
-
-		xt_send(&r->p.b, &wr);
-		xt_wc_ok(r->p.b.scq, MAGIC + i);
-	}
-	for (i = 0; i < r->n; i++) {
-		first = find_word(r->map[i], r->len[i], MAGIC);
-		second = find_word(r->map[i], r->len[i], MAGIC + 1);
-		/* The completion queue has both, too, but not the opcode. */
-		if (!first || !second ||
-		    ((struct xiw_sqe *)first)->opcode != IBV_WR_SEND)
-			continue;
-		sq.ctrl = (struct xiw_ring_ctrl *)r->map[i];
-		sq.entries = r->map[i] + CTRL;
-		sq.stride = second - first;
-		sq.num = 1;
-		while (2 * sq.num * sq.stride + CTRL <= r->len[i])
-			sq.num *= 2;
-		if (!((size_t)(first - sq.entries) % sq.stride))
-			return sq;
-	}
-	xt_skip("the send queue is not one of xiw");
-}
-
-static struct xiw_sqe *next_sqe(struct sq *sq)
-{
-	return (struct xiw_sqe *)(sq->entries + sq->stride *
-				  (sq->ctrl->prod & (sq->num - 1)));
-}
-
-static void publish(struct rings *r, struct sq *sq)
+static void publish(struct rings *r, struct xt_sq *sq)
 {
 	__atomic_store_n(&sq->ctrl->prod, sq->ctrl->prod + 1, __ATOMIC_RELEASE);
 	post_send_command(r, NULL);
 }
 
 /* A work request that is right but for what the caller changes. */
-static struct xiw_sqe *good_sqe(struct rings *r, struct sq *sq)
+static struct xiw_sqe *good_sqe(struct rings *r, struct xt_sq *sq)
 {
 	struct xiw_sqe *sqe = next_sqe(sq);
 	struct xiw_sge *sge = (struct xiw_sge *)(sqe + 1);
@@ -395,7 +306,7 @@ static struct xiw_sqe *good_sqe(struct rings *r, struct sq *sq)
 /* Opcodes of the kernel only, of other devices, and of nobody. */
 static void scribble_opcodes(struct rings *r, int round)
 {
-	struct sq sq = find_sq(r);
+	struct xt_sq sq = xt_find_sq(&r->maps, &r->p.b);
 	struct xiw_sqe *sqe = good_sqe(r, &sq);
 
 	sqe->opcode = round < 32 ? round : 240 + round % 16;
@@ -405,7 +316,7 @@ static void scribble_opcodes(struct rings *r, int round)
 
 static void scribble_fields(struct rings *r, int round)
 {
-	struct sq sq = find_sq(r);
+	struct xt_sq sq = xt_find_sq(&r->maps, &r->p.b);
 	struct xiw_sqe *sqe = good_sqe(r, &sq);
 	struct xiw_sge *sge = (struct xiw_sge *)(sqe + 1);
 
@@ -483,7 +394,7 @@ static void *race(void *arg)
 
 static void scribble_race(struct rings *r, int round)
 {
-	struct sq sq = find_sq(r);
+	struct xt_sq sq = xt_find_sq(&r->maps, &r->p.b);
 	struct racer w = { .r = r };
 	unsigned int i;
 
@@ -502,7 +413,7 @@ static void scribble_race(struct rings *r, int round)
 /* A queue that is never empty, of requests that send nothing. */
 struct feeder {
 	pthread_t thread;
-	struct sq *sq;
+	struct xt_sq *sq;
 	volatile bool stop;
 };
 
@@ -522,7 +433,7 @@ static void *feed(void *arg)
 
 static void scribble_endless(struct rings *r, int round)
 {
-	struct sq sq = find_sq(r);
+	struct xt_sq sq = xt_find_sq(&r->maps, &r->p.b);
 	struct feeder f = { .sq = &sq };
 	struct ibv_mw *mw = XT_PTR(ibv_alloc_mw(r->p.b.pd, IBV_MW_TYPE_1));
 	struct xiw_sqe *sqe;
@@ -609,10 +520,10 @@ static struct xiw_ring_ctrl *find_srq(struct rings *r)
 {
 	unsigned int i;
 
-	xt_recvs(&r->p.b, MAGIC, 1);
-	for (i = 0; i < r->n; i++)
-		if (find_word(r->map[i], r->len[i], MAGIC))
-			return (struct xiw_ring_ctrl *)r->map[i];
+	xt_recvs(&r->p.b, XT_MAGIC, 1);
+	for (i = 0; i < r->maps.n; i++)
+		if (xt_find_word(r->maps.map[i], r->maps.len[i], XT_MAGIC))
+			return (struct xiw_ring_ctrl *)r->maps.map[i];
 	xt_skip("the shared receive queue is not one of xiw");
 }
 
@@ -649,7 +560,7 @@ static void test_srq(void)
 	o.srq = r.p.b.srq;
 	o.pd = r.p.b.pd;
 	xt_pair(&q, NULL, &o);
-	find_maps(&r);
+	xt_find_maps(&r.maps, &r.p.b);
 	ctrl = find_srq(&r);
 	__atomic_store_n(&ctrl->prod, ctrl->prod + 0x10000, __ATOMIC_RELEASE);
 	let_peer_send(&r);

@@ -240,7 +240,9 @@ static bool fetch_one(struct xiw_qp *qp, const void *slot, struct xiw_swr *wr)
 
 /**
  * xiw_sq_fetch() - take over what a user has posted
- * @qp: user queue pair
+ * @qp: queue pair; kernel consumers post where it is wanted
+ * @ahead: requests that may be taken over and not yet started, no more than
+ *	are going to be: each is copied and judged
  *
  * A request that is not well formed is taken over as already failed; it ends
  * the stream when its turn comes. A producer index that cannot be right means
@@ -249,11 +251,11 @@ static bool fetch_one(struct xiw_qp *qp, const void *slot, struct xiw_swr *wr)
  * Context: Owner of the transmit side.
  * Return: true if there are requests to be started.
  */
-bool xiw_sq_fetch(struct xiw_qp *qp)
+bool xiw_sq_fetch(struct xiw_qp *qp, int ahead)
 {
 	struct xiw_sq *sq = &qp->sq;
 	u32 prod;
-	u32 n;
+	int n;
 
 	if (sq->kernel)
 		/* Pairs with the release in post_kernel(). */
@@ -271,7 +273,8 @@ bool xiw_sq_fetch(struct xiw_qp *qp)
 		}
 		return false;
 	}
-	for (n = prod - sq->prod; n; n--, sq->prod++) {
+	n = min_t(int, prod - sq->prod, ahead - (int)(sq->prod - sq->next));
+	for (; n > 0; n--, sq->prod++) {
 		struct xiw_swr *wr = xiw_sq_wr(sq, sq->prod);
 
 		if (!fetch_one(qp, xiw_queue_slot(&sq->queue, sq->prod), wr)) {

@@ -191,6 +191,43 @@ struct xiw_wait {
 /* First index of inbound and outbound requests: it wraps while we look on. */
 #define XIW_DEPTH_FIRST	(-100U)
 
+/* What one turn may do, see "how long a turn is" in tx.c. */
+enum xiw_turn_limits {
+	/* a message of 64 KiB with its headers */
+	XIW_TURN_BYTES		= 72 * 1024,
+	XIW_TURN_STEPS		= 256,
+	/* As many of them for who lets TCP's backlog in. */
+	XIW_TURN_LONG_TX	= 16,
+	XIW_TURN_LONG_RX	= 4,
+};
+
+/**
+ * struct xiw_turn - what is left of a turn; owner: socket lock holder
+ * @bytes: octets to be laid out or taken; the last FPDU may exceed them
+ * @steps: FPDUs, requests that send nothing, and looks at the queue
+ */
+struct xiw_turn {
+	int bytes;
+	int steps;
+};
+
+static inline void xiw_turn_begin(struct xiw_turn *turn, u32 times)
+{
+	turn->bytes = times * XIW_TURN_BYTES;
+	turn->steps = times * XIW_TURN_STEPS;
+}
+
+static inline void xiw_turn_charge(struct xiw_turn *turn, u32 bytes)
+{
+	turn->bytes -= bytes;
+	turn->steps--;
+}
+
+static inline bool xiw_turn_over(const struct xiw_turn *turn)
+{
+	return turn->bytes <= 0 || turn->steps <= 0;
+}
+
 /* Bits of xiw_tx.run, see tx.c. */
 #define XIW_TX_RUNNING	BIT(0)	/* somebody drains, or will come back to */
 #define XIW_TX_KICK	BIT(1)	/* look at the queue (again) */
@@ -201,12 +238,6 @@ enum xiw_tx_limits {
 	XIW_TX_TRAIN_BYTES	= 64 * 1024,
 	/* A train in one block never needs more fragments than an skb has. */
 	XIW_TX_TRAIN_ORDER	= 4,
-	/* One turn; then others get the CPU and the socket. */
-	XIW_TX_BUDGET_BYTES	= 1024 * 1024,
-	/* The same for requests that send nothing. */
-	XIW_TX_BUDGET_LOCAL	= 1024,
-	/* How often one run looks again because it was kicked meanwhile. */
-	XIW_TX_ROUNDS		= 256,
 	/* How long a stream of posts is collected; see tx.c. */
 	XIW_TX_WINDOW_NS	= 50 * 1000,
 	/* Posts that come sooner than this are a stream. */
@@ -250,6 +281,8 @@ struct xiw_txbuf {
  * struct xiw_tx - transmit side of a stream; owner: socket lock holder
  * @run: XIW_TX_*; anybody may set KICK
  * @active: the engine is on the call stack of the socket lock's holder
+ * @deferred: a turn is over and @retry is queued to go on
+ * @turn: what is left of this one
  * @buf: memory being laid out
  * @mem: memory that is read
  * @vec: the train: laid out, not yet taken by TCP
@@ -263,7 +296,6 @@ struct xiw_txbuf {
  * @pos: octets laid out since SeqStart
  * @sent: octets taken by TCP since SeqStart
  * @mpa: Marker raster
- * @local_left: local requests that this run of the engine may still execute
  * @emss: segment size of this pass
  * @unit: what an FPDU may fill, one segment or a number of them
  * @fill: octets laid out in the unit being filled
@@ -294,6 +326,8 @@ struct xiw_txbuf {
 struct xiw_tx {
 	atomic_t run;
 	bool active;
+	bool deferred;
+	struct xiw_turn turn;
 
 	struct xiw_txbuf buf;
 	struct xiw_mem_view mem;
@@ -308,7 +342,6 @@ struct xiw_tx {
 	u64 pos;
 	u64 sent;
 	struct xiw_mpa_tx mpa;
-	u32 local_left;
 	u32 emss;
 	u32 unit;
 	u32 fill;
@@ -345,8 +378,6 @@ enum xiw_rx_limits {
 	XIW_RX_PAGES		= DIV_ROUND_UP(66 * 1024, PAGE_SIZE),
 	/* More than this at once is work for another CPU; see rx.c. */
 	XIW_RX_INLINE_BYTES	= 16 * 1024,
-	/* One turn; then others get the socket. */
-	XIW_RX_TURN_BYTES	= 256 * 1024,
 };
 
 /**
@@ -379,7 +410,7 @@ enum xiw_rx_limits {
  * @heard: FPDUs taken, free running
  * @answers: segments of them that answered a request, free running
  * @deferred: @bulk is queued and will take what arrives
- * @quota: octets that may still be taken in this turn
+ * @turn: what may still be taken in this one
  * @kick: runs the receive side again in process context
  * @bulk: takes what arrives in large amounts
  * @late: gives up waiting for a receive
@@ -413,7 +444,7 @@ struct xiw_rx {
 	u32 heard;
 	u32 answers;
 	bool deferred;
-	u32 quota;
+	struct xiw_turn turn;
 	struct delayed_work kick;
 	struct work_struct bulk;
 	struct delayed_work late;
@@ -541,7 +572,7 @@ static inline bool xiw_qp_admits(const struct xiw_qp *qp, int access)
 int xiw_sq_init(struct xiw_sq *sq, const struct ib_qp_init_attr *attr,
 		struct ib_ucontext *uctx, u64 *key);
 void xiw_sq_destroy(struct xiw_sq *sq);
-bool xiw_sq_fetch(struct xiw_qp *qp);
+bool xiw_sq_fetch(struct xiw_qp *qp, int ahead);
 bool xiw_sq_ring_empty(struct xiw_sq *sq);
 void xiw_sq_want_doorbell(struct xiw_sq *sq, u32 how);
 int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
@@ -567,6 +598,7 @@ void xiw_tx_init(struct xiw_qp *qp);
 void xiw_tx_start(struct xiw_qp *qp);
 void xiw_tx_stop(struct xiw_qp *qp);
 void xiw_tx_run_locked(struct xiw_qp *qp);
+void xiw_tx_again(struct xiw_qp *qp, unsigned long delay);
 void xiw_tx_space(struct xiw_qp *qp);
 void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep);
 void xiw_tx_fin(struct xiw_qp *qp);

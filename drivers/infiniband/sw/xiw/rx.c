@@ -17,7 +17,7 @@
  * fast. Bulk is left to a work item, so that one CPU receives packets while
  * another one checks and places what is in them. rx.deferred is set from then
  * until the work has the socket lock; who finds it set leaves everything to the
- * work, whose turn is bounded, as posters wait for the same lock.
+ * work. How long turns are stands in tx.c.
  */
 
 #include <linux/crc32c.h>
@@ -459,20 +459,21 @@ static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 	}
 	pos_init(&p, skb);
 	p.off = off;
-	while (left && !rx->dead && !rx->stalled && rx->quota) {
+	while (left && !rx->dead && !rx->stalled &&
+	       !xiw_turn_over(&rx->turn)) {
 		if (rx->have || rx->linear)
 			n = take_split(qp, &p, left, &ret);
 		else
 			n = take_in_place(qp, &p, left, &ret);
 		left -= n;
-		rx->quota -= min(n, rx->quota);
+		xiw_turn_charge(&rx->turn, n);
 		if (!n)
 			break;
 	}
 	/* RFC 5041 section 7.1: after an error, drop silently. */
 	if (rx->dead)
 		return len;
-	if (left && !rx->stalled && rx->quota) {
+	if (left && !rx->stalled && !xiw_turn_over(&rx->turn)) {
 		/* No memory for an FPDU in pieces. */
 		xiw_stat_inc(qp->dev, XIW_STAT_RX_NOMEM);
 		xiw_rx_again(qp, 1);
@@ -552,12 +553,12 @@ static bool is_bulk(const struct xiw_qp *qp)
 	       xiw_sock_unread_locked(qp->xs) > XIW_RX_INLINE_BYTES;
 }
 
-/* Takes up to @quota octets of what has arrived. */
-static void take(struct xiw_qp *qp, u32 quota)
+/* Takes what has arrived; what is left after @times short turns, the work. */
+static void take(struct xiw_qp *qp, u32 times)
 {
 	struct xiw_rx *rx = &qp->rx;
 
-	rx->quota = quota;
+	xiw_turn_begin(&rx->turn, times);
 	if (rx->ready && !rx->stalled && !rx->dead)
 		take_ready(qp);
 	if (!rx->stalled) {
@@ -567,6 +568,9 @@ static void take(struct xiw_qp *qp, u32 quota)
 		else
 			xiw_sock_read_locked(qp->xs, rx_actor, qp);
 	}
+	trace_rx_turn(qp, &rx->turn, times, 0);
+	if (xiw_turn_over(&rx->turn))
+		defer(qp);
 	check_end(qp);
 	if (rx->poke_tx) {
 		rx->poke_tx = false;
@@ -587,7 +591,7 @@ void xiw_rx_run_locked(struct xiw_qp *qp)
 	if (is_bulk(qp))
 		defer(qp);
 	else
-		take(qp, U32_MAX);
+		take(qp, 1);
 }
 
 static void rx_bulk(struct work_struct *work)
@@ -597,9 +601,7 @@ static void rx_bulk(struct work_struct *work)
 
 	if (xs) {
 		qp->rx.deferred = false;
-		take(qp, XIW_RX_TURN_BYTES);
-		if (!qp->rx.quota)
-			defer(qp);
+		take(qp, XIW_TURN_LONG_RX);
 		xiw_qp_unlock_stream(xs);
 	}
 	xiw_qp_put(qp);

@@ -311,7 +311,7 @@ void xiw_sendq_bound(struct xiw_qp *qp)
 
 	if (tx->bounded || READ_ONCE(qp->state) != XIW_QPS_CLOSING)
 		return;
-	xiw_sq_fetch(qp);
+	xiw_sq_fetch(qp, qp->sq.size);
 	tx->bound = READ_ONCE(qp->sq.prod);
 	tx->bounded = true;
 }
@@ -341,7 +341,8 @@ static bool next_wr(struct xiw_qp *qp)
 	struct xiw_sq *sq = &qp->sq;
 	struct xiw_swr *wr;
 
-	while (!is_over(qp) && !at_bound(qp) && xiw_sq_fetch(qp)) {
+	while (!is_over(qp) && !at_bound(qp) && !xiw_turn_over(&qp->tx.turn) &&
+	       xiw_sq_fetch(qp, qp->tx.turn.steps)) {
 		wr = xiw_sq_wr(sq, sq->next);
 		if (wr->done) {
 			/* It was malformed in the user's ring. */
@@ -350,9 +351,9 @@ static bool next_wr(struct xiw_qp *qp)
 		}
 		if (is_local(wr)) {
 			/* These send nothing; a process may post for ever. */
-			if (!qp->tx.local_left || !run_local(qp, wr))
+			if (!run_local(qp, wr))
 				return false;
-			qp->tx.local_left--;
+			xiw_turn_charge(&qp->tx.turn, 0);
 			continue;
 		}
 		if (is_request(wr) && qp->rx.peer_closed) {
@@ -658,16 +659,8 @@ static void retire(struct xiw_sq *sq, u32 head)
 		smp_store_release(&sq->queue.ctrl->cons, head);
 }
 
-/**
- * xiw_sq_complete() - complete what is done, in the order of posting
- * @qp: queue pair
- *
- * RFC 5040 section 5.5 rule 15. A Send or Write is done when TCP took all of
- * it; its bytes were copied, so the buffer is the consumer's again.
- *
- * Context: Owner of the transmit side.
- */
-void xiw_sq_complete(struct xiw_qp *qp)
+/* Returns true if there may be more than @max. */
+static bool complete_some(struct xiw_qp *qp, u32 max)
 {
 	struct xiw_sq *sq = &qp->sq;
 	u32 head = sq->head;
@@ -685,12 +678,31 @@ void xiw_sq_complete(struct xiw_qp *qp)
 		if (wr->status == IB_WC_SUCCESS) {
 			struct xiw_swr copy = *wr;
 
+			if (!max--)
+				return true;
 			retire(sq, ++head);
 			complete_wr(qp, &copy);
 			continue;
 		}
 		break;
 	}
+	return false;
+}
+
+/**
+ * xiw_sq_complete() - complete what is done, in the order of posting
+ * @qp: queue pair
+ *
+ * RFC 5040 section 5.5 rule 15. A Send or Write is done when TCP took all of
+ * it; its bytes were copied, so the buffer is the consumer's again. Behind a
+ * Read that took long there may be many: the engine completes the rest.
+ *
+ * Context: Owner of the transmit side.
+ */
+void xiw_sq_complete(struct xiw_qp *qp)
+{
+	if (complete_some(qp, XIW_TURN_STEPS))
+		xiw_tx_again(qp, 0);
 }
 
 /**
@@ -709,8 +721,9 @@ bool xiw_sq_flush(struct xiw_qp *qp)
 	struct xiw_sq *sq = &qp->sq;
 	u32 left = sq->size;
 
-	xiw_sq_complete(qp);
-	while (xiw_sq_fetch(qp) || sq->head != sq->next) {
+	while (complete_some(qp, XIW_TURN_STEPS))
+		;
+	while (xiw_sq_fetch(qp, XIW_TURN_STEPS) || sq->head != sq->next) {
 		if (!left--)
 			return true;
 		struct xiw_swr *wr = xiw_sq_wr(sq, sq->head);

@@ -727,6 +727,37 @@ void xiw_sock_unlock_bh(struct xiw_sock *xs)
 	spin_unlock_bh(&xs->sk->sk_lock.slock);
 }
 
+/**
+ * xiw_sock_can_yield_locked() - may the lock's holder let others in
+ * @xs: socket
+ *
+ * Not in a callback: TCP may have called it for a packet of the backlog, and
+ * would get those behind it out of order.
+ *
+ * Context: Socket lock held.
+ * Return: True if xiw_sock_yield_locked() may be called.
+ */
+bool xiw_sock_can_yield_locked(const struct xiw_sock *xs)
+{
+	return sock_owned_by_user_nocheck(xs->sk) && !xs->busy;
+}
+
+/**
+ * xiw_sock_yield_locked() - let TCP process what it received meanwhile
+ * @xs: socket of which xiw_sock_can_yield_locked() was true
+ *
+ * The caller keeps the lock. The connection may be lost afterwards; that, and
+ * whatever else the callbacks would tell, is told when the lock is given back.
+ *
+ * Context: Owner of the socket lock, may sleep.
+ */
+void xiw_sock_yield_locked(struct xiw_sock *xs)
+{
+	xs->busy = true;
+	sk_flush_backlog(xs->sk);
+	xs->busy = false;
+}
+
 /*
  * Data path
  */

@@ -151,6 +151,13 @@ void xiw_sock_unlock(struct xiw_sock *xs);
 bool xiw_sock_trylock_bh(struct xiw_sock *xs);
 void xiw_sock_unlock_bh(struct xiw_sock *xs);
 
+/*
+ * Who owns the lock, and is not in a callback, may let in what TCP received
+ * meanwhile. Callbacks that become due run when the lock is given back.
+ */
+bool xiw_sock_can_yield_locked(const struct xiw_sock *xs);
+void xiw_sock_yield_locked(struct xiw_sock *xs);
+
 /* Data path, socket lock held. */
 int xiw_sock_send_locked(struct xiw_sock *xs, struct bio_vec *bv,
 			 unsigned int nr, size_t len, bool more);

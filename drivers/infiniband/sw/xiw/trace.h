@@ -158,6 +158,40 @@ TRACE_EVENT(tx_train,
 		      __entry->taken)
 );
 
+DECLARE_EVENT_CLASS(turn,
+		    TP_PROTO(const struct xiw_qp *qp,
+			     const struct xiw_turn *left, u32 times,
+			     u32 fetched),
+		    TP_ARGS(qp, left, times, fetched),
+		    TP_STRUCT__entry(__field(u32, qpn)
+				     __field(u32, times)
+				     __field(u32, bytes)
+				     __field(u32, steps)
+				     __field(u32, fetched)),
+		    TP_fast_assign(__entry->qpn = qp->qpn;
+				   __entry->times = times;
+				   __entry->bytes = times * XIW_TURN_BYTES -
+						    left->bytes;
+				   __entry->steps = times * XIW_TURN_STEPS -
+						    left->steps;
+				   __entry->fetched = fetched;),
+		    TP_printk("qpn=%u turns=%u bytes=%u steps=%u fetched=%u",
+			      __entry->qpn, __entry->times, __entry->bytes,
+			      __entry->steps, __entry->fetched)
+);
+
+DEFINE_EVENT(turn, tx_turn,
+	     TP_PROTO(const struct xiw_qp *qp, const struct xiw_turn *left,
+		      u32 times, u32 fetched),
+	     TP_ARGS(qp, left, times, fetched)
+);
+
+DEFINE_EVENT(turn, rx_turn,
+	     TP_PROTO(const struct xiw_qp *qp, const struct xiw_turn *left,
+		      u32 times, u32 fetched),
+	     TP_ARGS(qp, left, times, fetched)
+);
+
 TRACE_EVENT(rx_fpdu,
 	    TP_PROTO(const struct xiw_qp *qp, const struct xiw_fpdu *f),
 	    TP_ARGS(qp, f),

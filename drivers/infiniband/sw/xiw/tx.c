@@ -32,6 +32,25 @@
  * because it has nothing left to do but wait for completions, or when a timer
  * runs the engine, whatever comes first. A process that waits for each request
  * before it posts the next one does not go on.
+ *
+ * DOC: how long a turn is
+ *
+ * Whoever holds the socket lock keeps others from it. Where it is held as a
+ * spinlock, that is in softirqs, in the timer, and for kernel consumers, which
+ * post from any context, this CPU does nothing else meanwhile, and another one
+ * may spin. Such a turn ends after XIW_TURN_BYTES or XIW_TURN_STEPS, whatever
+ * comes first, each for sending and for taking; a step is an FPDU, or a request
+ * that sends nothing. Then the retry work goes on, or that of the receive side.
+ * Until it does, which tx.deferred and rx.deferred tell, packets and posts do
+ * not begin another turn of this kind. No more ring entries are fetched than
+ * there are steps left, nor more requests completed at once than a turn has
+ * steps.
+ *
+ * A process, or a work item, that owns the lock has turns several times as
+ * long, for they can be interrupted. What TCP receives meanwhile, ACKs above
+ * all, goes to the socket's backlog, which is let in behind each train. A
+ * callback may have been called for the backlog, which must not be processed
+ * within itself, so callbacks have the short turns, too.
  */
 
 #include <linux/crc32c.h>
@@ -323,6 +342,7 @@ static bool build_fpdu(struct xiw_qp *qp)
 	tx->pos += len;
 	tx->fill = (tx->fill + len) % tx->unit;
 	tx->offset += seg.len;
+	xiw_turn_charge(&tx->turn, len);
 	xiw_stat_inc(qp->dev, XIW_STAT_TX_FPDU);
 	if (seg.last)
 		xiw_sendq_laid_out(qp);
@@ -338,9 +358,13 @@ static void build_train(struct xiw_qp *qp)
 	tx->unit = tx->emss * qp->conn.fpdu_segments;
 	tx->fill = xiw_sock_tail_fill_locked(qp->xs);
 	while (tx->train_len < XIW_TX_TRAIN_BYTES &&
-	       tx->vec_count < XIW_TX_VECS) {
-		if (tx->source == XIW_TX_NONE && !xiw_sendq_next(qp))
-			break;
+	       tx->vec_count < XIW_TX_VECS && !xiw_turn_over(&tx->turn)) {
+		if (tx->source == XIW_TX_NONE) {
+			if (!xiw_sendq_next(qp))
+				break;
+			/* Local requests may have been the rest of the turn. */
+			continue;
+		}
 		if (!build_fpdu(qp) && tx->source != XIW_TX_NONE)
 			break;
 	}
@@ -394,13 +418,27 @@ static int send_train(struct xiw_qp *qp)
 	return ret < 0 ? ret : ret == len ? 0 : -EAGAIN;
 }
 
-static void come_back(struct xiw_qp *qp, unsigned long delay)
+/**
+ * xiw_tx_again() - run the engine in process context
+ * @qp: queue pair
+ * @delay: jiffies from now
+ *
+ * Context: Any.
+ */
+void xiw_tx_again(struct xiw_qp *qp, unsigned long delay)
 {
 	xiw_qp_queue_delayed(qp, &qp->tx.retry, delay);
 }
 
-/* Until nothing is left, or tx.sent comes to @budget, or tx.local_left to 0. */
-static enum tx_outcome drain(struct xiw_qp *qp, u64 budget)
+/* The turn is over. */
+static void defer(struct xiw_qp *qp)
+{
+	qp->tx.deferred = true;
+	xiw_tx_again(qp, 0);
+}
+
+/* Until nothing is left, or the turn is over. */
+static enum tx_outcome drain(struct xiw_qp *qp, bool yield)
 {
 	struct xiw_tx *tx = &qp->tx;
 	int ret;
@@ -416,29 +454,27 @@ static enum tx_outcome drain(struct xiw_qp *qp, u64 budget)
 			/* With nothing in flight no ACK will wake us. */
 			if (xiw_sock_idle_locked(qp->xs)) {
 				xiw_stat_inc(qp->dev, XIW_STAT_TX_NOMEM);
-				come_back(qp, 1);
+				xiw_tx_again(qp, 1);
 			}
 			return TX_BLOCKED;
 		}
 		if (ret < 0) {
 			/* If that is not its end, which state_change tells. */
 			if (xiw_sock_status(qp->xs) == XIW_SOCK_OPEN)
-				come_back(qp, 1);
+				xiw_tx_again(qp, 1);
 			return TX_BLOCKED;
 		}
-		if (tx->sent >= budget) {
-			come_back(qp, 0);
-			return TX_BLOCKED;
-		}
+		if (yield)
+			xiw_sock_yield_locked(qp->xs);
+	}
+	if (xiw_turn_over(&tx->turn)) {
+		defer(qp);
+		return TX_BLOCKED;
 	}
 	if (tx->source != XIW_TX_NONE) {
 		/* A message in progress, but no memory for its next FPDU. */
 		xiw_stat_inc(qp->dev, XIW_STAT_TX_NOMEM);
-		come_back(qp, 1);
-		return TX_BLOCKED;
-	}
-	if (!tx->local_left) {
-		come_back(qp, 0);
+		xiw_tx_again(qp, 1);
 		return TX_BLOCKED;
 	}
 	return xiw_sendq_waits(qp) ? TX_BLOCKED : TX_IDLE;
@@ -553,12 +589,13 @@ static bool go_idle(struct xiw_qp *qp)
  */
 void xiw_tx_run_locked(struct xiw_qp *qp)
 {
+	bool yield = xiw_sock_can_yield_locked(qp->xs);
+	u32 times = yield ? XIW_TURN_LONG_TX : 1;
 	struct xiw_tx *tx = &qp->tx;
-	int rounds = XIW_TX_ROUNDS;
 	enum tx_outcome outcome;
 	bool stream;
 	bool waited;
-	u64 budget;
+	u32 fetched;
 	u32 first;
 	u64 pos;
 
@@ -566,14 +603,16 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 	 * TCP may process its backlog, or find room, while it takes a train;
 	 * what that calls ends up here again. The outer call goes on.
 	 */
-	if (tx->active) {
+	if (tx->active || (tx->deferred && !yield)) {
 		atomic_or(XIW_TX_KICK, &tx->run);
 		return;
 	}
 	tx->active = true;
-	/* For all turns together: a process may post as fast as we send. */
-	budget = tx->sent + XIW_TX_BUDGET_BYTES;
-	tx->local_left = XIW_TX_BUDGET_LOCAL;
+	tx->deferred = false;
+	xiw_turn_begin(&tx->turn, times);
+	fetched = READ_ONCE(qp->sq.prod);
+	/* More may be complete than was told of in one turn. */
+	xiw_sq_complete(qp);
 	stream = is_stream(qp);
 	pos = tx->pos;
 	first = qp->sq.next;
@@ -581,12 +620,13 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 	xiw_sq_want_doorbell(&qp->sq, 0);
 	do {
 		/* Whoever kicks again and again does not keep the lock busy. */
-		if (!rounds--) {
-			come_back(qp, 0);
+		if (xiw_turn_over(&tx->turn)) {
+			defer(qp);
 			break;
 		}
+		xiw_turn_charge(&tx->turn, 0);
 		atomic_xchg(&tx->run, XIW_TX_RUNNING);
-		outcome = drain(qp, budget);
+		outcome = drain(qp, yield);
 		/* Twice: the last one of a batch may look like that. */
 		if (qp->sq.next != first)
 			tx->waits = waits_for_each(qp, first);
@@ -595,6 +635,7 @@ void xiw_tx_run_locked(struct xiw_qp *qp)
 			break;
 	} while (!go_idle(qp));
 	tx->active = false;
+	trace_tx_turn(qp, &tx->turn, times, READ_ONCE(qp->sq.prod) - fetched);
 }
 
 /* For a poster. What the peer's answers set off says nothing of a stream. */
@@ -630,7 +671,7 @@ static void run_now_or_soon(struct xiw_qp *qp)
 			run_posted(qp);
 		xiw_sock_unlock_bh(xs);
 	} else {
-		come_back(qp, 0);
+		xiw_tx_again(qp, 0);
 	}
 	xiw_sock_put(xs);
 }
@@ -661,7 +702,7 @@ void xiw_tx_space(struct xiw_qp *qp)
 {
 	/* A NAPI thread counts, too. */
 	if (in_softirq())
-		come_back(qp, 0);
+		xiw_tx_again(qp, 0);
 	else
 		xiw_tx_run_locked(qp);
 }
@@ -686,7 +727,7 @@ void xiw_tx_kick(struct xiw_qp *qp, bool may_sleep)
 	}
 	/* TCP's transmit path needs softirqs to be manageable. */
 	if (irqs_disabled() || in_hardirq()) {
-		come_back(qp, 0);
+		xiw_tx_again(qp, 0);
 		return;
 	}
 	run_now_or_soon(qp);
@@ -723,6 +764,7 @@ void xiw_tx_start(struct xiw_qp *qp)
 	xiw_mpa_tx_init(&tx->mpa, agreed->tx_markers);
 	xiw_mem_view_init(&tx->mem, qp->dev, qp->ibqp.pd, qp->qpn,
 			  qp->kernel);
+	tx->deferred = false;
 	tx->imm_sent = false;
 	tx->pos = 0;
 	tx->sent = 0;

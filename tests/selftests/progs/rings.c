@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* How to find the queues, see rings.h. */
+#include "rings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CTRL	sizeof(struct xiw_ring_ctrl)
+
+/* What is mapped of the device on which @e lives. */
+void xt_find_maps(struct xt_maps *m, struct xt_end *e)
+{
+	const char *name = e->id->verbs->device->dev_name;
+	FILE *maps = XT_PTR(fopen("/proc/self/maps", "r"));
+	unsigned long from;
+	unsigned long to;
+	char line[512];
+	char perm[8];
+
+	while (fgets(line, sizeof(line), maps)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strlen(line) < strlen(name) ||
+		    strcmp(line + strlen(line) - strlen(name), name))
+			continue;
+		XT_EQ(sscanf(line, "%lx-%lx %7s", &from, &to, perm), 3);
+		if (perm[1] != 'w' || m->n == XT_MAX_MAPS)
+			continue;
+		m->map[m->n] = (__u8 *)from;
+		m->len[m->n++] = to - from;
+	}
+	fclose(maps);
+	XT_CHECK(m->n > 0, "no queue of %s is mapped", name);
+}
+
+__u8 *xt_find_word(__u8 *map, size_t len, __u64 word)
+{
+	size_t at;
+
+	for (at = CTRL; at + sizeof(word) <= len; at += sizeof(word))
+		if (!memcmp(map + at, &word, sizeof(word)))
+			return map + at;
+	return NULL;
+}
+
+/* Two work requests with known numbers show where the queue is. */
+struct xt_sq xt_find_sq(struct xt_maps *m, struct xt_end *e)
+{
+	struct xt_sq sq = {};
+	__u8 *first;
+	__u8 *second;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, XT_MAGIC + i, NULL,
+					      0);
+
+		xt_send(e, &wr);
+		xt_wc_ok(e->scq, XT_MAGIC + i);
+	}
+	for (i = 0; i < m->n; i++) {
+		first = xt_find_word(m->map[i], m->len[i], XT_MAGIC);
+		second = xt_find_word(m->map[i], m->len[i], XT_MAGIC + 1);
+		/* The completion queue has both, too, but not the opcode. */
+		if (!first || !second ||
+		    ((struct xiw_sqe *)first)->opcode != IBV_WR_SEND)
+			continue;
+		sq.ctrl = (struct xiw_ring_ctrl *)m->map[i];
+		sq.entries = m->map[i] + CTRL;
+		sq.stride = second - first;
+		sq.num = 1;
+		while (2 * sq.num * sq.stride + CTRL <= m->len[i])
+			sq.num *= 2;
+		if (!((size_t)(first - sq.entries) % sq.stride))
+			return sq;
+	}
+	xt_skip("the send queue is not one of xiw");
+}
+
+struct xiw_sqe *xt_sqe(const struct xt_sq *sq, __u32 index)
+{
+	return (struct xiw_sqe *)(sq->entries +
+				  sq->stride * (index & (sq->num - 1)));
+}
