@@ -159,7 +159,7 @@ static int __init xiw_init(void)
 	int ret;
 
 	xiw_wq = alloc_workqueue("xiw", WQ_MEM_RECLAIM | WQ_UNBOUND |
-				 WQ_HIGHPRI, 0);
+				 WQ_SYSFS, 0);
 	if (!xiw_wq)
 		return -ENOMEM;
 	ret = xiw_cm_init();
