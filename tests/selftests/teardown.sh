@@ -125,6 +125,16 @@ tap_run "rdma link del does not wait for the peer" \
 resume
 link_add "$NS_A" "$DEV_A" "$VETH_A"
 works "after connects were cut off"
+
+# Whether rdma_cm was loaded first or, after this, last, see main.c.
+modprobe -r rdma_ucm
+tap_run_not "rdma_cm stays as long as the module" modprobe -r rdma_cm
+modprobe rdma_ucm
+connect_to_mute order
+tap_run "rdma link del does not wait for the peer then either" \
+	within rdma link del "$DEV_A"
+resume
+link_add "$NS_A" "$DEV_A" "$VETH_A"
 tap_run "a connection is under load" load_up netns
 tap_run "the namespaces are deleted" namespaces_del
 tap_run "the processes of the connection are killed" \

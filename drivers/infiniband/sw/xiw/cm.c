@@ -37,12 +37,6 @@
 #include "sock.h"
 #include "trace.h"
 
-/*
- * Endpoints call iw_cm by pointers that it gave them, also after their
- * consumer has gone: it stays as long as we do, since we need this of it.
- */
-static const char *(*const iw_cm_stays)(int reason) __used = iwcm_reject_msg;
-
 static void ep_free(struct kref *ref)
 {
 	struct xiw_ep *ep = container_of(ref, struct xiw_ep, ref);

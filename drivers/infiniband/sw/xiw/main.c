@@ -5,12 +5,12 @@
  * makes one for a netdev; "rdma link delete", the end of the netdev in its
  * namespace, and the end of the module remove it.
  */
-#include <linux/kmod.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
 #include <rdma/rdma_netlink.h>
 
 #include "cm.h"
@@ -58,8 +58,15 @@ static void lose_netdev(struct ib_device *ibdev)
  * The core removes clients in the reverse order of their registration, and
  * rdma_cm waits for connects under way, of which iw_cm wants the result. So
  * that no peer can delay the end of a device, be a client that comes after
- * rdma_cm, and hear of it first.
+ * rdma_cm, and hear of it first: by needing this, xiw is loaded after rdma_cm,
+ * which cannot be unloaded and come back later. Nobody connects without it.
+ *
+ * It pins iw_cm, too, which endpoints call by pointers that it gave them, also
+ * after their consumer has gone.
  */
+static const char *(*const rdma_cm_stays)(enum rdma_cm_event_type ev) __used =
+	rdma_event_msg;
+
 static void device_ends(struct ib_device *ibdev, void *client_data)
 {
 	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
@@ -165,8 +172,6 @@ static int __init xiw_init(void)
 	ret = xiw_cm_init();
 	if (ret)
 		goto err_wq;
-	/* Nobody connects without it. For the order see device_ends(). */
-	request_module("rdma_cm");
 	ret = ib_register_client(&xiw_client);
 	if (ret)
 		goto err_cm;
