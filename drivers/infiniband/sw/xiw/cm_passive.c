@@ -361,13 +361,18 @@ enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep)
 	return failed(ep);
 }
 
-/* @qp is the one that iw_cm has, or had, its reference to. */
-static int retract(struct iw_cm_id *cm_id, struct xiw_qp *qp)
+/* @handle is of the QP that iw_cm has, or had, its reference to. */
+static int retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
 {
 	struct xiw_ep_command cmd = { .cm_id = cm_id };
-	struct xiw_ep *ep = xiw_qp_get_ep(qp);
+	struct xiw_qp *qp = xiw_qp_of_handle(handle);
+	struct xiw_ep *ep;
 	int ret;
 
+	if (!qp)
+		return -ECONNRESET;
+	ep = xiw_qp_get_ep(qp);
+	xiw_qp_put(qp);
 	if (!ep)
 		return -ECONNRESET;
 	ret = xiw_ep_command(ep, XIW_EPE_REJECT, &cmd);
@@ -382,12 +387,10 @@ static int reject_accepted(struct iw_cm_id *cm_id)
 
 	if (!handle)
 		return -EINVAL;
-	ret = retract(cm_id, xiw_qp_of_handle(handle));
-	if (ret)
-		return ret;
-	cm_id->provider_data = NULL;
-	xiw_qp_disown(handle);
-	return 0;
+	ret = retract(cm_id, handle);
+	if (!ret)
+		cm_id->provider_data = NULL;
+	return ret;
 }
 
 static int accept_again(struct iw_cm_id *cm_id, u32 qpn)
@@ -397,7 +400,7 @@ static int accept_again(struct iw_cm_id *cm_id, u32 qpn)
 
 	if (!forgotten)
 		return 0;
-	if (!retract(cm_id, xiw_qp_of_handle(forgotten)))
+	if (!retract(cm_id, forgotten))
 		ret = -EINVAL;
 	/* On an error iw_cm gives the new one back, and has none. */
 	cm_id->provider_data = ret ? NULL :

@@ -64,8 +64,13 @@ void xiw_qp_add_ref(struct ib_qp *ibqp)
  * connects or accepts, passes what it got to ib_modify_qp(), which ends up in
  * xiw_modify_qp() with it, and gives it back.
  *
- * Handles with a queue pair are on its list, in use or not, and go with it, or
- * are used again by it. All under handle_lock.
+ * Handles with a queue pair are on its list, in use or not, until it is
+ * destroyed, or are used again by it. All under handle_lock.
+ *
+ * Destroying does not wait for iw_cm to give them back. It does so in its one
+ * thread, which may be waiting to report something to the consumer, who may be
+ * the caller: in a handler of rdma_cm, which keeps others out. Or it does so
+ * when the identifier is destroyed, which the caller may come to later.
  *
  * To disconnect, iw_cm drops the lock under which it has looked at its handle
  * and then calls, while another of its threads may be giving the handle back,
@@ -75,7 +80,7 @@ void xiw_qp_add_ref(struct ib_qp *ibqp)
  */
 struct handle {
 	struct ib_qp ibqp;
-	struct xiw_qp *qp;		/* NULL if disowned, or gone */
+	struct xiw_qp *qp;		/* NULL if it is being destroyed */
 	const struct task_struct *caller;
 	bool used;			/* has a reference on @qp */
 	struct list_head node;
@@ -91,9 +96,12 @@ static struct handle *to_handle(struct ib_qp *ibqp)
 
 static struct handle *get_handle(struct xiw_qp *qp)
 {
-	struct handle *h;
+	struct handle *h = NULL;
 
 	spin_lock(&handle_lock);
+	/* Set before drop_handles() takes the lock. */
+	if (READ_ONCE(qp->destroying))
+		goto unlock;
 	list_for_each_entry(h, &qp->handles, node)
 		if (!h->used)
 			goto found;
@@ -126,17 +134,22 @@ static void free_handle(struct handle *h)
 	call_rcu_tasks(&h->rcu, free_handle_rcu);
 }
 
-static void free_handles(struct xiw_qp *qp)
+/* Those in use are freed by xiw_qp_rem_ref(). */
+static void drop_handles(struct xiw_qp *qp)
 {
 	struct handle *next;
 	struct handle *h;
 
 	spin_lock_irq(&handle_lock);
-	list_for_each_entry(h, &qp->handles, node)
+	list_for_each_entry_safe(h, next, &qp->handles, node) {
+		list_del_init(&h->node);
 		h->qp = NULL;
+		if (h->used)
+			xiw_qp_put(qp);
+		else
+			free_handle(h);
+	}
 	spin_unlock_irq(&handle_lock);
-	list_for_each_entry_safe(h, next, &qp->handles, node)
-		free_handle(h);
 }
 
 /**
@@ -152,16 +165,18 @@ void xiw_qp_exit(void)
 		rcu_barrier();
 }
 
-/* Of iw_cm's handle, or of one that the core has made; only these have a PD. */
-static struct xiw_qp *get_to_modify(struct ib_qp *ibqp)
+/**
+ * xiw_qp_of_handle() - the queue pair that iw_cm has
+ * @ibqp: from xiw_qp_get_ibqp()
+ *
+ * Context: Any with interrupts on.
+ * Return: The queue pair with a reference for the caller, NULL if it is being
+ * destroyed.
+ */
+struct xiw_qp *xiw_qp_of_handle(struct ib_qp *ibqp)
 {
 	struct xiw_qp *qp;
 
-	if (ibqp->pd) {
-		qp = to_xqp(ibqp);
-		xiw_qp_get(qp);
-		return qp;
-	}
 	spin_lock_irq(&handle_lock);
 	qp = to_handle(ibqp)->qp;
 	if (qp && !kref_get_unless_zero(&qp->ref))
@@ -170,38 +185,16 @@ static struct xiw_qp *get_to_modify(struct ib_qp *ibqp)
 	return qp;
 }
 
-/**
- * xiw_qp_of_handle() - the queue pair that iw_cm has
- * @ibqp: from xiw_qp_handle(), not given back
- *
- * Context: Any.
- * Return: The queue pair.
- */
-struct xiw_qp *xiw_qp_of_handle(struct ib_qp *ibqp)
+/* Of iw_cm's handle, or of one that the core has made; only these have a PD. */
+static struct xiw_qp *get_to_modify(struct ib_qp *ibqp)
 {
-	return to_handle(ibqp)->qp;
-}
+	struct xiw_qp *qp;
 
-/**
- * xiw_qp_disown() - do not wait for a reference of iw_cm
- * @ibqp: from xiw_qp_handle(); iw_cm will do no more than give it back
- *
- * iw_cm keeps the queue pair of a request that was accepted and then rejected
- * until its consumer destroys the identifier, and a process that destroys the
- * queue pair first, as it does when it is killed, would wait for itself.
- *
- * Context: Process context.
- */
-void xiw_qp_disown(struct ib_qp *ibqp)
-{
-	struct handle *h = to_handle(ibqp);
-	struct xiw_qp *qp = h->qp;
-
-	spin_lock_irq(&handle_lock);
-	list_del(&h->node);
-	h->qp = NULL;
-	spin_unlock_irq(&handle_lock);
-	xiw_qp_put(qp);
+	if (!ibqp->pd)
+		return xiw_qp_of_handle(ibqp);
+	qp = to_xqp(ibqp);
+	xiw_qp_get(qp);
+	return qp;
 }
 
 /**
@@ -722,7 +715,7 @@ static void give_up(struct xiw_qp *qp)
  * @udata: unused
  *
  * Ends the connection, gracefully only if a graceful close was under way, and
- * waits until everybody has let go.
+ * waits until everybody but iw_cm has let go, see struct handle.
  *
  * Context: Sleeps.
  * Return: 0.
@@ -734,9 +727,9 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	xa_erase_bh(&dev->qps, qp->qpn);
 	give_up(qp);
+	drop_handles(qp);
 	xiw_qp_put(qp);
 	wait_for_completion(&qp->freed);
-	free_handles(qp);
 	/* The last put may have come from a work item that is still ending. */
 	cancel_work_sync(&qp->event_work);
 	cancel_work_sync(&qp->flush_work);

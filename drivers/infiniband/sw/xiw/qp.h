@@ -692,7 +692,6 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep);
 struct xiw_ep *xiw_qp_get_ep(struct xiw_qp *qp);
 struct ib_qp *xiw_qp_handle(struct xiw_dev *dev, u32 qpn);
 struct xiw_qp *xiw_qp_of_handle(struct ib_qp *ibqp);
-void xiw_qp_disown(struct ib_qp *ibqp);
 int xiw_qp_start(struct xiw_qp *qp, struct xiw_sock *xs,
 		 const struct xiw_conn *conn);
 void xiw_qp_run(struct xiw_qp *qp, struct xiw_sock *xs);

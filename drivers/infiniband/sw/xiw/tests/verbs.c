@@ -179,15 +179,17 @@ static void call(struct kunit *test, struct vt_pair *p)
 	expect(test, e, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
-struct vt_pair *vt_pair_up(struct kunit *test, const struct vt_how *how)
+static const struct rdma_conn_param usual_param = {
+	.responder_resources = 4,
+	.initiator_depth = 4,
+};
+
+/* B has asked, and A could accept. */
+struct vt_pair *vt_pair_ask(struct kunit *test, const struct vt_how *how)
 {
-	struct rdma_conn_param param = {
-		.responder_resources = 4,
-		.initiator_depth = 4,
-	};
+	struct rdma_conn_param param = usual_param;
 	struct vt_how caller = *how;
 	struct vt_pair *p = test->priv;
-	int ret;
 
 	listen(test, p);
 	call(test, p);
@@ -197,14 +199,38 @@ struct vt_pair *vt_pair_up(struct kunit *test, const struct vt_how *how)
 	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&p->request,
 							  TIMEOUT), 0UL);
 	end_qp(test, &p->a, how);
-	/* The rule for who accepts outside of the handler. */
+	return p;
+}
+
+/* With A's handler locked: the rule for who accepts outside of it. */
+int vt_accept(struct vt_pair *p)
+{
+	struct rdma_conn_param param = usual_param;
+
+	return rdma_accept(p->a.id, &param);
+}
+
+struct vt_pair *vt_pair_up(struct kunit *test, const struct vt_how *how)
+{
+	struct vt_pair *p = vt_pair_ask(test, how);
+	int ret;
+
 	rdma_lock_handler(p->a.id);
-	ret = rdma_accept(p->a.id, &param);
+	ret = vt_accept(p);
 	rdma_unlock_handler(p->a.id);
 	KUNIT_ASSERT_EQ(test, ret, 0);
 	expect(test, &p->a, RDMA_CM_EVENT_ESTABLISHED);
 	expect(test, &p->b, RDMA_CM_EVENT_ESTABLISHED);
 	return p;
+}
+
+/* Whatever else it hears before. */
+void vt_disconnected(struct kunit *test, struct vt_end *e)
+{
+	while (READ_ONCE(e->type) != RDMA_CM_EVENT_DISCONNECTED)
+		KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&e->event,
+								  TIMEOUT),
+				0UL);
 }
 
 static void end_down(struct vt_end *e)

@@ -405,6 +405,25 @@ static void verbs_cq_moderation(struct kunit *test)
 	}
 }
 
+/*
+ * As a consumer does in its handler of DEVICE_REMOVAL: no other handler of the
+ * identifier can run, so the thread of iw_cm, which has one for it, waits for
+ * the caller, and the caller must not wait for that thread.
+ */
+static void verbs_destroy_in_handler(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_ask(test, &vt_in_workqueue);
+	int ret;
+
+	rdma_lock_handler(p->a.id);
+	ret = vt_accept(p);
+	rdma_destroy_qp(p->a.id);
+	rdma_unlock_handler(p->a.id);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	vt_disconnected(test, &p->a);
+	vt_disconnected(test, &p->b);
+}
+
 static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_cq_direct),
 	KUNIT_CASE(verbs_cq_softirq),
@@ -424,6 +443,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_qp_rights),
 	KUNIT_CASE(verbs_write_with_immediate),
 	KUNIT_CASE(verbs_drain),
+	KUNIT_CASE(verbs_destroy_in_handler),
 	{}
 };
 
