@@ -12,6 +12,10 @@
  * second. So silent connections cannot lock out others, and a burst of honest
  * ones is not cut down.
  *
+ * iw_cm has room for as many requests as the consumer's backlog says, which may
+ * be few. What finds none stays half open until it does, or until the time for
+ * its Request is over.
+ *
  * iw_cm hears of the connections of one address in the order in which they were
  * made, though which Request is read first is a matter of chance: programs rely
  * on it that make several connections and number them on each side, as perftest
@@ -261,15 +265,15 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 
 /**
  * xiw_listen_submit() - tell iw_cm of a child's request
- * @ep: child; it is no longer half open then
- * @event: CONNECT_REQUEST
+ * @ep: child; if that succeeds, it is no longer half open
+ * @event: CONNECT_REQUEST without Private Data
  *
  * Under the listener's lock, so that after the listener has ended nobody uses
  * its cm_id, and that no younger child comes first.
  *
  * Context: Has the turn.
- * Return: 0, -ECONNABORTED if the listener has ended or has enough of them,
- * -ENOMEM.
+ * Return: 0; -ECONNABORTED if the listener has ended, or the child has to go;
+ * -ENOMEM if there is no room for the request now.
  */
 int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 {
@@ -279,16 +283,44 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 
 	spin_lock(&listen->lock);
 	cm_id = ep->parent->cm_id;
-	if (!list_empty(&ep->sibling))
-		leave_half_open(ep);
-	if (!listen->closed && listen->nr_told < listen->limit) {
-		ep->told = true;
-		listen->nr_told++;
-		list_add_tail(&ep->sibling, &listen->told);
+	if (listen->closed || list_empty(&ep->sibling))
+		goto unlock;
+	ret = -ENOMEM;
+	if (listen->nr_told < listen->limit)
 		ret = cm_id->event_handler(cm_id, event);
-	}
+	ep->no_room = ret;
+	if (ret)
+		goto unlock;
+	leave_half_open(ep);
+	ep->told = true;
+	listen->nr_told++;
+	list_add_tail(&ep->sibling, &listen->told);
+unlock:
 	spin_unlock(&listen->lock);
 	return ret;
+}
+
+/**
+ * xiw_listen_room() - iw_cm has room for another request
+ * @ep: listener
+ *
+ * The oldest that waits for that tries again.
+ *
+ * Context: Process context.
+ */
+void xiw_listen_room(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = ep->listen;
+	struct xiw_ep *child;
+
+	spin_lock(&listen->lock);
+	list_for_each_entry(child, &listen->half_open, sibling) {
+		if (child->no_room) {
+			xiw_ep_raise(child, XIW_EPE_SOCK);
+			break;
+		}
+	}
+	spin_unlock(&listen->lock);
 }
 
 /**

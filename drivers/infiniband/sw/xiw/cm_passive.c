@@ -29,6 +29,7 @@
  * the connection ends without a report; otherwise what iw_cm forgot is put.
  */
 
+#include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include <rdma/iw_cm.h>
@@ -106,6 +107,8 @@ int xiw_passive_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 		goto unlock;
 	}
 	WRITE_ONCE(ep->unheard, false);
+	/* Of what iw_cm has preallocated, this request has just become free. */
+	xiw_listen_room(ep->parent);
 	cm_id->cm_handler = ep->parent->listen->handler;
 	req = &ep->startup->req;
 	if (!req->pd_len)
@@ -122,30 +125,54 @@ unlock:
 	return ret ? ret : cm_id->cm_handler(cm_id, event);
 }
 
+/* An entry by which accept and reject find the endpoint; 0 or -ENOMEM. */
+static int enter_request(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+
+	if (ep->cookie)
+		return 0;
+	ep->unheard = true;
+	xiw_ep_get(ep);
+	if (xa_alloc_cyclic(&dev->requests, &ep->cookie, ep, xa_limit_31b,
+			    &dev->next_request, GFP_KERNEL) >= 0)
+		return 0;
+	xiw_ep_put(ep);
+	ep->cookie = 0;
+	return -ENOMEM;
+}
+
+/* xiw_listen_room() ends the wait; the timer does if iw_cm drops a request. */
+static enum xiw_ep_state wait_for_room(struct xiw_ep *ep)
+{
+	unsigned long patience = msecs_to_jiffies(ep->policy.request_ms);
+
+	if (time_after_eq(jiffies, ep->born + patience))
+		return xiw_passive_timeout(ep);
+	xiw_ep_set_timer(ep, XIW_EP_RETRY_MS);
+	return XIW_EPS_READY;
+}
+
 /* The Request is complete and good: tell iw_cm. */
 static enum xiw_ep_state announce(struct xiw_ep *ep)
 {
 	const struct xiw_mpa_frame *req = &ep->startup->req;
-	struct xiw_dev *dev = ep->dev;
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
 	};
+	int ret;
 
-	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr))
+	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr) ||
+	    enter_request(ep))
 		return failed(ep);
 	xiw_ep_set_depths(ep, &event, req->enhanced, req->enh.ird,
 			  req->enh.ord);
-	ep->unheard = true;
-	xiw_ep_get(ep);
-	if (xa_alloc_cyclic(&dev->requests, &ep->cookie, ep, xa_limit_31b,
-			    &dev->next_request, GFP_KERNEL) < 0) {
-		xiw_ep_put(ep);
-		ep->cookie = 0;
-		return failed(ep);
-	}
 	event.provider_data = xa_mk_value(ep->cookie);
 	/* The answer may be waiting for the turn before this returns. */
-	if (xiw_listen_submit(ep, &event))
+	ret = xiw_listen_submit(ep, &event);
+	if (ret == -ENOMEM)
+		return wait_for_room(ep);
+	if (ret)
 		return failed(ep);
 	/* By then the Initiator, if it has the same patience, is gone. */
 	xiw_ep_set_timer(ep, 2 * ep->policy.reply_ms);

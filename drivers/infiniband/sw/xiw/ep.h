@@ -49,7 +49,7 @@ enum xiw_ep_limits {
 	XIW_EP_BACKLOG_MIN	= 128,
 	/* With the backlog full, the time one has to send its Request. */
 	XIW_EP_GRACE_MS		= 1000,
-	/* A listener short of memory tries again after this time. */
+	/* Who is short of memory, or of room in iw_cm, tries again then. */
 	XIW_EP_RETRY_MS		= 100,
 	/* How long a Request waits for that of an older one of its peer. */
 	XIW_EP_ORDER_MS		= 500,
@@ -62,7 +62,8 @@ enum xiw_ep_limits {
  * @XIW_EPS_CONNECTING: Initiator, TCP is connecting
  * @XIW_EPS_REPLY: Initiator, Request sent, Reply awaited
  * @XIW_EPS_REQUEST: Responder, TCP connected, Request awaited
- * @XIW_EPS_READY: Responder, Request complete, that of an older one awaited
+ * @XIW_EPS_READY: Responder, Request complete, that of an older one awaited, or
+ *	room in iw_cm
  * @XIW_EPS_PENDING: Responder, iw_cm has the request, its answer is awaited
  * @XIW_EPS_RTR: Responder, Reply sent, first FPDU awaited
  * @XIW_EPS_OPEN: established
@@ -237,6 +238,7 @@ struct xiw_ep_listen {
  * @told: Responder: in which one, for good
  * @peer: Responder: the peer's address
  * @ready: Responder: the Request is complete, and may wait for an older one
+ * @no_room: Responder: the Request waits for room in iw_cm
  * @listen: of a listener
  */
 struct xiw_ep {
@@ -275,6 +277,7 @@ struct xiw_ep {
 	bool told;
 	struct in6_addr peer;
 	bool ready;
+	bool no_room;
 	struct xiw_ep_listen *listen;
 };
 
@@ -324,6 +327,7 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep);
 void xiw_listen_leave(struct xiw_ep *ep);
 u32 xiw_listen_behind(struct xiw_ep *ep);
 int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event);
+void xiw_listen_room(struct xiw_ep *ep);
 void xiw_listen_bury(struct xiw_ep *ep);
 
 /* cm_passive.c: handlers of the table in cm.c */
