@@ -6,11 +6,11 @@
  * DOC: a listener's children
  *
  * A child is half open until its Request is reported. Their number is bounded.
- * When the bound is reached, the oldest is dropped if it had a second and
- * more, since an honest Initiator sends its Request at once; otherwise the
- * listener leaves new connections to TCP's own queue for the rest of that
- * second. So silent connections cannot lock out others, and a burst of honest
- * ones is not cut down.
+ * When the bound is reached, one is dropped whose peer holds most, see
+ * cm_crowd.c, if it had a tenth of a second and more, since an honest Initiator
+ * sends its Request at once; otherwise the listener leaves new connections to
+ * TCP's own queue for the rest of that time. So silent connections cannot lock
+ * out others, and a burst of honest ones is not cut down.
  *
  * iw_cm has room for as many requests as the consumer's backlog says, which may
  * be few. What finds none stays half open until it does, or until the time for
@@ -56,14 +56,13 @@ static void leave_half_open(struct xiw_ep *ep)
 
 	lockdep_assert_held(&listen->lock);
 
-	list_for_each_entry_continue(next, &listen->half_open, sibling) {
+	list_for_each_entry_continue(next, &listen->half_open.list, sibling) {
 		if (next->ready && same_peer(next, ep)) {
 			xiw_ep_raise(next, XIW_EPE_SOCK);
 			break;
 		}
 	}
-	list_del_init(&ep->sibling);
-	listen->nr_half_open--;
+	xiw_crowd_leave(&listen->half_open, ep);
 	if (listen->full)
 		xiw_ep_raise(listen->ep, XIW_EPE_SOCK);
 	listen->full = false;
@@ -113,7 +112,7 @@ u32 xiw_listen_behind(struct xiw_ep *ep)
 
 	spin_lock(&listen->lock);
 	ep->ready = true;
-	list_for_each_entry(older, &listen->half_open, sibling) {
+	list_for_each_entry(older, &listen->half_open.list, sibling) {
 		if (older == ep)
 			break;
 		if (!same_peer(older, ep))
@@ -137,8 +136,7 @@ static void join(struct xiw_ep *ep, struct xiw_ep *parent)
 	ep->parent = parent;
 	ep->peer = xiw_sock_peer(ep->xs);
 	spin_lock(&listen->lock);
-	list_add_tail(&ep->sibling, &listen->half_open);
-	listen->nr_half_open++;
+	xiw_crowd_join(&listen->half_open, ep);
 	spin_unlock(&listen->lock);
 }
 
@@ -151,20 +149,18 @@ static bool make_room(struct xiw_ep *ep)
 	struct xiw_ep_listen *listen = ep->listen;
 	unsigned long now = jiffies;
 	unsigned long due = now;
-	struct xiw_ep *oldest;
+	struct xiw_ep *victim;
 	bool room = true;
 
 	spin_lock(&listen->lock);
-	if (listen->nr_half_open >= listen->limit) {
-		oldest = list_first_entry(&listen->half_open, struct xiw_ep,
-					  sibling);
-		due = oldest->born + msecs_to_jiffies(XIW_EP_GRACE_MS);
+	if (listen->half_open.count >= XIW_EP_BACKLOG) {
+		victim = xiw_crowd_victim(&listen->half_open);
+		due = victim->born + msecs_to_jiffies(XIW_EP_GRACE_MS);
 		room = time_after_eq(now, due);
 		if (room) {
-			list_del_init(&oldest->sibling);
-			listen->nr_half_open--;
+			xiw_crowd_leave(&listen->half_open, victim);
 			/* Its own reference lasts until it has been here. */
-			xiw_ep_raise(oldest, XIW_EPE_KILL);
+			xiw_ep_raise(victim, XIW_EPE_KILL);
 			xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
 		}
 		listen->full = !room;
@@ -252,7 +248,7 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 
 	spin_lock(&listen->lock);
 	listen->closed = true;
-	list_for_each_entry(child, &listen->half_open, sibling)
+	list_for_each_entry(child, &listen->half_open.list, sibling)
 		xiw_ep_raise(child, XIW_EPE_KILL);
 	list_for_each_entry(child, &listen->told, sibling) {
 		/* If one hears of it right now, its answer comes too late. */
@@ -286,7 +282,7 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 	if (listen->closed || list_empty(&ep->sibling))
 		goto unlock;
 	ret = -ENOMEM;
-	if (listen->nr_told < listen->limit)
+	if (listen->nr_told < XIW_EP_BACKLOG)
 		ret = cm_id->event_handler(cm_id, event);
 	ep->no_room = ret;
 	if (ret)
@@ -314,7 +310,7 @@ void xiw_listen_room(struct xiw_ep *ep)
 	struct xiw_ep *child;
 
 	spin_lock(&listen->lock);
-	list_for_each_entry(child, &listen->half_open, sibling) {
+	list_for_each_entry(child, &listen->half_open.list, sibling) {
 		if (child->no_room) {
 			xiw_ep_raise(child, XIW_EPE_SOCK);
 			break;
@@ -347,14 +343,12 @@ void xiw_listen_bury(struct xiw_ep *ep)
  * Listeners
  */
 
-static void listen_init(struct xiw_ep *ep, struct iw_cm_id *cm_id, int backlog)
+static void listen_init(struct xiw_ep *ep, struct iw_cm_id *cm_id)
 {
 	struct xiw_ep_listen *listen = ep->listen;
 
 	spin_lock_init(&listen->lock);
-	listen->limit = clamp_t(int, backlog, XIW_EP_BACKLOG_MIN,
-				XIW_MAX_LISTEN_BACKLOG);
-	INIT_LIST_HEAD(&listen->half_open);
+	xiw_crowd_init(&listen->half_open);
 	INIT_LIST_HEAD(&listen->told);
 	listen->handler = cm_id->cm_handler;
 	listen->ep = ep;
@@ -379,7 +373,7 @@ static int open_listener(struct xiw_ep *ep, struct net *net)
 			    ep->cm_id->afonly);
 	if (ret)
 		return ret;
-	return xiw_sock_listen(xs, ep->listen->limit);
+	return xiw_sock_listen(xs, XIW_EP_BACKLOG);
 }
 
 static int start_listener(struct xiw_ep *ep)
@@ -408,7 +402,7 @@ static int start_listener(struct xiw_ep *ep)
 /**
  * xiw_cm_create_listen() - ib_device_ops.iw_create_listen
  * @cm_id: identifier with the local address; a reference is taken
- * @backlog: connection requests that may wait
+ * @backlog: how many requests iw_cm will have room for
  *
  * Context: Sleeps.
  * Return: 0 or negative errno.
@@ -421,7 +415,7 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	ep = xiw_ep_create(to_xdev(cm_id->device), true);
 	if (!ep)
 		return -ENOMEM;
-	listen_init(ep, cm_id, backlog);
+	listen_init(ep, cm_id);
 	/* For xiw_cm_destroy_listen(), whatever becomes of the listener. */
 	xiw_ep_get(ep);
 	cm_id->provider_data = ep;

@@ -3,7 +3,7 @@
  * The endpoint as the files of the connection path see it: cm.c owns the
  * object and the table of what happens when, cm_active.c and cm_passive.c
  * what the two sides do, cm_listen.c what listeners do, cm_end.c how
- * connections end.
+ * connections end, cm_crowd.c who has to go when too many wait.
  *
  * What happens to an endpoint becomes a bit and is handled by whoever has the
  * turn, see "turns" in cm.c: what is marked "turn" below belongs to them.
@@ -25,6 +25,7 @@
 #include <rdma/iw_cm.h>
 
 #include "cm.h"
+#include "cm_crowd.h"
 #include "proto/nego.h"
 #include "qp.h"
 
@@ -45,10 +46,10 @@ enum xiw_ep_limits {
 	XIW_EP_KEEPIDLE_S	= 30,
 	XIW_EP_KEEPINTVL_S	= 5,
 	XIW_EP_KEEPCNT		= 6,
-	/* Connections without Request that a listener always tolerates. */
-	XIW_EP_BACKLOG_MIN	= 128,
+	/* Half-open connections of a listener; requests without answer. */
+	XIW_EP_BACKLOG		= 1024,
 	/* With the backlog full, the time one has to send its Request. */
-	XIW_EP_GRACE_MS		= 1000,
+	XIW_EP_GRACE_MS		= 100,
 	/* Who is short of memory, or of room in iw_cm, tries again then. */
 	XIW_EP_RETRY_MS		= 100,
 	/* How long a Request waits for that of an older one of its peer. */
@@ -171,10 +172,8 @@ struct xiw_ep_startup {
  *	process context
  * @closed: no request may be reported any more
  * @full: the listener waits for one of @half_open to go
- * @limit: how many of each kind there may be
- * @nr_half_open: elements of @half_open
  * @nr_told: elements of @told
- * @half_open: children whose Request was not reported, oldest first
+ * @half_open: children whose Request was not reported
  * @told: children whose request is with iw_cm
  * @handler: the consumer's
  * @ep: the listener
@@ -185,10 +184,8 @@ struct xiw_ep_listen {
 	spinlock_t lock; /* see above */
 	bool closed;
 	bool full;
-	u32 limit;
-	u32 nr_half_open;
 	u32 nr_told;
-	struct list_head half_open;
+	struct xiw_crowd half_open;
 	struct list_head told;
 	iw_cm_handler handler;
 	struct xiw_ep *ep;
@@ -237,6 +234,7 @@ struct xiw_ep_listen {
  * @sibling: Responder: in one of the listener's lists
  * @told: Responder: in which one, for good
  * @peer: Responder: the peer's address
+ * @slots: where the crowd that it is in counts it
  * @ready: Responder: the Request is complete, and may wait for an older one
  * @no_room: Responder: the Request waits for room in iw_cm
  * @listen: of a listener
@@ -276,6 +274,7 @@ struct xiw_ep {
 	struct list_head sibling;
 	bool told;
 	struct in6_addr peer;
+	u8 slots[2];
 	bool ready;
 	bool no_room;
 	struct xiw_ep_listen *listen;
