@@ -62,13 +62,14 @@ static void set_up(void)
 {
 	struct sockaddr_storage sa = xt_addr(&xt_a, 0);
 	int all = XT_REMOTE | IBV_ACCESS_REMOTE_ATOMIC;
+	const char *backlog = getenv("XT_BACKLOG");
 	struct ibv_context *ctx;
 	struct ibv_pd *other_pd;
 	size_t i;
 	int port;
 
 	xt_id(&listener, &xt_a);
-	port = xt_listen(&listener, &sa, 1024);
+	port = xt_listen(&listener, &sa, backlog ? atoi(backlog) : 1024);
 	ctx = listener.id->verbs;
 	pd = XT_PTR(ibv_alloc_pd(ctx));
 	other_pd = XT_PTR(ibv_alloc_pd(ctx));

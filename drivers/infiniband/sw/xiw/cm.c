@@ -463,6 +463,7 @@ static void bury(struct xiw_ep *ep)
 		xiw_sock_release(ep->xs, true);
 	ep->xs = NULL;
 	xiw_passive_bury(ep);
+	xiw_end_bury(ep);
 	xiw_listen_bury(ep);
 	xiw_ep_drop_cm_id(ep);
 	kfree(ep->startup);
@@ -699,6 +700,7 @@ int xiw_cm_device_init(struct xiw_dev *dev)
 	if (!dev->cm_wq)
 		return -ENOMEM;
 	xa_init_flags(&dev->requests, XA_FLAGS_ALLOC1);
+	xiw_crowd_init(&dev->lingering);
 	return 0;
 }
 

@@ -296,7 +296,8 @@ static enum xiw_ep_state terminate(struct xiw_ep *ep, enum xiw_reason reason,
 	xiw_stat_inc(ep->dev, XIW_STAT_TERM_SENT);
 	xiw_sock_send_buf(ep->xs, buf, len);
 	report_failure(ep, status, NULL, 0);
-	return xiw_end_linger(ep);
+	/* Before it has read this, the Responder must send nothing. */
+	return xiw_end_hand_over(ep);
 }
 
 /* The Reply was accepting; this side has failed. */
@@ -335,7 +336,7 @@ static enum xiw_ep_state rejected(struct xiw_ep *ep, const void *pdata,
 {
 	xiw_stat_inc(ep->dev, XIW_STAT_CONN_REJECTED);
 	report_failure(ep, -ECONNREFUSED, pdata, pdata_len);
-	return xiw_end_linger(ep);
+	return xiw_end_hand_over(ep);
 }
 
 /**

@@ -138,6 +138,88 @@ enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
 	return ep->state;
 }
 
+/*
+ * Lingering
+ *
+ * A peer that is still sending must not be answered by a reset, which TCP
+ * sends when data arrives for a connection that nobody has any more: with it
+ * the peer could lose a Terminate that it has not read, RFC 5040 section 6.2.1.
+ * So the endpoint stays for a time, and discards. Everything else can be left
+ * to TCP, which limits what it carries on with for nobody: tcp_max_orphans,
+ * tcp_orphan_retries, tcp_fin_timeout.
+ */
+
+/* Closing with unread data would reset what is still under way. */
+static bool peer_has_ended(struct xiw_ep *ep)
+{
+	xiw_sock_discard(ep->xs);
+	return xiw_sock_status(ep->xs) != XIW_SOCK_OPEN;
+}
+
+static bool has_to_go(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+	bool ret;
+
+	spin_lock(&dev->ep_lock);
+	ret = list_empty(&ep->sibling);
+	spin_unlock(&dev->ep_lock);
+	return ret;
+}
+
+/* If that is one too many, somebody is taken out, and will notice. */
+static void join_lingering(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+	struct xiw_ep *victim;
+
+	ep->lingers = true;
+	ep->peer = xiw_sock_peer(ep->xs);
+	spin_lock(&dev->ep_lock);
+	xiw_crowd_join(&dev->lingering, ep);
+	if (dev->lingering.count > XIW_EP_LINGERING) {
+		victim = xiw_crowd_victim(&dev->lingering);
+		xiw_crowd_leave(&dev->lingering, victim);
+		xiw_ep_raise(victim, XIW_EPE_SOCK);
+	}
+	spin_unlock(&dev->ep_lock);
+}
+
+/**
+ * xiw_end_bury() - a lingering endpoint ends
+ * @ep: any endpoint that ends
+ *
+ * Context: Has the turn.
+ */
+void xiw_end_bury(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+
+	if (!ep->lingers)
+		return;
+	spin_lock(&dev->ep_lock);
+	if (!list_empty(&ep->sibling))
+		xiw_crowd_leave(&dev->lingering, ep);
+	spin_unlock(&dev->ep_lock);
+}
+
+/**
+ * xiw_end_hand_over() - TCP does the rest
+ * @ep: endpoint that has reported everything
+ *
+ * A FIN follows what was sent. What the peer sends from now on resets the
+ * connection.
+ *
+ * Context: Has the turn.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep)
+{
+	xiw_sock_release(ep->xs, false);
+	ep->xs = NULL;
+	return XIW_EPS_DEAD;
+}
+
 /**
  * xiw_end_linger_sock() - something happened to a lingering connection
  * @ep: endpoint that lingers
@@ -147,17 +229,8 @@ enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep)
 {
-	/* Closing with unread data would reset what is still under way. */
-	xiw_sock_discard(ep->xs);
-	switch (xiw_sock_status(ep->xs)) {
-	case XIW_SOCK_PEER_CLOSED:
-	case XIW_SOCK_LOST:
-		xiw_sock_release(ep->xs, false);
-		ep->xs = NULL;
-		return XIW_EPS_DEAD;
-	default:
-		return XIW_EPS_LINGER;
-	}
+	return peer_has_ended(ep) || has_to_go(ep) ? xiw_end_hand_over(ep) :
+						     XIW_EPS_LINGER;
 }
 
 /**
@@ -169,7 +242,7 @@ enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep)
 {
-	return end_gets_on(ep) ? XIW_EPS_LINGER : XIW_EPS_DEAD;
+	return end_gets_on(ep) ? XIW_EPS_LINGER : xiw_end_hand_over(ep);
 }
 
 /**
@@ -184,5 +257,8 @@ enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep)
 	begin_end(ep);
 	xiw_ep_own_sock(ep, ep->xs);
 	xiw_sock_shutdown(ep->xs);
-	return xiw_end_linger_sock(ep);
+	if (peer_has_ended(ep))
+		return xiw_end_hand_over(ep);
+	join_lingering(ep);
+	return XIW_EPS_LINGER;
 }

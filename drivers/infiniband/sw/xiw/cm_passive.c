@@ -263,7 +263,8 @@ static enum xiw_ep_state refuse(struct xiw_ep *ep, const void *pdata,
 	xiw_stat_inc(ep->dev, XIW_STAT_CONN_REJECTED);
 	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
 		return XIW_EPS_DEAD;
-	return xiw_end_linger(ep);
+	/* Behind its Request the peer must send nothing: no time for that. */
+	return xiw_end_hand_over(ep);
 }
 
 /**

@@ -16,6 +16,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/xiw-abi.h>
 
+#include "cm_crowd.h"
 #include "proto/nego.h"
 #include "stats.h"
 
@@ -66,9 +67,10 @@ enum xiw_limits {
  * @caps: XIW_CAP_* in force
  * @late_recv_ms: how long a Send may wait for a receive to be posted
  * @cm_wq: runs the endpoints' work; created with the device
- * @ep_lock: protects @eps and @eps_closed
+ * @ep_lock: protects @eps, @eps_closed and @lingering
  * @eps: every struct xiw_ep of the device, for teardown
  * @eps_closed: teardown began, no endpoint may be added
+ * @lingering: those whose closed connections wait for the peer's FIN
  * @requests: connection requests that nobody answered yet, by the cookie that
  *	iw_cm knows them by; see cm_passive.c
  * @next_request: where the search for a free cookie starts
@@ -106,6 +108,7 @@ struct xiw_dev {
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
 	bool eps_closed;
+	struct xiw_crowd lingering;
 	struct xarray requests;
 	u32 next_request;
 

@@ -50,6 +50,8 @@ enum xiw_ep_limits {
 	XIW_EP_BACKLOG		= 1024,
 	/* With the backlog full, the time one has to send its Request. */
 	XIW_EP_GRACE_MS		= 100,
+	/* Connections of a device that linger. */
+	XIW_EP_LINGERING	= 256,
 	/* Who is short of memory, or of room in iw_cm, tries again then. */
 	XIW_EP_RETRY_MS		= 100,
 	/* How long a Request waits for that of an older one of its peer. */
@@ -231,9 +233,11 @@ struct xiw_ep_listen {
  * @unheard: Responder: the consumer's handler was not called yet; changed under
  *	the lock of xiw_dev.requests while it has the endpoint
  * @parent: Responder: listener, with a reference
- * @sibling: Responder: in one of the listener's lists
- * @told: Responder: in which one, for good
- * @peer: Responder: the peer's address
+ * @sibling: Responder: in one of the listener's lists; while lingering, in that
+ *	of the device unless it has to go, under xiw_dev.ep_lock
+ * @lingers: was entered into that list of the device
+ * @told: Responder: in which list of the listener, for good
+ * @peer: Responder, or lingering: the peer's address
  * @slots: where the crowd that it is in counts it
  * @ready: Responder: the Request is complete, and may wait for an older one
  * @no_room: Responder: the Request waits for room in iw_cm
@@ -272,6 +276,7 @@ struct xiw_ep {
 	bool unheard;
 	struct xiw_ep *parent;
 	struct list_head sibling;
+	bool lingers;
 	bool told;
 	struct in6_addr peer;
 	u8 slots[2];
@@ -316,9 +321,11 @@ enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_peer_closed(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep);
+void xiw_end_bury(struct xiw_ep *ep);
 
 /* cm_listen.c */
 enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep);
