@@ -379,6 +379,49 @@ static void test_qp_gone(void)
 	XT_OK(ibv_dealloc_mw(mw));
 }
 
+/*
+ * Windows of two queue pairs come and go in every way there is. Those that the
+ * first one has at its end are invalid then, the others are as they were.
+ */
+static void test_qp_gone_some(void)
+{
+	struct ibv_mw *mw[8];
+	struct stage second;
+	struct stage s;
+	size_t i;
+
+	stage_up(&s);
+	second_up(&second, &s);
+	for (i = 0; i < XT_NELEM(mw); i++) {
+		mw[i] = new_mw(&s.p.a, IBV_MW_TYPE_2);
+		bind2(i % 2 ? &second : &s, mw[i]);
+	}
+	/* The first one keeps 2 and 6, gets 1, and loses 0 and 4. */
+	invalidate(&s, mw[0]->rkey);
+	bind2(&second, mw[0]);
+	invalidate(&second, mw[1]->rkey);
+	bind2(&s, mw[1]);
+	remote_invalidate(&s, mw[2]->rkey, 7);
+	bind2(&s, mw[2]);
+	XT_OK(ibv_dealloc_mw(mw[4]));
+	XT_OK(ibv_dealloc_mw(mw[7]));
+	rdma_destroy_qp(s.p.a.id);
+	/* Only an invalid window can be bound. */
+	bind2(&second, mw[1]);
+	bind2(&second, mw[2]);
+	bind2(&second, mw[6]);
+	peer_may(&second, mw[0]->rkey, OFF, LEN, 1);
+	peer_may(&second, mw[1]->rkey, OFF, LEN, 2);
+	peer_may(&second, mw[3]->rkey, OFF, LEN, 3);
+	peer_may(&second, mw[6]->rkey, OFF, LEN, 4);
+	XT_EQ(ibv_dereg_mr(s.dst.mr), EBUSY);
+	rdma_destroy_qp(second.p.a.id);
+	XT_OK(ibv_dereg_mr(s.dst.mr));
+	for (i = 0; i < XT_NELEM(mw); i++)
+		if (i != 4 && i != 7)
+			XT_OK(ibv_dealloc_mw(mw[i]));
+}
+
 /* ---- regions registered anew ------------------------------------------- */
 
 static void test_rereg_move(void)
@@ -672,6 +715,8 @@ static const struct xt_case cases[] = {
 	  test_other_qp },
 	{ "mw2-qp-gone", "a queue pair takes its bindings with it",
 	  test_qp_gone },
+	{ "mw2-qp-gone-some", "type 2 windows: only those of a destroyed queue pair",
+	  test_qp_gone_some },
 	{ "mw1", "type 1 window: bound, used, moved", test_type1 },
 	{ "mw1-old-key", "the key before a bind is void", test_type1_old_key },
 	{ "mw-busy", "a region with bound windows stays",

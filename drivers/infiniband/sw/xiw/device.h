@@ -59,7 +59,6 @@ enum xiw_limits {
  * @num_srq: SRQs
  * @num_mr: memory regions
  * @num_mw: memory windows
- * @num_bound: type 2 windows that are bound to a QP
  * @num_pd: protection domains
  * @num_ctx: user contexts
  * @policy: MPA policy for new connections
@@ -95,7 +94,6 @@ struct xiw_dev {
 	atomic_t num_srq;
 	atomic_t num_mr;
 	atomic_t num_mw;
-	atomic_t num_bound;
 	atomic_t num_pd;
 	atomic_t num_ctx;
 

@@ -15,6 +15,7 @@
 #define _XIW_MEM_H
 
 #include <linux/iosys-map.h>
+#include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
@@ -24,6 +25,7 @@ struct dma_buf_attachment;
 struct ib_dmah;
 struct ib_umem;
 struct xiw_dev;
+struct xiw_qp;
 
 /* Rights that a peer can be given. */
 #define XIW_MEM_REMOTE		(IB_ACCESS_REMOTE_READ | \
@@ -62,7 +64,7 @@ enum xiw_mem_status {
  * @kind: never changes
  * @state: protected by @lock
  * @access: IB_ACCESS_*; protected by @lock
- * @qpn: QP a type 2 window is bound to, else 0
+ * @qp: QP a type 2 window is bound to, else NULL; on that one's list then
  * @iova: address of the first byte as the STag's users know it
  * @length: bytes
  * @page_shift: log2 of the size of the pages in @pages
@@ -77,6 +79,7 @@ enum xiw_mem_status {
  * @type2: window of type 2; never changes
  * @mr: region below a window that is bound, else NULL
  * @num_mw: windows bound to this region
+ * @bound: a bound type 2 window on its QP's list; see mw.c
  * @rcu: frees the structure
  */
 struct xiw_mem {
@@ -87,7 +90,7 @@ struct xiw_mem {
 	enum xiw_mem_kind kind;
 	enum xiw_mem_state state;
 	int access;
-	u32 qpn;
+	struct xiw_qp *qp;
 	u64 iova;
 	u64 length;
 	u32 page_shift;
@@ -102,6 +105,7 @@ struct xiw_mem {
 	bool type2;
 	struct xiw_mem *mr;
 	atomic_t num_mw;
+	struct list_head bound;
 	struct rcu_head rcu;
 };
 
@@ -249,9 +253,8 @@ enum xiw_mem_status xiw_mem_invalidate(struct xiw_dev *dev, struct ib_pd *pd,
 /* mw.c: windows */
 int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int xiw_dealloc_mw(struct ib_mw *ibmw);
-int xiw_mem_bind(struct xiw_dev *dev, struct ib_pd *pd, u32 qpn,
-		 const struct xiw_bind *bind);
+int xiw_mem_bind(struct xiw_qp *qp, const struct xiw_bind *bind);
 void xiw_mw_unbind_locked(struct xiw_mem *mem);
-void xiw_mw_release_qp(struct xiw_dev *dev, u32 qpn);
+void xiw_mw_release_qp(struct xiw_qp *qp);
 
 #endif /* _XIW_MEM_H */

@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "device.h"
+#include "qp.h"
 
 #define XIW_ACCESS_RIGHTS	(IB_ACCESS_LOCAL_WRITE | XIW_MEM_REMOTE | \
 				 IB_ACCESS_MW_BIND)
@@ -615,7 +616,7 @@ static enum xiw_mem_status invalidate_locked(struct xiw_mem *mem,
 
 	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
 		return XIW_MEM_BAD_STAG;
-	if (mem->pd != pd || (mem->type2 && mem->qpn != qpn))
+	if (mem->pd != pd || (mem->type2 && mem->qp->qpn != qpn))
 		return XIW_MEM_BAD_PD;
 	if (mem->type2) {
 		xiw_mw_unbind_locked(mem);

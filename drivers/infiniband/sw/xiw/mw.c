@@ -10,6 +10,12 @@
  * A window counts in @num_mw of the region below it, which is not revoked
  * before that count is zero. So whoever holds the window's lock may use the
  * region without holding the region's.
+ *
+ * A type 2 window that is bound is on the list of its QP. @qp and its place on
+ * the list change together, under the window's lock and, within that, the
+ * list's. So whoever finds a window on the list lets go of the list's lock,
+ * takes the window's, and looks at @qp again; RCU keeps the window meanwhile.
+ * The QP stays until its list is empty.
  */
 #include "mem.h"
 
@@ -19,6 +25,7 @@
 #include <linux/slab.h>
 
 #include "device.h"
+#include "qp.h"
 
 /* A bind takes the lock of the region within that of the window. */
 static struct lock_class_key mw_lock_key;
@@ -67,11 +74,27 @@ err_count:
 	return ret;
 }
 
+static void join_qp(struct xiw_mem *mem, struct xiw_qp *qp)
+{
+	mem->qp = qp;
+	spin_lock(&qp->mw_lock);
+	list_add(&mem->bound, &qp->mws);
+	spin_unlock(&qp->mw_lock);
+}
+
+static void leave_qp(struct xiw_mem *mem)
+{
+	spin_lock(&mem->qp->mw_lock);
+	list_del(&mem->bound);
+	spin_unlock(&mem->qp->mw_lock);
+	mem->qp = NULL;
+}
+
 /**
  * xiw_mw_unbind_locked() - take the region away from a window, if it has one
  * @mem: window; its lock is held for writing
  *
- * Context: Any.
+ * Context: Any, with bottom halves off.
  */
 void xiw_mw_unbind_locked(struct xiw_mem *mem)
 {
@@ -80,9 +103,8 @@ void xiw_mw_unbind_locked(struct xiw_mem *mem)
 	mem->state = XIW_MEM_FREE;
 	if (!mem->mr)
 		return;
-	if (mem->qpn)
-		atomic_dec(&mem->dev->num_bound);
-	mem->qpn = 0;
+	if (mem->qp)
+		leave_qp(mem);
 	/* From here on the region may go away. */
 	atomic_dec(&mem->mr->num_mw);
 	mem->mr = NULL;
@@ -128,8 +150,9 @@ static bool region_admits(const struct xiw_mem *mr, struct ib_pd *pd,
 }
 
 static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
-		       struct ib_pd *pd, u32 qpn, const struct xiw_bind *bind)
+		       struct xiw_qp *qp, const struct xiw_bind *bind)
 {
+	struct ib_pd *pd = qp->ibqp.pd;
 	bool admitted;
 
 	lockdep_assert_held_write(&mw->lock);
@@ -148,10 +171,8 @@ static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 		return -EINVAL;
 
 	xiw_mw_unbind_locked(mw);
-	if (mw->type2) {
-		mw->qpn = qpn;
-		atomic_inc(&mw->dev->num_bound);
-	}
+	if (mw->type2)
+		join_qp(mw, qp);
 	mw->mr = mr;
 	mw->stag = bind->key;
 	mw->iova = bind->addr;
@@ -178,17 +199,16 @@ static int unbind(struct xiw_mem *mw, struct ib_pd *pd, u32 key)
 
 /**
  * xiw_mem_bind() - carry out a BIND_MW work request
- * @dev: device
- * @pd: protection domain of the QP
- * @qpn: number of the QP
+ * @qp: queue pair
  * @bind: what it asks for; a length of 0 unbinds a type 1 window
  *
  * Context: Any, with interrupts on.
  * Return: 0 or -EINVAL; then nothing has changed.
  */
-int xiw_mem_bind(struct xiw_dev *dev, struct ib_pd *pd, u32 qpn,
-		 const struct xiw_bind *bind)
+int xiw_mem_bind(struct xiw_qp *qp, const struct xiw_bind *bind)
 {
+	struct ib_pd *pd = qp->ibqp.pd;
+	struct xiw_dev *dev = qp->dev;
 	struct xiw_mem *mw;
 	struct xiw_mem *mr;
 	int ret = -EINVAL;
@@ -209,36 +229,45 @@ int xiw_mem_bind(struct xiw_dev *dev, struct ib_pd *pd, u32 qpn,
 	if (!mr || mr->kind == XIW_MEM_MW)
 		goto out;
 	write_lock_bh(&mw->lock);
-	ret = bind_locked(mw, mr, pd, qpn, bind);
+	ret = bind_locked(mw, mr, qp, bind);
 	write_unlock_bh(&mw->lock);
 out:
 	rcu_read_unlock();
 	return ret;
 }
 
-/**
- * xiw_mw_release_qp() - invalidate the windows bound to a QP
- * @dev: device
- * @qpn: number of the QP, which is being destroyed; another one may get it
- *
- * Context: Process context.
- */
-void xiw_mw_release_qp(struct xiw_dev *dev, u32 qpn)
+/* Some window on the list; RCU alone keeps it. */
+static struct xiw_mem *first_bound(struct xiw_qp *qp)
 {
 	struct xiw_mem *mem;
-	unsigned long index;
 
-	if (!atomic_read(&dev->num_bound))
-		return;
-	rcu_read_lock();
-	xa_for_each(&dev->mems, index, mem) {
-		/* The number can only be taken back: look first, then lock. */
-		if (READ_ONCE(mem->qpn) != qpn)
-			continue;
-		write_lock_bh(&mem->lock);
-		if (mem->qpn == qpn)
-			xiw_mw_unbind_locked(mem);
-		write_unlock_bh(&mem->lock);
-	}
-	rcu_read_unlock();
+	spin_lock_bh(&qp->mw_lock);
+	mem = list_first_entry_or_null(&qp->mws, struct xiw_mem, bound);
+	spin_unlock_bh(&qp->mw_lock);
+	return mem;
+}
+
+/**
+ * xiw_mw_release_qp() - invalidate the windows bound to a QP
+ * @qp: queue pair that is being destroyed and binds no more
+ *
+ * Context: Sleeps.
+ */
+void xiw_mw_release_qp(struct xiw_qp *qp)
+{
+	struct xiw_mem *mem;
+
+	do {
+		rcu_read_lock();
+		mem = first_bound(qp);
+		if (mem) {
+			write_lock_bh(&mem->lock);
+			/* Who was faster has taken it off the list. */
+			if (mem->qp == qp)
+				xiw_mw_unbind_locked(mem);
+			write_unlock_bh(&mem->lock);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	} while (mem);
 }

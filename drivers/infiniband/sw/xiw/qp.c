@@ -389,6 +389,8 @@ static void init_qp(struct xiw_qp *qp, const struct ib_qp_init_attr *attr,
 	qp->ib_state = IB_QPS_INIT;
 	INIT_WORK(&qp->event_work, event_work);
 	INIT_LIST_HEAD(&qp->srq_wait);
+	spin_lock_init(&qp->mw_lock);
+	INIT_LIST_HEAD(&qp->mws);
 	qp->scq = to_xcq(attr->send_cq);
 	qp->rcq = attr->recv_cq ? to_xcq(attr->recv_cq) : qp->scq;
 	qp->srq = attr->srq ? to_xsrq(attr->srq) : NULL;
@@ -739,7 +741,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	cancel_delayed_work_sync(&qp->rx.late);
 	cancel_work_sync(&qp->rx.bulk);
 
-	xiw_mw_release_qp(dev, qp->qpn);
+	xiw_mw_release_qp(qp);
 	purge_cqs(qp);
 	if (!qp->srq)
 		xiw_rq_destroy(&qp->rq);

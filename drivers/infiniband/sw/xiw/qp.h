@@ -487,6 +487,8 @@ struct xiw_rx {
  * @rq: own receive queue, unused with @srq
  * @srq_wait: on the SRQ's list while the receive side waits for an entry;
  *	protected by the SRQ's rq.lock
+ * @mw_lock: protects @mws; within that of a window
+ * @mws: type 2 windows bound to the queue pair; see mw.c
  * @conn: what startup agreed on
  * @irq: inbound requests, or NULL until there was one, for many streams never
  *	see any; owner: socket lock holder, like all that follows
@@ -534,6 +536,8 @@ struct xiw_qp {
 	struct xiw_sq sq;
 	struct xiw_rq rq;
 	struct list_head srq_wait;
+	spinlock_t mw_lock; /* see above */
+	struct list_head mws;
 
 	struct xiw_conn conn;
 	struct xiw_req *irq;

@@ -230,7 +230,7 @@ static u8 do_local(struct xiw_qp *qp, const struct xiw_swr *wr)
 		bind.addr = wr->raddr;
 		bind.length = wr->compare_add;
 		bind.access = wr->swap;
-		return xiw_mem_bind(qp->dev, pd, qp->qpn, &bind) ?
+		return xiw_mem_bind(qp, &bind) ?
 			IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
 	default:
 		return xiw_mem_invalidate(qp->dev, pd, qp->qpn, wr->rkey,

@@ -13,6 +13,7 @@
 
 #include "device.h"
 #include "proto/rdmap.h"
+#include "qp.h"
 
 /* STag of all kernel memory, valid on the QPs of kernel consumers only */
 #define XIW_STAG_LOCAL_DMA	0
@@ -100,7 +101,7 @@ static enum xiw_mem_status check_mem(const struct xiw_mem *mem,
 {
 	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
 		return XIW_MEM_BAD_STAG;
-	if (mem->pd != pd || (mem->qpn && mem->qpn != qpn))
+	if (mem->pd != pd || (mem->qp && mem->qp->qpn != qpn))
 		return XIW_MEM_BAD_PD;
 	/* A window is for the peer only. */
 	if (mem->kind == XIW_MEM_MW && !(access & XIW_MEM_REMOTE))
