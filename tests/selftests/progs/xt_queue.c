@@ -691,6 +691,142 @@ static void test_srq_full(void)
 	XT_EQ(xt_try_recv(&p.a, n, &sge, 1), 0);
 }
 
+/* A number that the device has in sysfs; -1 if there is none. */
+static long device_number(const struct xt_end *e, const char *name)
+{
+	char path[512];
+	long value;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s",
+		 e->id->verbs->device->ibdev_path, name);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	XT_EQ(fscanf(f, "%ld", &value), 1);
+	fclose(f);
+	return value;
+}
+
+static void set_device_number(const struct xt_end *e, const char *name,
+			      long value)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s",
+		 e->id->verbs->device->ibdev_path, name);
+	f = XT_PTR(fopen(path, "w"));
+	fprintf(f, "%ld", value);
+	XT_OK(fclose(f));
+}
+
+#define LATE	"ports/1/hw_counters/rx_late_receives"
+#define LATE_MS	"mpa/late_receive_ms"
+
+/* N connections, each with a Send that waits for a receive; in that order. */
+static struct xt_pair *stalled_pairs(int n)
+{
+	struct xt_pair *p = XT_PTR(calloc(n, sizeof(*p)));
+	struct xt_opts o = XT_OPTS;
+	long late_ms;
+	long late;
+	int i;
+
+	o.srq_wr = 64;
+	o.cqe = 2 * n + 256;
+	for (i = 0; i < n; i++) {
+		xt_pair(&p[i], &o, NULL);
+		o.srq_wr = 0;
+		o.srq = p[0].a.srq;
+		o.pd = p[0].a.pd;
+		o.rcq = p[0].a.rcq;
+	}
+	late = device_number(&p[0].a, LATE);
+	late_ms = device_number(&p[0].a, LATE_MS);
+	if (late < 0 || late_ms < 0)
+		xt_skip("the device does not hold back early messages");
+	/* However long that takes. */
+	set_device_number(&p[0].a, LATE_MS, 60000);
+	for (i = 0; i < n; i++) {
+		if (i == n - 1)
+			set_device_number(&p[0].a, LATE_MS, late_ms);
+		send_nothing(&p[i].b, i, 0);
+		while (device_number(&p[0].a, LATE) < late + i + 1)
+			usleep(1000);
+	}
+	return p;
+}
+
+/*
+ * Whoever waits for a receive gets one when it is its turn, and is not woken
+ * before: the work is in proportion to the receives.
+ */
+static void test_srq_line(void)
+{
+	int n = xt_count(64);
+	struct xt_pair *p = stalled_pairs(n);
+	long late = device_number(&p[0].a, LATE);
+	__u64 begin = xt_now_us();
+	struct ibv_wc wc;
+	long woken;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		xt_recvs(&p[0].a, i, 1);
+		xt_wait(p[0].a.rcq, &wc);
+		XT_EQ(wc.status, IBV_WC_SUCCESS);
+		XT_EQ(wc.wr_id, i);
+		XT_EQ(wc.qp_num, p[i].a.qp->qp_num);
+	}
+	begin = xt_now_us() - begin;
+	usleep(20000);		/* the age that the counter may have */
+	woken = device_number(&p[0].a, LATE) - late;
+	xt_note("%d connections, %ld woken in vain, %llu us", n, woken,
+		(unsigned long long)begin);
+	XT_CHECK(woken <= n, "%ld woken in vain", woken);
+	for (i = 0; i < n; i++)
+		round_trip(&p[i]);
+}
+
+/* All of them wait for longer than one may, but their turns come. */
+static void test_srq_slow(void)
+{
+	int n = xt_count(8);
+	struct xt_pair *p = stalled_pairs(n);
+	long late_ms = device_number(&p[0].a, LATE_MS);
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		usleep(late_ms * 1000 / 3);
+		xt_recvs(&p[0].a, i, 1);
+		xt_wait(p[0].a.rcq, &wc);
+		XT_EQ(wc.status, IBV_WC_SUCCESS);
+		XT_EQ(wc.qp_num, p[i].a.qp->qp_num);
+	}
+}
+
+/* Half of them end when their turn comes; that costs no other one its turn. */
+static void test_srq_pass_on(void)
+{
+	int n = xt_count(16) / 2;
+	struct xt_pair *p = stalled_pairs(2 * n);
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		xt_recvs(&p[0].a, i, 1);
+		rdma_destroy_qp(p[i].a.id);
+	}
+	xt_recvs(&p[0].a, n, n);
+	for (i = n; i < 2 * n; i++) {
+		xt_wait(p[0].a.rcq, &wc);
+		XT_EQ(wc.status, IBV_WC_SUCCESS);
+		XT_EQ(wc.qp_num, p[i].a.qp->qp_num);
+	}
+}
+
 /* ---- errors ------------------------------------------------------------ */
 
 static void to_error(struct xt_end *e)
@@ -1061,6 +1197,11 @@ static const struct xt_case cases[] = {
 	{ "srq-last", "the last receive of a shared queue is reported",
 	  test_srq_last_wqe },
 	{ "srq-full", "a shared queue takes what it promised", test_srq_full },
+	{ "srq-line", "a shared queue serves one after the other",
+	  test_srq_line },
+	{ "srq-slow", "who waits in line is not late", test_srq_slow },
+	{ "srq-pass", "who ends while its turn comes passes it on",
+	  test_srq_pass_on },
 	{ "flush", "work before and after an error is flushed once",
 	  test_flush },
 	{ "flush-busy", "an error under load completes each WR once, in order",

@@ -31,9 +31,10 @@ static const u8 peer_wc_status[] = {
 	[XIW_PEER_FATAL]	= IB_WC_FATAL_ERR,
 };
 
-static struct xiw_rq *rq_of(struct xiw_qp *qp)
+static enum xiw_rq_take next_recv(struct xiw_qp *qp)
 {
-	return qp->srq ? &qp->srq->rq : &qp->rq;
+	return qp->srq ? xiw_srq_take(qp->srq, qp, &qp->rx.recv) :
+			 xiw_rq_take(&qp->rq, &qp->rx.recv);
 }
 
 static void complete_recv(struct xiw_qp *qp, struct xiw_cqe *cqe)
@@ -101,26 +102,23 @@ void xiw_recv_wait_end(struct xiw_qp *qp)
  */
 static enum xiw_deliver wait_for_recv(struct xiw_qp *qp)
 {
-	bool posted;
-
 	if (qp->rx.gave_up || !READ_ONCE(qp->dev->late_recv_ms))
 		return XIW_DELIVER_DEAD;
 	xiw_rx_stall(qp);
 	if (qp->srq) {
-		posted = !xiw_srq_wait(qp->srq, qp);
-	} else {
-		xiw_rq_want_doorbell(&qp->rq, true);
-		posted = !xiw_rq_empty(&qp->rq);
+		xiw_srq_wait(qp->srq, qp);
+		return XIW_DELIVER_STALL;
 	}
+	xiw_rq_want_doorbell(&qp->rq, true);
 	/* Posted by somebody who did not yet see that we wait. */
-	if (posted)
+	if (xiw_rq_count(&qp->rq))
 		xiw_rx_again(qp, 0);
 	return XIW_DELIVER_STALL;
 }
 
 static enum xiw_deliver take_recv(struct xiw_qp *qp)
 {
-	switch (xiw_rq_take(rq_of(qp), &qp->rx.recv)) {
+	switch (next_recv(qp)) {
 	case XIW_RQ_LIMIT:
 		xiw_srq_limit_event(qp->srq);
 		fallthrough;

@@ -486,7 +486,8 @@ struct xiw_rx {
  * @sq: send queue
  * @rq: own receive queue, unused with @srq
  * @srq_wait: on the SRQ's list while the receive side waits for an entry;
- *	protected by the SRQ's rq.lock
+ *	protected by the SRQ's rq.lock like the next one
+ * @srq_woken: it was woken and has not come for its entry yet
  * @mw_lock: protects @mws; within that of a window
  * @mws: type 2 windows bound to the queue pair; see mw.c
  * @conn: what startup agreed on
@@ -536,6 +537,7 @@ struct xiw_qp {
 	struct xiw_sq sq;
 	struct xiw_rq rq;
 	struct list_head srq_wait;
+	bool srq_woken;
 	spinlock_t mw_lock; /* see above */
 	struct list_head mws;
 

@@ -122,7 +122,7 @@ int xiw_rq_post(struct xiw_rq *rq, const struct ib_recv_wr *wr,
 			*bad_wr = wr;
 			break;
 		}
-		/* Pairs with the acquire in xiw_rq_empty(). */
+		/* Pairs with the acquire in xiw_rq_count(). */
 		smp_store_release(&ctrl->prod, ctrl->prod + 1);
 	}
 	spin_unlock_irqrestore(&rq->lock, flags);
@@ -150,8 +150,15 @@ static bool rq_read(struct xiw_rq *rq, struct xiw_recv *recv)
 	return recv->len <= U32_MAX;
 }
 
-static enum xiw_rq_take rq_take_locked(struct xiw_rq *rq,
-				       struct xiw_recv *recv)
+/**
+ * xiw_rq_take_locked() - as xiw_rq_take(), with the queue locked
+ * @rq: queue
+ * @recv: result, unless the queue is empty or corrupt
+ *
+ * Context: @rq->lock held.
+ * Return: As xiw_rq_take().
+ */
+enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv)
 {
 	struct xiw_ring_ctrl *ctrl = rq->queue.ctrl;
 	u32 prod;
@@ -196,7 +203,7 @@ enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv)
 	unsigned long flags;
 
 	spin_lock_irqsave(&rq->lock, flags);
-	ret = rq_take_locked(rq, recv);
+	ret = xiw_rq_take_locked(rq, recv);
 	spin_unlock_irqrestore(&rq->lock, flags);
 	return ret;
 }
@@ -206,7 +213,7 @@ enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv)
  * @rq: queue
  * @want: the user shall enter the kernel after a post
  *
- * After asking for it, look with xiw_rq_empty() whether something was posted
+ * After asking for it, look with xiw_rq_count() whether something was posted
  * just before.
  *
  * Context: Any.
@@ -225,15 +232,14 @@ void xiw_rq_want_doorbell(struct xiw_rq *rq, bool want)
 }
 
 /**
- * xiw_rq_empty() - is there nothing to take
+ * xiw_rq_count() - how many entries there are to take
  * @rq: queue
  *
  * Context: Any.
- * Return: A snapshot.
+ * Return: A snapshot; more than the queue has room for if it is corrupt.
  */
-bool xiw_rq_empty(struct xiw_rq *rq)
+u32 xiw_rq_count(struct xiw_rq *rq)
 {
 	/* Pairs with the release with which the producer ends an entry. */
-	return smp_load_acquire(&rq->queue.ctrl->prod) ==
-	       READ_ONCE(rq->cons);
+	return smp_load_acquire(&rq->queue.ctrl->prod) - READ_ONCE(rq->cons);
 }

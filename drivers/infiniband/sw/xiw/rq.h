@@ -61,7 +61,10 @@ enum xiw_rq_take {
  * @rq: the queue
  * @id: number, not 0
  * @kernel: used by a kernel consumer
- * @waiters: QPs whose receive side waits for an entry; protected by @rq.lock
+ * @waiters: QPs whose receive side waits for an entry, the first one first;
+ *	protected by @rq.lock like the next two
+ * @woken: QPs that were woken and have not come for their entry yet
+ * @moved_at: jiffies when one was last woken, or began to wait as the only one
  * @events: asynchronous events to be reported, bits by enum ib_event_type
  * @event_work: reports them
  * @broken: that the ring is corrupt was reported
@@ -72,6 +75,8 @@ struct xiw_srq {
 	u32 id;
 	bool kernel;
 	struct list_head waiters;
+	u32 woken;
+	unsigned long moved_at;
 	unsigned long events;
 	struct work_struct event_work;
 	atomic_t broken;
@@ -89,11 +94,12 @@ void xiw_rq_destroy(struct xiw_rq *rq);
 /* Kernel consumers' post; any context. */
 int xiw_rq_post(struct xiw_rq *rq, const struct ib_recv_wr *wr,
 		const struct ib_recv_wr **bad_wr);
-/* Take the next entry; any context. */
+/* Take the next entry; any context. And the same with @rq->lock held. */
 enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv);
+enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv);
 /* Ask (or stop asking) the user to ring the doorbell after a post. */
 void xiw_rq_want_doorbell(struct xiw_rq *rq, bool want);
-bool xiw_rq_empty(struct xiw_rq *rq);
+u32 xiw_rq_count(struct xiw_rq *rq);
 
 /* srq.c: verbs */
 int xiw_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
@@ -105,10 +111,13 @@ int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr);
 /*
- * Call xiw_rx_posted(@qp) after the next post; false if there is an entry
- * already. And stop waiting. Any context.
+ * Take the next entry if none of those that wait has an older claim to it; have
+ * xiw_rx_posted(@qp) called when it is @qp's turn; and stop waiting. Any
+ * context.
  */
-bool xiw_srq_wait(struct xiw_srq *srq, struct xiw_qp *qp);
+enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_qp *qp,
+			      struct xiw_recv *recv);
+void xiw_srq_wait(struct xiw_srq *srq, struct xiw_qp *qp);
 void xiw_srq_unwait(struct xiw_srq *srq, struct xiw_qp *qp);
 /* Report SRQ_LIMIT_REACHED, or SRQ_ERR, the latter once. Any context. */
 void xiw_srq_limit_event(struct xiw_srq *srq);

@@ -619,34 +619,70 @@ void xiw_rx_again(struct xiw_qp *qp, unsigned long delay)
 	xiw_qp_queue_delayed(qp, &qp->rx.kick, delay);
 }
 
-/* @late: the wait has ended, unless it is another one that has begun since. */
-static void run_again(struct xiw_qp *qp, bool late)
+/*
+ * Does not leave the line of an SRQ before it has tried: it may have been woken
+ * for an entry that is kept for it, and if not, it goes on where it stood.
+ */
+static void run_again(struct xiw_qp *qp)
 {
+	bool was_stalled = qp->rx.stalled;
+
+	WRITE_ONCE(qp->rx.stalled, false);
+	xiw_rx_run_locked(qp);
+	if (was_stalled && !qp->rx.stalled)
+		xiw_recv_wait_end(qp);
+}
+
+static void rx_kick(struct work_struct *work)
+{
+	struct xiw_qp *qp = container_of(to_delayed_work(work), struct xiw_qp,
+					 rx.kick);
 	struct xiw_sock *xs = xiw_qp_lock_stream(qp);
 
 	if (xs) {
-		if (qp->rx.stalled) {
-			qp->rx.gave_up = late &&
-				time_after_eq(jiffies, qp->rx.late_at);
-			WRITE_ONCE(qp->rx.stalled, false);
-			xiw_recv_wait_end(qp);
-		}
-		xiw_rx_run_locked(qp);
+		qp->rx.gave_up = false;
+		run_again(qp);
 		xiw_qp_unlock_stream(xs);
 	}
 	xiw_qp_put(qp);
 }
 
-static void rx_kick(struct work_struct *work)
+/*
+ * Who waits in line for an entry of an SRQ waits for as long as its turn comes
+ * nearer: each one that is woken stood before it, so that has an end.
+ */
+static unsigned long patient_until(const struct xiw_qp *qp)
 {
-	run_again(container_of(to_delayed_work(work), struct xiw_qp, rx.kick),
-		  false);
+	unsigned long until = qp->rx.late_at;
+	unsigned long moved;
+
+	if (!qp->srq)
+		return until;
+	moved = READ_ONCE(qp->srq->moved_at) +
+		msecs_to_jiffies(READ_ONCE(qp->dev->late_recv_ms));
+	return time_after(moved, until) ? moved : until;
 }
 
 static void rx_late(struct work_struct *work)
 {
-	run_again(container_of(to_delayed_work(work), struct xiw_qp, rx.late),
-		  true);
+	struct xiw_qp *qp = container_of(to_delayed_work(work), struct xiw_qp,
+					 rx.late);
+	struct xiw_sock *xs = xiw_qp_lock_stream(qp);
+	unsigned long until;
+
+	if (xs && qp->rx.stalled) {
+		until = patient_until(qp);
+		if (time_before(jiffies, until)) {
+			xiw_qp_queue_delayed(qp, &qp->rx.late,
+					     until - jiffies);
+		} else {
+			qp->rx.gave_up = true;
+			run_again(qp);
+		}
+	}
+	if (xs)
+		xiw_qp_unlock_stream(xs);
+	xiw_qp_put(qp);
 }
 
 /**

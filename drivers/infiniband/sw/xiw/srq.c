@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Verbs of shared receive queues, and what sharing adds to a receive queue:
- * the limit event, and the list of QPs that wait for the next entry.
+ * the limit event, and the QPs that wait for the next entry. These get the
+ * entries in the order in which they came; so one waits for as long as
+ * late_receive_ms without that another one's turn comes, see rx.c.
  */
 #include <linux/list.h>
 #include <rdma/uverbs_ioctl.h>
@@ -14,6 +16,9 @@
 
 /* Number 0 means "no SRQ" in a completion. */
 #define XIW_SRQ_IDS		XA_LIMIT(1, INT_MAX)
+
+/* How many QPs are on their way to an entry at once. */
+#define XIW_SRQ_MAX_WOKEN	64U
 
 static int srq_respond(struct xiw_srq *srq, u64 key, struct ib_udata *udata)
 {
@@ -185,54 +190,116 @@ int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	return 0;
 }
 
-static void srq_wake(struct xiw_srq *srq)
+/*
+ * Wakes as many as there are entries that nobody was woken for, the first ones
+ * first. Of a hundred entries posted at once few go to those who wait in one
+ * step, for interrupts are off: who was woken lets the next ones follow.
+ *
+ * What is on the list, or woken, is a QP whose receive side is stalled or just
+ * looks for an entry, under its socket lock. It takes an entry, or waits again,
+ * or comes to xiw_srq_unwait(), at the latest when its stream ends.
+ */
+static void wake_waiters(struct xiw_srq *srq)
 {
 	struct xiw_qp *qp;
-	struct xiw_qp *next;
-	unsigned long flags;
+	u32 count;
 
-	spin_lock_irqsave(&srq->rq.lock, flags);
-	if (!list_empty(&srq->waiters)) {
-		xiw_rq_want_doorbell(&srq->rq, false);
-		list_for_each_entry_safe(qp, next, &srq->waiters, srq_wait) {
-			list_del_init(&qp->srq_wait);
-			xiw_rx_posted(qp);
-		}
+	lockdep_assert_held(&srq->rq.lock);
+
+	if (list_empty(&srq->waiters))
+		return;
+	/* Before the look: what is posted behind it is announced. */
+	xiw_rq_want_doorbell(&srq->rq, true);
+	count = min(xiw_rq_count(&srq->rq), XIW_SRQ_MAX_WOKEN);
+	while (srq->woken < count && !list_empty(&srq->waiters)) {
+		qp = list_first_entry(&srq->waiters, struct xiw_qp, srq_wait);
+		list_del_init(&qp->srq_wait);
+		qp->srq_woken = true;
+		srq->woken++;
+		WRITE_ONCE(srq->moved_at, jiffies);
+		xiw_rx_posted(qp);
 	}
-	spin_unlock_irqrestore(&srq->rq.lock, flags);
+	if (list_empty(&srq->waiters))
+		xiw_rq_want_doorbell(&srq->rq, false);
+}
+
+/* True if it had been woken. */
+static bool end_turn(struct xiw_srq *srq, struct xiw_qp *qp)
+{
+	bool woken = qp->srq_woken;
+
+	lockdep_assert_held(&srq->rq.lock);
+	srq->woken -= woken;
+	qp->srq_woken = false;
+	return woken;
+}
+
+/* Nobody takes what others wait for, or were woken for. */
+static bool may_take(struct xiw_srq *srq, const struct xiw_qp *qp)
+{
+	/* Not for those that wait, unless somebody did not announce a post. */
+	wake_waiters(srq);
+	return qp->srq_woken || (list_empty(&srq->waiters) &&
+				 xiw_rq_count(&srq->rq) > srq->woken);
 }
 
 /**
- * xiw_srq_wait() - have a QP called when an entry is posted
- * @srq: shared receive queue found empty
- * @qp: QP whose xiw_rx_posted() is to be called, once
+ * xiw_srq_take() - take the next receive work request for a QP
+ * @srq: shared receive queue
+ * @qp: QP
+ * @recv: result, unless there is nothing for @qp or the queue is corrupt
  *
  * Context: Any.
- * Return: false if an entry is there already; then the QP does not wait.
+ * Return: As xiw_rq_take(); XIW_RQ_EMPTY, too, if all entries are for others
+ * that were there before.
  */
-bool xiw_srq_wait(struct xiw_srq *srq, struct xiw_qp *qp)
+enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_qp *qp,
+			      struct xiw_recv *recv)
 {
+	enum xiw_rq_take ret = XIW_RQ_EMPTY;
 	unsigned long flags;
-	bool empty;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
-	if (list_empty(&qp->srq_wait))
-		list_add_tail(&qp->srq_wait, &srq->waiters);
-	xiw_rq_want_doorbell(&srq->rq, true);
-	empty = xiw_rq_empty(&srq->rq);
-	if (!empty) {
-		list_del_init(&qp->srq_wait);
-		xiw_rq_want_doorbell(&srq->rq, !list_empty(&srq->waiters));
+	if (may_take(srq, qp)) {
+		ret = xiw_rq_take_locked(&srq->rq, recv);
+		if (ret != XIW_RQ_EMPTY && end_turn(srq, qp))
+			wake_waiters(srq);
 	}
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
-	return empty;
+	return ret;
+}
+
+/**
+ * xiw_srq_wait() - have a QP called when there is an entry for it
+ * @srq: shared receive queue of which it could not take one
+ * @qp: QP whose xiw_rx_posted() is to be called, once, possibly right now; its
+ *	receive side is stalled
+ *
+ * One that waits already keeps its place.
+ *
+ * Context: Any.
+ */
+void xiw_srq_wait(struct xiw_srq *srq, struct xiw_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	if (list_empty(&srq->waiters))
+		WRITE_ONCE(srq->moved_at, jiffies);
+	/* Woken for nothing: a process has taken back what it had posted. */
+	if (end_turn(srq, qp))
+		list_add(&qp->srq_wait, &srq->waiters);
+	else if (list_empty(&qp->srq_wait))
+		list_add_tail(&qp->srq_wait, &srq->waiters);
+	wake_waiters(srq);
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
 }
 
 /**
  * xiw_srq_unwait() - stop waiting
  * @srq: shared receive queue
  * @qp: QP that may or may not wait; when the call returns it will not be
- *	called any more
+ *	called any more. If it was woken, another one is in its place
  *
  * Context: Any.
  */
@@ -244,6 +311,17 @@ void xiw_srq_unwait(struct xiw_srq *srq, struct xiw_qp *qp)
 	list_del_init(&qp->srq_wait);
 	if (list_empty(&srq->waiters))
 		xiw_rq_want_doorbell(&srq->rq, false);
+	if (end_turn(srq, qp))
+		wake_waiters(srq);
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+}
+
+static void srq_posted(struct xiw_srq *srq)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	wake_waiters(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 }
 
@@ -271,7 +349,7 @@ int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	} else {
 		xiw_stat_inc(to_xdev(ibsrq->device), XIW_STAT_DOORBELL);
 	}
-	srq_wake(srq);
+	srq_posted(srq);
 	return ret;
 }
 
