@@ -1,38 +1,119 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connections that do nothing, for whoever wants to know what they cost:
+ * Connections that do next to nothing, for whoever wants to know what they
+ * cost:
  *
- *	xt_idle -n COUNT -a [NS/]ADDRESS -b [NS/]ADDRESS
+ *	xt_idle -n COUNT [-k BYTES] -a [NS/]ADDRESS -b [NS/]ADDRESS
  *
  * prints "ready" when COUNT of them are established, and ends when it is told
- * so by the end of stdin.
+ * so by the end of stdin. With -k each one then carries one RDMA Write of BYTES
+ * when a line comes, after the last of which "written" is printed, and from
+ * then on an empty Send once a second, after the first of which "alive" is.
  */
 #include "xt.h"
 
 #include <getopt.h>
+#include <poll.h>
 #include <stdio.h>
+
+static struct xt_pair *pairs;
+static int count;
+
+/* All ends of a side are of one protection domain, so that they share memory. */
+static void connect_all(void)
+{
+	struct xt_opts a = XT_OPTS;
+	struct xt_opts b = XT_OPTS;
+	int i;
+
+	pairs = XT_PTR(calloc(count, sizeof(*pairs)));
+	for (i = 0; i < count; i++) {
+		xt_pair(&pairs[i], &a, &b);
+		a.pd = pairs[0].a.pd;
+		b.pd = pairs[0].b.pd;
+	}
+}
+
+static void write_all(size_t len)
+{
+	struct xt_buf from = xt_buf(&pairs[0].b, len, XT_LOCAL);
+	struct xt_buf to = xt_buf(&pairs[0].a, len, XT_REMOTE);
+	struct ibv_sge sge = xt_sge(&from, 0, len);
+	struct ibv_send_wr wr;
+	int i;
+
+	for (i = 0; i < count; i++) {
+		xt_fill(from.p, len, i);
+		wr = xt_wr_to(IBV_WR_RDMA_WRITE, i, &sge, 1, &to, 0);
+		wr.send_flags = 0;
+		xt_send(&pairs[i].b, &wr);
+		/* All of it has arrived when this one completes. */
+		wr = xt_wr_to(IBV_WR_RDMA_READ, i, &sge, 1, &to, 0);
+		sge.length = 1;
+		xt_send(&pairs[i].b, &wr);
+		xt_wc_ok(pairs[i].b.scq, i);
+		sge.length = len;
+		XT_SAME(to.p, len, i);
+	}
+	xt_buf_free(&from);
+	xt_buf_free(&to);
+}
+
+static void send_all(void)
+{
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 1, NULL, 0);
+	int i;
+
+	for (i = 0; i < count; i++) {
+		xt_recvs(&pairs[i].a, 1, 1);
+		xt_send(&pairs[i].b, &wr);
+		xt_wc_ok(pairs[i].a.rcq, 1);
+		xt_wc_ok(pairs[i].b.scq, 1);
+	}
+}
+
+static void say(const char *word)
+{
+	printf("%s\n", word);
+	fflush(stdout);
+}
+
+static void stay_alive(void)
+{
+	struct pollfd in = { .fd = 0, .events = POLLIN };
+	bool said = false;
+
+	do {
+		send_all();
+		if (!said)
+			say("alive");
+		said = true;
+	} while (!poll(&in, 1, 1000));
+}
 
 int main(int argc, char **argv)
 {
-	struct xt_pair *pairs;
-	int count = 0;
+	size_t bytes = 0;
 	int opt;
-	int i;
 
-	while ((opt = getopt(argc, argv, "n:a:b:")) != -1) {
+	while ((opt = getopt(argc, argv, "n:k:a:b:")) != -1) {
 		if (opt == 'n')
 			count = atoi(optarg);
+		else if (opt == 'k')
+			bytes = strtoul(optarg, NULL, 0);
 		else if (opt == 'a' || opt == 'b')
 			xt_side_set(opt == 'a' ? &xt_a : &xt_b, optarg);
 		else
 			return 2;
 	}
 	XT_CHECK(count > 0, "-n, -a and -b are needed");
-	pairs = XT_PTR(calloc(count, sizeof(*pairs)));
-	for (i = 0; i < count; i++)
-		xt_pair(&pairs[i], NULL, NULL);
-	printf("ready\n");
-	fflush(stdout);
+	connect_all();
+	say("ready");
+	if (bytes && getchar() == '\n') {
+		write_all(bytes);
+		say("written");
+		stay_alive();
+	}
 	while (getchar() != EOF)
 		;
 	return 0;

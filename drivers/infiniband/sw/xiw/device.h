@@ -73,6 +73,7 @@ enum xiw_limits {
  * @requests: connection requests that nobody answered yet, by the cookie that
  *	iw_cm knows them by; see cm_passive.c
  * @next_request: where the search for a free cookie starts
+ * @tx_pages: pages in the blocks of all QPs; see txbuf.c
  * @stats: event counters
  */
 struct xiw_dev {
@@ -109,6 +110,8 @@ struct xiw_dev {
 	struct xiw_crowd lingering;
 	struct xarray requests;
 	u32 next_request;
+
+	atomic_long_t tx_pages;
 
 	struct xiw_stats __percpu *stats;
 };

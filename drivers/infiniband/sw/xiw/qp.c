@@ -4,6 +4,7 @@
  * pair does with a stream is in stream.c.
  */
 
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -476,6 +477,8 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			goto err_num;
 	}
 	report_caps(qp, &attr->cap);
+	if (ibuctx)
+		qp->memcg = get_mem_cgroup_from_mm(current->mm);
 	xa_store_bh(&dev->qps, qp->qpn, qp, GFP_KERNEL);
 	return 0;
 
@@ -746,6 +749,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	if (!qp->srq)
 		xiw_rq_destroy(&qp->rq);
 	xiw_sq_destroy(&qp->sq);
+	mem_cgroup_put(qp->memcg);
 	atomic_dec(&dev->num_qp);
 	return 0;
 }

@@ -38,6 +38,7 @@
 #include "queue.h"
 #include "rq.h"
 
+struct mem_cgroup;
 struct xiw_cq;
 struct xiw_dev;
 struct xiw_ep;
@@ -254,25 +255,28 @@ enum xiw_tx_source {
 	XIW_TX_TERM,
 };
 
-/* Data in flight that is laid out without asking the page allocator. */
-#define XIW_TXBUF_BLOCKS	24
-
 /**
  * struct xiw_txbuf - memory for trains, see txbuf.c; owner: socket lock holder
  * @page: current page or block
  * @off: first free byte in it
- * @ring: blocks that TCP may still hold, the oldest at @first
- * @first: index
- * @count: blocks in the ring
- * @seen: tx.pos when the engine became idle
- * @trim: gives the blocks back later
+ * @flying: blocks that TCP may still hold, the oldest first
+ * @spare: blocks that nobody else holds
+ * @num_flying: how many
+ * @num_spare: how many
+ * @low: fewest spare ones since the last trim
+ * @front: the oldest in @flying at the last trim; not to be followed
+ * @seen: tx.pos at the last trim
+ * @trim: gives memory back, that of the receive side, too
  */
 struct xiw_txbuf {
 	struct page *page;
 	u32 off;
-	struct page *ring[XIW_TXBUF_BLOCKS];
-	u32 first;
-	u32 count;
+	struct list_head flying;
+	struct list_head spare;
+	u32 num_flying;
+	u32 num_spare;
+	u32 low;
+	const struct page *front;
 	u64 seen;
 	struct delayed_work trim;
 };
@@ -397,6 +401,7 @@ enum xiw_rx_limits {
  * @have: octets of an FPDU that arrived in pieces, in @pages
  * @need: octets it has in all, 0 while unknown
  * @pages: its memory, kept for the next time
+ * @pages_used: how many of them were used since the last trim
  * @linear: its memory instead of @pages on a half with Markers
  * @vec: the FPDU being processed, in place
  * @vec_count: vectors in use
@@ -432,6 +437,7 @@ struct xiw_rx {
 	u32 have;
 	u32 need;
 	struct page *pages[XIW_RX_PAGES];
+	u32 pages_used;
 	u8 *linear;
 	struct kvec vec[XIW_RX_VECS];
 	u32 vec_count;
@@ -457,6 +463,8 @@ struct xiw_rx {
  * @dev: device
  * @qpn: number
  * @kernel: used by a kernel consumer
+ * @memcg: pays for the memory of the streams, with a reference; NULL for a
+ *	kernel consumer
  * @ref: see above
  * @freed: completed when @ref drops to zero
  * @handles: what iw_cm has of it; see qp.c
@@ -511,6 +519,7 @@ struct xiw_qp {
 	struct xiw_dev *dev;
 	u32 qpn;
 	bool kernel;
+	struct mem_cgroup *memcg;
 	struct kref ref;
 	struct completion freed;
 	struct list_head handles;
@@ -612,7 +621,8 @@ void xiw_tx_fin(struct xiw_qp *qp);
 /* txbuf.c: memory for what tx.c lays out */
 u32 xiw_txbuf_room(const struct xiw_txbuf *buf);
 bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order);
-void xiw_txbuf_idle(struct xiw_qp *qp);
+void xiw_trim_later(struct xiw_qp *qp);
+struct page *xiw_qp_alloc_pages(struct xiw_qp *qp, gfp_t gfp, u32 order);
 void xiw_txbuf_init(struct xiw_txbuf *buf);
 void xiw_txbuf_stop(struct xiw_qp *qp);
 
@@ -621,6 +631,7 @@ void xiw_rx_init(struct xiw_qp *qp);
 int xiw_rx_start(struct xiw_qp *qp);
 void xiw_rx_stop(struct xiw_qp *qp);
 void xiw_rx_run_locked(struct xiw_qp *qp);
+bool xiw_rx_trim(struct xiw_qp *qp);
 void xiw_rx_again(struct xiw_qp *qp, unsigned long delay);
 void xiw_rx_posted(struct xiw_qp *qp);
 void xiw_rx_stall(struct xiw_qp *qp);

@@ -22,6 +22,7 @@
 
 #include <linux/crc32c.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/skbuff.h>
 
 #include "cm.h"
@@ -279,14 +280,18 @@ static bool peek_be16(struct skb_pos p, u32 left, u16 *value)
 /* Where the octet at @off of an FPDU in pieces goes, and the room there. */
 static u8 *piece_at(struct xiw_rx *rx, u32 off, u32 *room)
 {
+	struct xiw_qp *qp = container_of(rx, struct xiw_qp, rx);
 	struct page **page = &rx->pages[off / PAGE_SIZE];
 
 	if (rx->linear) {
 		*room = XIW_RX_PAGES * PAGE_SIZE - off;
 		return rx->linear + off;
 	}
-	if (!*page)
-		*page = alloc_page(GFP_ATOMIC | __GFP_NOWARN);
+	rx->pages_used = max_t(u32, rx->pages_used, off / PAGE_SIZE + 1);
+	if (!*page) {
+		*page = xiw_qp_alloc_pages(qp, GFP_ATOMIC | __GFP_NOWARN, 0);
+		xiw_trim_later(qp);
+	}
 	*room = PAGE_SIZE - offset_in_page(off);
 	return *page ? (u8 *)page_address(*page) + offset_in_page(off) : NULL;
 }
@@ -715,6 +720,34 @@ void xiw_rx_stall(struct xiw_qp *qp)
 	xiw_qp_queue_delayed(qp, &qp->rx.late, msecs_to_jiffies(ms));
 }
 
+static void free_pages_from(struct xiw_rx *rx, u32 first)
+{
+	u32 i;
+
+	for (i = first; i < XIW_RX_PAGES; i++) {
+		if (rx->pages[i])
+			__free_page(rx->pages[i]);
+		rx->pages[i] = NULL;
+	}
+}
+
+/**
+ * xiw_rx_trim() - give back the pages that were not used of late
+ * @qp: queue pair
+ *
+ * Context: Socket lock held.
+ * Return: true if there are others.
+ */
+bool xiw_rx_trim(struct xiw_qp *qp)
+{
+	struct xiw_rx *rx = &qp->rx;
+
+	free_pages_from(rx, rx->pages_used);
+	/* What is there of an FPDU stays. */
+	rx->pages_used = DIV_ROUND_UP(rx->have, PAGE_SIZE);
+	return rx->pages[0];
+}
+
 /**
  * xiw_rx_init() - set up the receive side of a new queue pair
  * @qp: queue pair
@@ -726,6 +759,16 @@ void xiw_rx_init(struct xiw_qp *qp)
 	INIT_DELAYED_WORK(&qp->rx.kick, rx_kick);
 	INIT_WORK(&qp->rx.bulk, rx_bulk);
 	INIT_DELAYED_WORK(&qp->rx.late, rx_late);
+}
+
+/* Paid for like other memory of the stream, see xiw_qp_alloc_pages(). */
+static void *alloc_linear(struct xiw_qp *qp)
+{
+	struct mem_cgroup *old = set_active_memcg(qp->memcg);
+	void *p = kvmalloc(XIW_RX_PAGES * PAGE_SIZE, GFP_KERNEL_ACCOUNT);
+
+	set_active_memcg(old);
+	return p;
 }
 
 /**
@@ -745,7 +788,7 @@ int xiw_rx_start(struct xiw_qp *qp)
 			  qp->kernel);
 	xiw_mpa_rx_init(&rx->mpa, agreed->rx_markers);
 	if (agreed->rx_markers) {
-		rx->linear = kvmalloc(XIW_RX_PAGES * PAGE_SIZE, GFP_KERNEL);
+		rx->linear = alloc_linear(qp);
 		if (!rx->linear)
 			return -ENOMEM;
 	}
@@ -780,7 +823,6 @@ int xiw_rx_start(struct xiw_qp *qp)
 void xiw_rx_stop(struct xiw_qp *qp)
 {
 	struct xiw_rx *rx = &qp->rx;
-	u32 i;
 
 	xiw_qp_cancel_delayed(qp, &rx->kick);
 	if (cancel_work_sync(&rx->bulk))
@@ -789,11 +831,7 @@ void xiw_rx_stop(struct xiw_qp *qp)
 	if (rx->stalled)
 		xiw_recv_wait_end(qp);
 	rx->stalled = false;
-	for (i = 0; i < XIW_RX_PAGES; i++) {
-		if (rx->pages[i])
-			__free_page(rx->pages[i]);
-		rx->pages[i] = NULL;
-	}
+	free_pages_from(rx, 0);
 	kvfree(rx->linear);
 	rx->linear = NULL;
 }

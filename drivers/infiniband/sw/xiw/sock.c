@@ -894,6 +894,18 @@ u32 xiw_sock_emss_locked(struct xiw_sock *xs)
 }
 
 /**
+ * xiw_sock_sndbuf_locked() - how much TCP takes before it has sent it
+ * @xs: connected socket
+ *
+ * Context: Socket lock held.
+ * Return: Bytes, at present; TCP adapts it to the path.
+ */
+u32 xiw_sock_sndbuf_locked(const struct xiw_sock *xs)
+{
+	return READ_ONCE(xs->sk->sk_sndbuf);
+}
+
+/**
  * xiw_sock_tail_fill_locked() - how full the last segment is
  * @xs: connected socket
  *

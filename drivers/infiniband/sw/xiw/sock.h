@@ -173,6 +173,7 @@ enum xiw_sock_status xiw_sock_status(struct xiw_sock *xs);
 bool xiw_sock_orderly(struct xiw_sock *xs);
 /* Effective maximum segment size in bytes. */
 u32 xiw_sock_emss_locked(struct xiw_sock *xs);
+u32 xiw_sock_sndbuf_locked(const struct xiw_sock *xs);
 /* Bytes in the last, not yet transmitted segment, modulo EMSS. */
 u32 xiw_sock_tail_fill_locked(struct xiw_sock *xs);
 /* Nothing queued or unacknowledged. */

@@ -564,7 +564,6 @@ static bool go_idle(struct xiw_qp *qp)
 
 	/* Pairs with the release in take_step(). */
 	fin = smp_load_acquire(&tx->fin);
-	xiw_txbuf_idle(qp);
 	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
 	idle = xiw_sendq_none_posted(qp) &&
 	       atomic_cmpxchg(&tx->run, XIW_TX_RUNNING, 0) == XIW_TX_RUNNING;

@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What connections hold of the kernel's memory: after a burst those that go on
+# with little give back what they needed for it, the control group of the
+# process pays meanwhile, and one that sends all the time uses its blocks again,
+# however many are in flight.
+#
+# XIW_CONNECTIONS=N (40): how many there are after a burst.
+#
+# xiw-kernel: stock
+# xiw-timeout: 400
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+COUNT=${XIW_CONNECTIONS:-40}
+BURST=$((4 << 20))
+BULK=$((64 << 20))
+BLOCK=$((64 << 10))
+CGROUP=/sys/fs/cgroup/xiw-footprint
+
+# free_kib: what nobody has, with nothing in caches.
+free_kib()
+{
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '$1 == "MemFree:" { print $2 }' /proc/meminfo
+}
+
+# returned KIB: no more than that is missing of what was free.
+returned()
+{
+	held=$((before - $(free_kib)))
+	((held <= $1))
+}
+
+# idle_up N BYTES: connections that are ready for a burst of that.
+idle_up()
+{
+	mkfifo "$TMP/stdin"
+	(
+		[[ ! -d $CGROUP ]] || echo "$BASHPID" >$CGROUP/cgroup.procs
+		exec xt_idle -n "$1" -k "$2" "${SIDES4[@]}"
+	) <"$TMP/stdin" >"$TMP/idle.log" 2>&1 &
+	idle=$!
+	exec {stdin}>"$TMP/stdin"
+	wait_for 120 grep -q ready "$TMP/idle.log"
+}
+
+idle_says()
+{
+	grep -q "$1" "$TMP/idle.log"
+}
+
+burst()
+{
+	echo >&"$stdin"
+	wait_for "$XIW_TIMEOUT" idle_says "$1"
+}
+
+idle_down()
+{
+	exec {stdin}>&-
+	rm "$TMP/stdin"
+	wait "$idle"
+}
+
+cgroup_up()
+{
+	local root=${CGROUP%/*}
+
+	[[ -e $root/cgroup.procs ]] || mount -t cgroup2 cgroup2 "$root"
+	echo +memory >"$root/cgroup.subtree_control"
+	mkdir $CGROUP && [[ -e $CGROUP/memory.stat ]]
+}
+
+# kernel_memory: what the control group of the connections pays for, in bytes.
+kernel_memory()
+{
+	awk '$1 == "kernel" { print $2 }' $CGROUP/memory.stat
+}
+
+# blocks_of CMD...: how many blocks were allocated while it ran.
+blocks_of()
+{
+	local event=$TRACE/events/kmem/mm_page_alloc
+
+	echo >"$TRACE/trace"
+	echo order==4 >"$event/filter"
+	echo 1 >"$event/enable"
+	"$@"
+	echo 0 >"$event/enable"
+	echo 0 >"$event/filter"
+	blocks=$(grep -c mm_page_alloc "$TRACE/trace")
+}
+
+topo_up
+tracing || bail "no tracefs"
+objects >"$TMP/baseline"
+# Much in flight, of every connection, from the start.
+for ns in "$NS_A" "$NS_B"; do
+	ip netns exec "$ns" sysctl -qw net.ipv4.tcp_wmem="4096 $BURST $BURST" \
+		net.ipv4.tcp_rmem="4096 $((2 * BURST)) $((2 * BURST))"
+done
+netem "$NS_A" "$VETH_A" delay 20ms limit 100000
+netem "$NS_B" "$VETH_B" delay 20ms limit 100000
+
+tap_run "a connection" idle_up 1 "$BULK"
+blocks_of burst written
+tap_note "$((BULK / BLOCK)) blocks of data, $blocks from the allocator"
+tap_run "it has sent in blocks" test "$blocks" -gt 0
+tap_run "which were used again" \
+	test "$((blocks * BLOCK))" -le "$((2 * BURST))"
+tap_run "it ends" idle_down
+
+cgroup_up || rmdir $CGROUP 2>/dev/null
+tap_run "$COUNT connections" idle_up "$COUNT" "$BURST"
+before=$(free_kib)
+[[ ! -d $CGROUP ]] || quiet=$(kernel_memory)
+tap_run "each has its burst" burst written
+[[ ! -d $CGROUP ]] || busy=$(kernel_memory)
+tap_run "and goes on, a message a second" wait_for 30 idle_says alive
+tap_run "with no more than 64 KiB each" wait_for 30 returned "$((COUNT * 64))"
+tap_note "$held KiB held"
+if [[ -d $CGROUP ]]; then
+	tap_note "control group: $quiet bytes, $busy, $(kernel_memory)"
+	tap_run "their control group has paid for a burst" \
+		test "$((busy - quiet))" -ge "$BLOCK"
+else
+	tap_skip "their control group has paid for a burst" "no control group"
+fi
+tap_run "they end" idle_down
+[[ ! -d $CGROUP ]] || rmdir $CGROUP
+tap_objects "nothing is left behind" "$TMP/baseline"
+tap_done
