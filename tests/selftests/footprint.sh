@@ -6,7 +6,7 @@
 # process pays meanwhile, and one that sends all the time uses its blocks again,
 # however many are in flight.
 #
-# XIW_CONNECTIONS=N (40): how many there are after a burst.
+# XIW_COUNT=N (40): how many there are after a burst.
 #
 # xiw-kernel: stock
 # xiw-timeout: 400
@@ -14,7 +14,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-COUNT=${XIW_CONNECTIONS:-40}
+COUNT=${XIW_COUNT:-40}
 BURST=$((4 << 20))
 BULK=$((64 << 20))
 BLOCK=$((64 << 10))

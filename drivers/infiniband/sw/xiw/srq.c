@@ -2,8 +2,8 @@
 /*
  * Verbs of shared receive queues, and what sharing adds to a receive queue:
  * the limit event, and the QPs that wait for the next entry. These get the
- * entries in the order in which they came; so one waits for as long as
- * late_receive_ms without that another one's turn comes, see rx.c.
+ * entries in the order in which they came; so one is late only if nobody's turn
+ * came for late_receive_ms, see patient_until() in rx.c.
  */
 #include <linux/list.h>
 #include <rdma/uverbs_ioctl.h>
@@ -191,13 +191,13 @@ int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 }
 
 /*
- * Wakes as many as there are entries that nobody was woken for, the first ones
- * first. Of a hundred entries posted at once few go to those who wait in one
- * step, for interrupts are off: who was woken lets the next ones follow.
+ * Wakes as many QPs as there are entries that nobody was woken for, the first
+ * ones first. Interrupts are off, so there is a limit to how many are on their
+ * way at once; each one that arrives wakes the next.
  *
- * What is on the list, or woken, is a QP whose receive side is stalled or just
- * looks for an entry, under its socket lock. It takes an entry, or waits again,
- * or comes to xiw_srq_unwait(), at the latest when its stream ends.
+ * A QP that is on the list, or woken, is stalled, or its receive side is just
+ * being run. In the end it takes an entry, waits again, or stops waiting: in
+ * run_again(), or at the latest in xiw_rx_stop() when its stream ends.
  */
 static void wake_waiters(struct xiw_srq *srq)
 {
