@@ -19,7 +19,7 @@
 static struct xt_pair *pairs;
 static int count;
 
-/* All ends of a side are of one protection domain, so that they share memory. */
+/* The ends of a side have one protection domain, so that they share memory. */
 static void connect_all(void)
 {
 	struct xt_opts a = XT_OPTS;
