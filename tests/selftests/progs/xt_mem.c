@@ -715,7 +715,7 @@ static const struct xt_case cases[] = {
 	  test_other_qp },
 	{ "mw2-qp-gone", "a queue pair takes its bindings with it",
 	  test_qp_gone },
-	{ "mw2-qp-gone-some", "type 2 windows: only those of a destroyed queue pair",
+	{ "mw2-qp-gone-some", "type 2 windows go with their queue pair, others stay",
 	  test_qp_gone_some },
 	{ "mw1", "type 1 window: bound, used, moved", test_type1 },
 	{ "mw1-old-key", "the key before a bind is void", test_type1_old_key },
