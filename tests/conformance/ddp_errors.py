@@ -271,6 +271,22 @@ def inject(bench, build, code, event):
 
 
 @case
+# Covers: DDP-29 MPA-16
+def short_segments(bench):
+    """segments of each length that holds no header, whole and in octets"""
+    rw = bench.target.rw
+    for head in wire.send(1), wire.write(rw.stag, rw.base):
+        for size in range(1, len(head)):
+            peer, conn = bench.open()
+            fpdu = peer.tx.fpdu(head[:size])
+            (peer.octets if size % 2 else peer.raw)(fpdu)
+            peer.expect_terminate(0x1000)
+            down(bench, conn, FATAL)
+            peer.close()
+            bench.peers.remove(peer)
+
+
+@case
 # Covers: TERM-08 RDMAP-21 ATOM-06
 def answers_first(bench):
     """what was asked before a faulty request is answered before the Terminate"""
@@ -517,6 +533,24 @@ def bad_response(bench, build, code, event):
     down(bench, conn, event)
     if code != 0x02FF:
         assert not any(bench.target.peek("sink", 0, 64))
+
+
+@case
+# Covers: RDMAP-34
+def long_response(bench):
+    """a Read Response that outgrows the Read in its last segment: 0x1101"""
+    for extra in 1, 1000, 65535 - 14 - 8:
+        bench.target.do("fill", "sink", 0)
+        peer, conn = reading(bench)
+        sink, sink_to, _ = request(peer, 1, 16)
+        peer.send(response(sink, sink_to, b"\x77" * 8, last=False))
+        segment = response(sink, sink_to + 8, b"\x88" * (8 + extra))
+        peer.send(segment)
+        peer.expect_terminate(0x1101, segment)
+        wc = conn.target.report(conn.nr, "wc")
+        assert wc["name"] == "s0" and wc["status"] != "0", wc
+        down(bench, conn, ACCESS_ERR)
+        assert bench.target.peek("sink", 0, 64) == b"\x77" * 8 + bytes(56)
 
 
 @case

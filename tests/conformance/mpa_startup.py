@@ -37,8 +37,7 @@ def refused(bench, octets, piecemeal=False):
     bench.counter_is("mpa_malformed", malformed + 1)
 
 
-# Covers: MPA-38 MPA-40 MPA-45 MPA-47 MPA-54
-@cases([
+BAD_REQUESTS = [
     ("NF_01", "wrong last octet of the key", wire.startup(
         wire.REQ_KEY[:15] + b"\x66", wire.C, 1)),
     ("NF_02", "revision 0", request(wire.M | wire.C, 0)),
@@ -54,9 +53,29 @@ def refused(bench, octets, piecemeal=False):
     ("NF_http", "a question in another protocol",
      b"GET / HTTP/1.0\r\n\r\n"),
     ("NF_first_octet", "one wrong octet is enough", b"X"),
-])
+]
+
+
+# Covers: MPA-38 MPA-40 MPA-45 MPA-47 MPA-54
+@cases(BAD_REQUESTS)
 def bad_request(bench, octets):
     refused(bench, octets)
+
+
+@case
+def bad_request_with_more(bench):
+    """a malformed Request with much behind it, from peers that leave at once"""
+    for _, _, octets in BAD_REQUESTS:
+        for end in "fin", "reset":
+            peer = bench.tcp()
+            try:
+                peer.raw(octets + bytes(8000))
+                getattr(peer, end)()
+            except OSError:
+                pass  # It was hung up on before.
+        bench.others_are_well()
+    bench.target.no_request()
+    refused(bench, b"X")
 
 
 @case

@@ -290,6 +290,64 @@ static void test_disconnect_raced(void)
 	}
 }
 
+static void *change_depths(void *arg)
+{
+	struct xt_pair *p = arg;
+	struct ibv_qp_attr attr = { 0 };
+	unsigned int i;
+
+	for (i = 0; !atomic_load(&enough); i++) {
+		attr.max_rd_atomic = i;
+		attr.max_dest_rd_atomic = i;
+		ibv_modify_qp(i & 1 ? p->a.qp : p->b.qp, &attr,
+			      IBV_QP_MAX_QP_RD_ATOMIC |
+			      IBV_QP_MAX_DEST_RD_ATOMIC);
+	}
+	return NULL;
+}
+
+/* The ends have agreed upon the depths; no attribute changes them. */
+static void test_depths(void)
+{
+	int n = xt_count(200);
+	struct xt_opts o = XT_OPTS;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	pthread_t thread;
+	struct xt_buf src;
+	struct xt_buf dst;
+	struct xt_pair p;
+	int i;
+	int k;
+
+	o.ird = 4;
+	o.ord = 4;
+	xt_pair(&p, &o, &o);
+	src = xt_buf(&p.a, XT_PAGE, XT_REMOTE);
+	dst = xt_buf(&p.b, XT_PAGE, XT_LOCAL);
+	xt_fill(src.p, XT_PAGE, 5);
+	atomic_store(&enough, false);
+	XT_OK(pthread_create(&thread, NULL, change_depths, &p));
+	for (i = 0; i < n; i++) {
+		memset(dst.p, 0, XT_PAGE);
+		for (k = 0; k < 8; k++) {
+			sge = xt_sge(&dst, k * 512, 512);
+			wr = xt_wr_to(IBV_WR_RDMA_READ, k, &sge, 1, &src,
+				      k * 512);
+			xt_send(&p.b, &wr);
+		}
+		for (k = 0; k < 8; k++)
+			xt_wc_ok(p.b.scq, k);
+		XT_SAME(dst.p, XT_PAGE, 5);
+	}
+	atomic_store(&enough, true);
+	XT_OK(pthread_join(thread, NULL));
+	XT_GUARDS(&dst);
+	xt_buf_free(&src);
+	xt_buf_free(&dst);
+	xt_hang_up(&p, &p.b);
+}
+
 /* What a queue pair does not have reads as zero, and not as somebody's data. */
 static void test_query(void)
 {
@@ -339,6 +397,7 @@ static const struct xt_case cases[] = {
 	  test_reset_raced },
 	{ "disconnect-raced", "destruction beside a disconnect",
 	  test_disconnect_raced },
+	{ "depths", "the depths that were agreed upon stay", test_depths },
 	{ "query", "what was not set is told as zero", test_query },
 	{ "credentials", "posting goes on without the credentials of the open",
 	  test_credentials },

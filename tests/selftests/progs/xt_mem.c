@@ -297,6 +297,35 @@ static void test_bind_outside(void)
 	xt_wc(s.p.a.scq, BIND, IBV_WC_MW_BIND_ERR);
 }
 
+static void bind_across(struct stage *s, struct ibv_mw *mw, struct xt_buf *b)
+{
+	struct ibv_send_wr wr = bind_wr(mw, b, OFF, LEN, REMOTE);
+
+	xt_send(&s->p.a, &wr);
+	xt_wc(s->p.a.scq, BIND, IBV_WC_MW_BIND_ERR);
+}
+
+/* The queue pair, the window and the region are of one protection domain. */
+static void test_other_pd(void)
+{
+	struct ibv_pd *pd;
+	struct xt_buf b;
+	struct stage s;
+
+	stage_up(&s);
+	pd = XT_PTR(ibv_alloc_pd(s.p.a.id->verbs));
+	bind_across(&s, XT_PTR(ibv_alloc_mw(pd, IBV_MW_TYPE_2)), &s.dst);
+
+	stage_up(&s);
+	b = s.dst;
+	b.mr = XT_PTR(ibv_reg_mr(pd, b.p, ROOM, XT_LOCAL | IBV_ACCESS_MW_BIND));
+	bind_across(&s, new_mw(&s.p.a, IBV_MW_TYPE_2), &b);
+
+	/* Both of the same, but not that of the queue pair. */
+	stage_up(&s);
+	bind_across(&s, XT_PTR(ibv_alloc_mw(pd, IBV_MW_TYPE_2)), &b);
+}
+
 /* A type 2 window is for the peer of the queue pair that bound it. */
 static void test_other_qp(void)
 {
@@ -480,6 +509,29 @@ static void test_rereg_pd(void)
 	XT_EQ(ibv_rereg_mr(s.dst.mr, IBV_REREG_MR_CHANGE_ACCESS |
 			   IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, XT_REMOTE), 0);
 	peer_may_not(&s, s.dst.mr->rkey, OFF, LEN);
+}
+
+/* What is refused changes nothing, not even what alone would be allowed. */
+static void test_rereg_refused(void)
+{
+	const int pd_and_rights = IBV_REREG_MR_CHANGE_PD |
+				  IBV_REREG_MR_CHANGE_ACCESS;
+	struct ibv_pd *pd;
+	struct stage s;
+
+	stage_up(&s);
+	xt_buf_free(&s.dst);
+	s.dst = xt_buf(&s.p.a, ROOM, XT_REMOTE);
+	pd = XT_PTR(ibv_alloc_pd(s.p.a.id->verbs));
+	XT_CHECK(ibv_rereg_mr(s.dst.mr, pd_and_rights, pd, NULL, 0,
+			      IBV_ACCESS_HUGETLB), "unknown rights were given");
+	XT_CHECK(ibv_rereg_mr(s.dst.mr, pd_and_rights |
+			      IBV_REREG_MR_CHANGE_TRANSLATION, pd, s.dst.p,
+			      1ULL << 46, XT_LOCAL),
+		 "memory that is not there was registered");
+	XT_OK(ibv_dealloc_pd(pd));
+	peer_may(&s, s.dst.mr->rkey, OFF, LEN, 1);
+	stage_down(&s);
 }
 
 static void test_rereg_bound(void)
@@ -711,6 +763,8 @@ static const struct xt_case cases[] = {
 	  test_bind_without_right },
 	{ "mw2-outside", "no window is larger than its region",
 	  test_bind_outside },
+	{ "mw2-other-pd", "a window of one protection domain, a region of another",
+	  test_other_pd },
 	{ "mw2-other-qp", "a type 2 window is of no use to another queue pair",
 	  test_other_qp },
 	{ "mw2-qp-gone", "a queue pair takes its bindings with it",
@@ -727,6 +781,8 @@ static const struct xt_case cases[] = {
 	  test_rereg_writable },
 	{ "rereg-pd", "a region moves to another protection domain",
 	  test_rereg_pd },
+	{ "rereg-refused", "a change that is refused changes nothing",
+	  test_rereg_refused },
 	{ "rereg-bound", "a region with a bound window does not change",
 	  test_rereg_bound },
 	{ "iova", "a region has the addresses it was given", test_iova },

@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -605,6 +607,91 @@ static void test_changed(void)
 	rounds(any_changed, xt_count(10));
 }
 
+/* ---- beside each other ------------------------------------------------- */
+
+static atomic_bool enough;
+static atomic_ulong mapped;
+
+/*
+ * Maps the rings that are there at the moment, all of a page, whose offsets are
+ * no secret. Writes to their entries only: the library, too, believes indices.
+ */
+static void *map_all(void *arg)
+{
+	unsigned int n;
+	__u8 *p;
+
+	for (n = 1; !atomic_load(&enough); n = n % 24 + 1) {
+		p = mmap(NULL, XT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 ctx->cmd_fd, n * XT_PAGE);
+		if (p == MAP_FAILED)
+			continue;
+		atomic_fetch_add(&mapped, 1);
+		memset(p + sizeof(struct xiw_ring_ctrl), n,
+		       XT_PAGE - sizeof(struct xiw_ring_ctrl));
+		munmap(p, XT_PAGE);
+	}
+	return arg;
+}
+
+/* Objects whose rings are of a page each, again and again. */
+static void *make_all(void *arg)
+{
+	struct ibv_pd *pd = XT_PTR(ibv_alloc_pd(ctx));
+	struct ibv_srq_init_attr srq_attr = {
+		.attr = { .max_wr = 8, .max_sge = 1 },
+	};
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	int n = xt_count(10) * 20;
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+
+	while (n--) {
+		cq = XT_PTR(ibv_create_cq(ctx, 8, NULL, NULL, 0));
+		attr.send_cq = cq;
+		attr.recv_cq = cq;
+		attr.srq = n & 1 ? XT_PTR(ibv_create_srq(pd, &srq_attr)) : NULL;
+		qp = XT_PTR(ibv_create_qp(pd, &attr));
+		XT_OK(ibv_resize_cq(cq, 8 + (n & 7)));
+		XT_OK(ibv_destroy_qp(qp));
+		if (attr.srq)
+			XT_OK(ibv_destroy_srq(attr.srq));
+		XT_OK(ibv_destroy_cq(cq));
+	}
+	XT_OK(ibv_dealloc_pd(pd));
+	return arg;
+}
+
+/*
+ * Rings are mapped, and written to, while they come and go. The mapping, or the
+ * kernel, whoever is last, frees the pages, and that once.
+ */
+static void test_raced(void)
+{
+	pthread_t makers[2];
+	pthread_t mappers[2];
+	unsigned int i;
+
+	find_device();
+	drop_privileges();
+	open_device();
+	for (i = 0; i < XT_NELEM(makers); i++) {
+		XT_OK(pthread_create(&mappers[i], NULL, map_all, NULL));
+		XT_OK(pthread_create(&makers[i], NULL, make_all, NULL));
+	}
+	for (i = 0; i < XT_NELEM(makers); i++)
+		XT_OK(pthread_join(makers[i], NULL));
+	atomic_store(&enough, true);
+	for (i = 0; i < XT_NELEM(mappers); i++)
+		XT_OK(pthread_join(mappers[i], NULL));
+	XT_CHECK(atomic_load(&mapped), "no ring was ever mapped");
+	xt_note("%lu mappings", atomic_load(&mapped));
+}
+
 /* ---- limits ------------------------------------------------------------ */
 
 static void test_memlock(void)
@@ -664,6 +751,7 @@ static const struct xt_case cases[] = {
 	{ "random", "random commands", test_random },
 	{ "changed", "commands of the library with parts changed",
 	  test_changed },
+	{ "raced", "rings are mapped while they come and go", test_raced },
 	{ "memlock", "no more memory is pinned than may be", test_memlock },
 	{ "objects", "no more objects than the device has", test_objects },
 };
