@@ -673,6 +673,8 @@ static void test_dmabuf(void)
 	mr = XT_PTR(ibv_reg_dmabuf_mr(s.p.a.pd, XT_PAGE, ROOM, 7 * XT_PAGE, fd,
 				      XT_REMOTE));
 	close(fd);
+	XT_CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			      XT_LOCAL), "a region without pages was changed");
 	xt_fill(s.src.p, ROOM, 5);
 	XT_EQ(peer_io(&s, IBV_WR_RDMA_WRITE, mr->rkey, 7 * XT_PAGE, ROOM),
 	      IBV_WC_SUCCESS);

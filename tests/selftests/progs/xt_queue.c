@@ -672,6 +672,7 @@ static void test_srq_last_wqe(void)
 
 static void test_srq_full(void)
 {
+	struct ibv_srq_attr larger = { .max_wr = 64 * SRQ_DEPTH };
 	struct xt_opts o = XT_OPTS;
 	struct ibv_sge sge;
 	struct xt_pair p;
@@ -685,6 +686,9 @@ static void test_srq_full(void)
 			break;
 	XT_CHECK(n >= SRQ_DEPTH && n < 16 * SRQ_DEPTH,
 		 "a shared queue of %d took %u", SRQ_DEPTH, n);
+	XT_EQ(xt_try_recv(&p.a, n, &sge, 1), ENOMEM);
+	XT_CHECK(ibv_modify_srq(p.a.srq, &larger, IBV_SRQ_MAX_WR),
+		 "a shared queue was resized");
 	XT_EQ(xt_try_recv(&p.a, n, &sge, 1), ENOMEM);
 	send_nothing(&p.b, 1, IBV_SEND_SIGNALED);
 	xt_wc_ok(p.a.rcq, 0);
