@@ -565,6 +565,7 @@ static int fast_register_locked(struct xiw_mr *mr, struct ib_pd *pd, u32 key,
 	    mem->stag >> 8 != key >> 8)
 		return -EINVAL;
 	if (!mr->map_pages || !range_ok(ibmr->iova, ibmr->length) ||
+	    !range_ok(mr->map_off, ibmr->length) ||
 	    mr->map_off + ibmr->length >
 	    (u64)mr->map_pages * ibmr->page_size)
 		return -EINVAL;

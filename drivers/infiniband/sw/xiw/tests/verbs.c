@@ -364,13 +364,14 @@ enum ib_wc_status vt_remote_io(struct kunit *test, struct vt_pair *p,
 	return p->b.send.wc.status;
 }
 
-void vt_fast_register(struct kunit *test, struct vt_end *e, int access)
+/*
+ * Maps a region of E for fast registration, anew, in blocks of PAGE_SIZE
+ * bytes: from the middle of a page, to be used by another address. It has a
+ * key that it did not have before.
+ */
+void vt_map(struct kunit *test, struct vt_end *e, u32 page_size)
 {
 	struct scatterlist sg;
-	struct ib_reg_wr wr = {
-		.wr.opcode = IB_WR_REG_MR,
-		.access = access,
-	};
 
 	if (!e->mr) {
 		e->mr = ib_alloc_mr(e->pd, IB_MR_TYPE_MEM_REG, 8);
@@ -378,16 +379,35 @@ void vt_fast_register(struct kunit *test, struct vt_end *e, int access)
 			e->mr = NULL;
 		KUNIT_ASSERT_NOT_NULL(test, e->mr);
 	}
-	/* From the middle of a page, to be used by another address. */
 	sg_init_one(&sg, e->buf + 100, VT_ROOM - 200);
 	KUNIT_ASSERT_EQ(test, ib_dma_map_sg(e->id->device, &sg, 1,
 					    DMA_BIDIRECTIONAL), 1);
-	KUNIT_ASSERT_EQ(test, ib_map_mr_sg(e->mr, &sg, 1, NULL, PAGE_SIZE), 1);
+	KUNIT_ASSERT_EQ(test, ib_map_mr_sg(e->mr, &sg, 1, NULL, page_size), 1);
 	ib_update_fast_reg_key(e->mr, ib_inc_rkey(e->mr->rkey) & 0xff);
-	wr.mr = e->mr;
-	wr.key = e->mr->rkey;
+}
+
+/* What was mapped is registered under KEY, or not: returns what comes of it. */
+enum ib_wc_status vt_register(struct kunit *test, struct vt_end *e, u32 key,
+			      int access)
+{
+	struct ib_reg_wr wr = {
+		.wr.opcode = IB_WR_REG_MR,
+		.mr = e->mr,
+		.key = key,
+		.access = access,
+	};
+
 	vt_post_send(test, e, &wr.wr);
-	vt_wait_ok(test, e, &e->send, IB_WC_REG_MR);
+	vt_wait(test, e, &e->send);
+	return e->send.wc.status;
+}
+
+void vt_fast_register(struct kunit *test, struct vt_end *e, int access)
+{
+	vt_map(test, e, PAGE_SIZE);
+	KUNIT_ASSERT_EQ(test, vt_register(test, e, e->mr->rkey, access),
+			IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, e->send.wc.opcode, IB_WC_REG_MR);
 }
 
 void vt_local_inv(struct kunit *test, struct vt_end *e, u32 key)

@@ -6,12 +6,14 @@
  * Needs a device on an interface with the address 198.51.100.1, one of those
  * for documentation; without it the cases are skipped.
  */
+#include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
 #include "../compat.h"
+#include "../device.h"
 #include "verbs.h"
 
 static void messages(struct kunit *test, const struct vt_how *how)
@@ -92,6 +94,103 @@ static void verbs_fast_registration(struct kunit *test)
 			IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
 					   p->a.mr->iova, old, 1),
+			IB_WC_REM_ACCESS_ERR);
+}
+
+/* Blocks may be larger than pages. */
+static void verbs_fast_registration_blocks(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	u32 len = VT_ROOM - 200;
+	u32 size;
+
+	for (size = SZ_4K; size <= VT_ROOM; size *= 2) {
+		memset(p->a.buf, VT_MARK, VT_ROOM);
+		memset(p->b.buf, 1, len);
+		vt_map(test, &p->a, size);
+		KUNIT_ASSERT_EQ(test, vt_register(test, &p->a, p->a.mr->rkey,
+						  IB_ACCESS_LOCAL_WRITE |
+						  IB_ACCESS_REMOTE_WRITE |
+						  IB_ACCESS_REMOTE_READ),
+				IB_WC_SUCCESS);
+		KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_WRITE,
+						   p->a.mr->iova,
+						   p->a.mr->rkey, len),
+				IB_WC_SUCCESS);
+		/* The answer to the Read comes behind the Write. */
+		memset(p->b.buf, 0, len);
+		KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+						   p->a.mr->iova,
+						   p->a.mr->rkey, len),
+				IB_WC_SUCCESS);
+		KUNIT_EXPECT_NULL(test, memchr_inv(p->b.buf, 1, len));
+		KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf + 100, 1, len));
+		vt_local_inv(test, &p->a, p->a.mr->rkey);
+		KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf, VT_MARK, 100));
+		KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf + 100 + len,
+						   VT_MARK, 100));
+	}
+}
+
+/* What is asked for in vain; 0 is what vt_map() has made of it. */
+static const struct reg_row {
+	const char *what;
+	u64 iova;
+	u64 length;
+	u32 other_key;
+	int access;
+} reg_rows[] = {
+	{ .what = "addresses that wrap", .iova = U64_MAX - 10 },
+	{ .what = "the last address wraps",
+	  .iova = U64_MAX - (VT_ROOM - 200) + 1 },
+	{ .what = "more bytes than pages", .length = VT_ROOM + 1 },
+	{ .what = "so many bytes that their end wraps",
+	  .iova = 1, .length = U64_MAX - 50 },
+	{ .what = "the STag of another region", .other_key = 0x100 },
+	{ .what = "a peer that writes what nobody may",
+	  .access = IB_ACCESS_REMOTE_WRITE },
+};
+
+KUNIT_ARRAY_PARAM_DESC(reg, reg_rows, what);
+
+static void verbs_fast_registration_refused(struct kunit *test)
+{
+	const struct reg_row *row = test->param_value;
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_mr *mr;
+
+	vt_map(test, &p->a, PAGE_SIZE);
+	mr = p->a.mr;
+	if (row->iova)
+		mr->iova = row->iova;
+	if (row->length)
+		mr->length = row->length;
+	KUNIT_EXPECT_EQ(test,
+			vt_register(test, &p->a, mr->rkey ^ row->other_key,
+				    row->access ?: IB_ACCESS_REMOTE_READ),
+			IB_WC_MW_BIND_ERR);
+}
+
+/* The highest addresses there are: none behind them is that of the first. */
+static void verbs_fast_registration_at_the_top(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	u32 len = VT_ROOM - 200;
+	u64 base = U64_MAX - len;
+
+	vt_map(test, &p->a, PAGE_SIZE);
+	p->a.mr->iova = base;
+	KUNIT_ASSERT_EQ(test, vt_register(test, &p->a, p->a.mr->rkey,
+					  IB_ACCESS_REMOTE_READ),
+			IB_WC_SUCCESS);
+	p->a.buf[100] = 1;
+	p->a.buf[100 + len - 1] = 2;
+	KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ, base,
+					   p->a.mr->rkey, len), IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, p->b.buf[0], 1);
+	KUNIT_EXPECT_EQ(test, p->b.buf[len - 1], 2);
+	KUNIT_EXPECT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+					   U64_MAX - 1, p->a.mr->rkey, 4),
 			IB_WC_REM_ACCESS_ERR);
 }
 
@@ -343,6 +442,74 @@ static void verbs_drain(struct kunit *test)
 	}
 }
 
+/**
+ * struct finder - looks for queue pairs by number, as iw_cm does
+ * @dev: device
+ * @found: number of the last one
+ */
+struct finder {
+	struct ib_device *dev;
+	u32 found;
+};
+
+static int find_all(void *arg)
+{
+	struct finder *f = arg;
+	struct ib_qp *ibqp;
+	unsigned long n;
+	void *entry;
+
+	while (!kthread_should_stop()) {
+		xa_for_each(&to_xdev(f->dev)->qps, n, entry) {
+			local_irq_disable();
+			ibqp = f->dev->ops.iw_get_qp(f->dev, n);
+			local_irq_enable();
+			if (!ibqp)
+				continue;
+			WRITE_ONCE(f->found, ibqp->qp_num);
+			f->dev->ops.iw_rem_ref(ibqp);
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+/*
+ * Whoever finds a queue pair while it is made, or destroyed, finds a whole one:
+ * reference counts and KASAN would tell of another.
+ */
+static void verbs_qp_is_whole(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+		.send_cq = p->b.cq,
+		.recv_cq = p->b.cq,
+		.qp_type = IB_QPT_RC,
+	};
+	struct finder f = { .dev = p->b.id->device };
+	struct task_struct *thread;
+	unsigned long end;
+	struct ib_qp *qp;
+	int i;
+
+	thread = kthread_run(find_all, &f, "xiw_find_all");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
+	for (i = 0; i < 100; i++) {
+		qp = ib_create_qp(p->b.pd, &attr);
+		if (IS_ERR(qp))
+			break;
+		end = jiffies + 20 * HZ;
+		while (READ_ONCE(f.found) != qp->qp_num &&
+		       time_before(jiffies, end))
+			cond_resched();
+		KUNIT_EXPECT_TRUE(test, time_before(jiffies, end));
+		ib_destroy_qp(qp);
+	}
+	kthread_stop(thread);
+	KUNIT_EXPECT_EQ(test, i, 100);
+}
+
 #ifdef XIW_KERNEL_RESIZES_CQ
 /* What was not polled yet moves to the ring of the new size, or stays. */
 static void verbs_cq_resize(struct kunit *test)
@@ -435,6 +602,9 @@ static struct kunit_case verbs_cases[] = {
 #endif
 	KUNIT_CASE(verbs_srq),
 	KUNIT_CASE(verbs_fast_registration),
+	KUNIT_CASE(verbs_fast_registration_blocks),
+	KUNIT_CASE_PARAM(verbs_fast_registration_refused, reg_gen_params),
+	KUNIT_CASE(verbs_fast_registration_at_the_top),
 	KUNIT_CASE(verbs_invalidated),
 	KUNIT_CASE(verbs_send_with_invalidate),
 	KUNIT_CASE(verbs_read_with_invalidate),
@@ -444,6 +614,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_write_with_immediate),
 	KUNIT_CASE(verbs_drain),
 	KUNIT_CASE(verbs_destroy_in_handler),
+	KUNIT_CASE(verbs_qp_is_whole),
 	{}
 };
 
