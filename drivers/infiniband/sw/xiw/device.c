@@ -15,6 +15,7 @@
 
 #include "cm.h"
 #include "compat.h"
+#include "compat_ops.h"
 #include "cq.h"
 #include "mem.h"
 #include "qp.h"
