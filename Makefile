@@ -19,6 +19,8 @@ help:
 #: make provider        the provider for the installed libibverbs
 #: make install         both, into this system; make uninstall removes them
 #: make deb             Debian packages of both in build/deb, the module for DKMS
+#: make dist            the committed tree as an archive with checksums, in
+#:                      build/dist
 #: make patches         both as patches for a kernel and an rdma-core tree, in
 #:                      build/patches
 #: make demo            boot the stock kernel in QEMU and show xiw at work
@@ -63,6 +65,9 @@ uninstall:
 deb:
 	@packaging/make-deb
 
+dist:
+	@packaging/make-dist
+
 patches:
 	@packaging/make-patches
 
@@ -105,5 +110,6 @@ lint:
 clean:
 	rm -rf build
 
-.PHONY: all help module provider progs install uninstall deb patches demo \
-	check check-guests check-packaging check-ulp check-pyverbs bench kunit selftests fuzz vm lint clean
+.PHONY: all help module provider progs install uninstall deb dist patches demo \
+	check check-guests check-packaging check-ulp check-pyverbs bench kunit \
+	selftests fuzz vm lint clean
