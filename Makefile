@@ -19,6 +19,7 @@ help:
 #: make provider        the provider for the installed libibverbs
 #: make install         both, into this system; make uninstall removes them
 #: make deb             Debian packages of both in build/deb, the module for DKMS
+#: make rpm             RPM packages of the same in build/rpm
 #: make dist            the committed tree as an archive with checksums, in
 #:                      build/dist
 #: make patches         both as patches for a kernel and an rdma-core tree, in
@@ -65,6 +66,9 @@ uninstall:
 deb:
 	@packaging/make-deb
 
+rpm:
+	@packaging/make-rpm
+
 dist:
 	@packaging/make-dist
 
@@ -110,6 +114,6 @@ lint:
 clean:
 	rm -rf build
 
-.PHONY: all help module provider progs install uninstall deb dist patches demo \
-	check check-guests check-packaging check-ulp check-pyverbs bench kunit \
-	selftests fuzz vm lint clean
+.PHONY: all help module provider progs install uninstall deb rpm dist patches \
+	demo check check-guests check-packaging check-ulp check-pyverbs bench \
+	kunit selftests fuzz vm lint clean
