@@ -1,0 +1,226 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# xiw-doctor finds nothing on a healthy host, and each of a number of set-ups
+# that were broken on purpose, by its line and with the remedy; xiw-link, which
+# xiw@.service calls, does what its head says.
+#
+# For a guest with the distribution's kernel, as the debug kernel knows no signed
+# modules. It has to have siw.
+
+. "$(dirname "$0")/../selftests/lib.sh"
+DOCTOR=$XIW_TOP/tools/xiw-doctor
+LINK=$XIW_TOP/tools/xiw-link
+NODES=/dev/infiniband
+# Arguments of setpriv for a process that may do nothing special.
+NOBODY=(--reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
+
+# diagnose CMD...: what it prints is what the next claim is about.
+diagnose()
+{
+	"$@" >"$TMP/doctor"
+}
+
+# doctor [ARGS...]: in the first namespace, without a connection.
+doctor()
+{
+	diagnose in_a "$DOCTOR" -n "$@"
+}
+
+# finds LEVEL WHAT REMEDY [CMD...]: the claim is that xiw-doctor, or CMD, prints
+# such a line, and fails if the level says so.
+finds()
+{
+	local level=$1 what=$2 remedy=$3 rc=0
+
+	shift 3
+	(($#)) || set -- doctor
+	"$@" || rc=$?
+	grep -q "^$level  .*$what.*  -> .*$remedy" "$TMP/doctor" &&
+		[[ $level != FAIL || $rc == 1 ]]
+	tap_result $? "$level: $what"
+	grep -q "^$level  .*$what.*  -> .*$remedy" "$TMP/doctor" ||
+		tap_show "$TMP/doctor"
+}
+
+topo_up
+
+# ---- healthy ----
+
+tap_run "a healthy host has no FAIL" in_a "$DOCTOR"
+cp "$TMP/run.log" "$TMP/healthy"
+for what in 'the module is loaded' 'the provider is there' \
+	    "$DEV_A is active on $VETH_A" 'is for all users' \
+	    "rping with itself over $A4"; do
+	grep -q "^ok  .*$what" "$TMP/healthy"
+	tap_result $? "ok: $what"
+done
+for what in kernel system module provider link policy counter; do
+	grep -q "^$what  *[^ ]" "$TMP/healthy"
+	tap_result $? "a report has the line '$what'"
+done
+grep -q '^FAIL' "$TMP/healthy" && tap_show "$TMP/healthy"
+# What containers have, too: no capability, and systemd's limit.
+tap_run "a user who may do nothing special has no FAIL" \
+	in_a prlimit --memlock=8388608 setpriv "${NOBODY[@]}" "$DOCTOR"
+grep -q "^ok  .*rping with itself over $A4" "$TMP/run.log"
+tap_result $? "ok: rping as such a user"
+in_a "$DOCTOR" -P >"$TMP/policy"
+tap_is "the policy can be compared" "$(grep -xE '(crc 1|revision 2|rtr_types write read)' \
+	"$TMP/policy" | sort -u | wc -l)" 3
+
+# ---- broken, one thing at a time ----
+
+ip -n $NS_A link set $VETH_A down
+finds FAIL "$VETH_A is down" "ip link set $VETH_A up"
+ip -n $NS_A link set $VETH_A up
+ip -n $NS_B link set $VETH_B down
+finds FAIL "$VETH_A has no carrier" "the other end"
+ip -n $NS_B link set $VETH_B up
+wait_for 20 port_active $DEV_A
+
+ip -n $NS_A link set $VETH_A mtu 600
+finds warn "an MTU of 600" "mtu 1500"
+ip -n $NS_A link set $VETH_A mtu 1500
+
+in_a rdma link add siwA type siw netdev $VETH_A
+finds FAIL "siwA is on $VETH_A" "rdma link delete"
+finds warn "$VETH_A has an RDMA device already, siwA" "do not add" \
+	diagnose in_a "$DOCTOR" -q
+rdma link del siwA
+
+echo 0 >/sys/class/infiniband/$DEV_A/mpa/crc
+finds warn "asks for no CRC" "echo 1 >.*/crc"
+echo 1 >/sys/class/infiniband/$DEV_A/mpa/crc
+
+in_a nft -f - <<END
+table inet filter {
+	chain input {
+		type filter hook input priority 0; policy accept;
+		tcp dport { 80, 7000-7999 } drop
+	}
+}
+END
+finds FAIL "drops TCP port 7174" "tcp dport 7174 accept"
+start_server listener $NS_A rping -s -a $A4 -p 7175
+wait_listen listener $NS_A 7175
+finds FAIL "drops TCP port 7175" "tcp dport 7175 accept"
+stop_server listener
+doctor -p 6000
+grep -q '^ok .*6000' "$TMP/doctor"
+tap_result $? "a port that is let in is fine"
+in_a nft flush ruleset
+in_a nft -f - <<END
+table inet filter {
+	chain input {
+		type filter hook input priority 0; policy drop;
+		tcp dport 22 accept
+	}
+}
+END
+finds warn "to let TCP port 7174 in" "tcp dport 7174 accept"
+finds FAIL "rping with itself over $A4" "A connection is not made" \
+	diagnose in_a "$DOCTOR"
+in_a nft flush ruleset
+
+chmod 600 $NODES/rdma_cm
+finds FAIL "rdma_cm is not for nobody" "chmod 666" \
+	diagnose setpriv "${NOBODY[@]}" "$DOCTOR" -n
+finds warn "rdma_cm is not for all users" "chmod 666"
+mv $NODES/rdma_cm $NODES/rdma_cm.away
+finds FAIL "there is no $NODES/rdma_cm" "modprobe rdma_ucm"
+mv $NODES/rdma_cm.away $NODES/rdma_cm
+chmod 666 $NODES/rdma_cm
+
+finds FAIL "only 64 KiB" "LimitMEMLOCK" \
+	diagnose prlimit --memlock=65536 setpriv "${NOBODY[@]}" "$DOCTOR" -n
+finds warn "only 64 KiB.*but for root" "LimitMEMLOCK" \
+	diagnose prlimit --memlock=65536 "$DOCTOR" -q
+
+driver=/etc/libibverbs.d/xiw.driver
+cp $driver "$TMP/driver"
+echo "driver $TMP/plugins/libxiw" >$driver
+mkdir "$TMP/plugins"
+finds FAIL "there is no provider $TMP" "make install"
+touch "$TMP/plugins/libxiw-rdmav99.so"
+finds FAIL "is for private ABI 99" "xiw-ibverbs-provider"
+rm $driver
+finds FAIL "libibverbs is not told" "driver xiw"
+cp "$TMP/driver" $driver
+
+echo 'audit: apparmor="DENIED" operation="open" profile="/usr/sbin/demo" name="/dev/infiniband/uverbs0"' >/dev/kmsg
+finds FAIL 'AppArmor .*profile="/usr/sbin/demo"' "aa-complain"
+
+# ---- settings in a file ----
+
+# ---- settings in a file ----
+
+# The guest's /etc is the host's, and read-only.
+mkdir "$TMP/upper" "$TMP/work"
+mount -t overlay overlay \
+	-o "lowerdir=/etc,upperdir=$TMP/upper,workdir=$TMP/work" /etc
+mkdir -p /etc/xiw
+conf=/etc/xiw/$VETH_A.conf
+mpa=/sys/class/infiniband/xiw_$VETH_A/mpa
+
+# says WHAT CMD...: the claim is that CMD fails with just this one line.
+says()
+{
+	local what=$1 rc=0
+
+	shift
+	in_a "$@" >"$TMP/said" 2>&1 || rc=$?
+	tap_is "$what" "$rc $(cat "$TMP/said")" "1 xiw: $what"
+}
+
+in_a "$LINK" add $VETH_A >"$TMP/added" 2>&1
+tap_run "a device that is there gets the unit's name" dev_exists xiw_$VETH_A
+printf '# A comment\n\ncrc = 0\n  rtr_types=send read # two\n' >$conf
+tap_run "a good file is taken" in_a "$LINK" policy $VETH_A
+tap_is "a number is set" "$(cat $mpa/crc)" 0
+tap_is "a list is set" "$(cat $mpa/rtr_types)" "read send"
+printf 'revision = 1\ncolour = red\n' >$conf
+says "$conf: line 2: there is no setting 'colour'; see xiw(7)." \
+	"$LINK" policy $VETH_A
+tap_is "nothing of such a file is taken" "$(cat $mpa/revision)" 2
+finds FAIL "line 2: there is no setting 'colour'" "restart xiw@$VETH_A"
+echo 'crc = 7' >$conf
+says "$conf: line 1: 'crc' cannot be '7'; see xiw(7)." "$LINK" policy $VETH_A
+echo 'crc =' >$conf
+says "$conf: line 1: 'crc' has no value." "$LINK" check $VETH_A
+tap_run "the device is deleted" in_a "$LINK" del $VETH_A
+tap_run "and gone" dev_gone xiw_$VETH_A
+tap_run "deleting it again is no fault" in_a "$LINK" del $VETH_A
+echo 'crc = 7' >$conf
+says "$conf: line 1: 'crc' cannot be '7'; see xiw(7)." "$LINK" add $VETH_A
+tap_run "no device is left without its policy" dev_gone xiw_$VETH_A
+says "there is no interface nothing." "$LINK" add nothing
+rm $conf
+umount /etc
+
+# ---- no device, no module ----
+
+finds warn "$DEV_B: its interface is in another network" "ip netns exec"
+link_del $DEV_B
+finds FAIL "there is no xiw device" "systemctl enable --now xiw@"
+net_down
+rdma system set netns exclusive
+net_up
+finds FAIL "no device in this namespace" "rdma dev set DEVICE netns"
+net_down
+rdma system set netns shared
+
+modprobe -r xiw
+echo 1 >/sys/module/module/parameters/sig_enforce
+finds FAIL "refuses the module's signature" "mokutil --import" \
+	diagnose "$DOCTOR" -n
+finds FAIL "takes signed modules only, and xiw is not" "mokutil --import" \
+	diagnose "$DOCTOR" -q
+mkdir "$TMP/modules"
+mount --bind "$TMP/modules" /lib/modules
+finds FAIL "not installed for Linux $(uname -r)" "dkms autoinstall" \
+	diagnose "$DOCTOR" -n
+finds warn "this kernel takes signed modules only" "when DKMS has built it" \
+	diagnose "$DOCTOR" -q
+umount /lib/modules
+tap_done
