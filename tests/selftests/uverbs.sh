@@ -3,7 +3,8 @@
 #
 # Processes without privileges send random commands to the device, and those of
 # the library with parts of them changed (xt_uverbs).  The kernel stays well
-# (the runner looks), limits are kept, and a connection of others goes on.
+# (the runner looks), limits are kept, and a connection of others goes on.  Input
+# for the driver that this one does not know is refused.
 #
 # XIW_ROUNDS=N (10): processes of each kind, 400 commands each; from 100 on also
 # as many objects as the device has, which takes long.
@@ -18,7 +19,7 @@ export XIW_SEED=${XIW_SEED:-$((RANDOM << 15 | RANDOM))}
 ROUNDS=${XIW_ROUNDS:-10}
 # shellcheck disable=SC2034  # for cases.sh
 CASES_TIMEOUT=3500
-which=(-t random -t changed -t raced -t memlock)
+which=(-t random -t changed -t raced -t memlock -t unknown)
 ((ROUNDS < 100)) || which+=(-t objects)
 
 topo_up

@@ -37,6 +37,7 @@
 #define MAX_ATTRS	24
 #define SANDBOX		65536UL
 #define MEMLOCK		(256 * 1024UL)
+#define EXTRA		2UL	/* words */
 
 /**
  * struct tally - what became of the commands, for all rounds
@@ -56,6 +57,8 @@ static char device_name[64];
 static struct ibv_context *ctx;
 static __u8 *sandbox;
 static bool meddling;
+/* What each command of the library has for the driver on top, or NULL. */
+static const __u64 *extra;
 
 static __u64 rnd(void)
 {
@@ -215,10 +218,29 @@ static int send_changed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 	return ret;
 }
 
+static int send_extra(int fd, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_ioctl_hdr as_sent = *hdr;
+	struct command c = {};
+	int ret;
+
+	XT_CHECK(hdr->num_attrs < MAX_ATTRS, "%u attributes", hdr->num_attrs);
+	memcpy(&c, hdr, hdr->length);
+	c.attrs[c.hdr.num_attrs].attr_id = UVERBS_ATTR_UHW_IN;
+	c.attrs[c.hdr.num_attrs].len = EXTRA * sizeof(*extra);
+	c.attrs[c.hdr.num_attrs++].data = (uintptr_t)extra;
+	set_length(&c);
+	ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, &c);
+	/* It has handles of new objects in it. */
+	memcpy(hdr, &c, as_sent.length);
+	*hdr = as_sent;
+	return ret;
+}
+
 /* In place of that of the C library, also for libibverbs. */
 int ioctl(int fd, unsigned long request, ...)
 {
-	const struct ib_uverbs_ioctl_hdr *hdr;
+	struct ib_uverbs_ioctl_hdr *hdr;
 	va_list ap;
 	void *arg;
 
@@ -226,6 +248,8 @@ int ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(ap, void *);
 	va_end(ap);
 	hdr = arg;
+	if (extra && request == RDMA_VERBS_IOCTL)
+		return send_extra(fd, hdr);
 	if (!meddling || request != RDMA_VERBS_IOCTL)
 		return syscall(SYS_ioctl, fd, request, arg);
 	tally->sent++;
@@ -747,12 +771,101 @@ static void test_objects(void)
 		XT_OK(ibv_dealloc_pd(all[i]));
 }
 
+/* ---- what this kernel does not know ------------------------------------ */
+
+/**
+ * struct made - an object of each kind
+ * @pd: protection domain
+ * @cq: completion queue
+ * @srq: shared receive queue
+ * @mr: memory region
+ * @mw: memory window
+ * @qp: queue pair
+ */
+struct made {
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	struct ibv_qp *qp;
+};
+
+static bool known;
+
+static bool as_expected(bool succeeded)
+{
+	return succeeded == known && (known || errno == EOPNOTSUPP);
+}
+
+/* The error, for calls that return it. */
+static bool done(int ret)
+{
+	if (ret)
+		errno = abs(ret);
+	return !ret;
+}
+
+#define EXPECTED(call)	XT_CHECK(as_expected(!!(call)), "%s: %m", #call)
+
+/*
+ * Every command that makes or changes something, with objects of M. Not that
+ * which opens the device: see leaks_in_core().
+ */
+static void send_all(struct made *new, struct made *m)
+{
+	struct ibv_srq_init_attr srq_attr = {
+		.attr = { .max_wr = 4, .max_sge = 1 },
+	};
+	struct ibv_qp_init_attr qp_attr = {
+		.cap = { 4, 4, 1, 1, 0 }, .qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_srq_attr limit = { .srq_limit = 1 };
+
+	EXPECTED(new->pd = ibv_alloc_pd(ctx));
+	EXPECTED(new->cq = ibv_create_cq(ctx, 4, NULL, NULL, 0));
+	EXPECTED(new->srq = ibv_create_srq(m->pd, &srq_attr));
+	EXPECTED(new->mr = ibv_reg_mr(m->pd, sandbox, XT_PAGE, XT_LOCAL));
+	EXPECTED(new->mw = ibv_alloc_mw(m->pd, IBV_MW_TYPE_1));
+	qp_attr.send_cq = m->cq;
+	qp_attr.recv_cq = m->cq;
+	EXPECTED(new->qp = ibv_create_qp(m->pd, &qp_attr));
+	EXPECTED(done(ibv_resize_cq(m->cq, 100)));
+	EXPECTED(done(ibv_modify_srq(m->srq, &limit, IBV_SRQ_LIMIT)));
+	EXPECTED(done(ibv_modify_qp(m->qp, &attr, IBV_QP_STATE)));
+	EXPECTED(!ibv_rereg_mr(m->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL,
+			       0, XT_REMOTE));
+}
+
+/* Input for the driver: zeros, and something else. */
+static void test_unknown(void)
+{
+	static const __u64 zeros[EXTRA];
+	static const __u64 words[EXTRA] = { 0, 1ULL << 40 };
+	struct made made = {};
+	struct made none = {};
+
+	find_device();
+	drop_privileges();
+	open_device();
+	extra = zeros;
+	known = true;
+	send_all(&made, &made);
+	extra = words;
+	known = false;
+	send_all(&none, &made);
+	extra = NULL;
+}
+
 static const struct xt_case cases[] = {
 	{ "random", "random commands", test_random },
 	{ "changed", "commands of the library with parts changed",
 	  test_changed },
 	{ "raced", "rings are mapped while they come and go", test_raced },
 	{ "memlock", "no more memory is pinned than may be", test_memlock },
+	{ "unknown", "input that this kernel does not know is refused",
+	  test_unknown },
 	{ "objects", "no more objects than the device has", test_objects },
 };
 

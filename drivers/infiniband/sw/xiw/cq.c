@@ -381,7 +381,7 @@ static int cq_respond(struct xiw_cq *cq, const struct xiw_queue *queue,
 
 static int cq_check_attr(const struct ib_device *ibdev,
 			 const struct ib_cq_init_attr *attr,
-			 const struct ib_udata *udata)
+			 struct ib_udata *udata)
 {
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
@@ -391,7 +391,7 @@ static int cq_check_attr(const struct ib_device *ibdev,
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct xiw_uresp_create_cq))
 		return -EINVAL;
-	return 0;
+	return xiw_udata_known(udata) ? 0 : -EOPNOTSUPP;
 }
 
 /**
@@ -401,7 +401,8 @@ static int cq_check_attr(const struct ib_device *ibdev,
  * @attrs: of the call from user space, NULL for a kernel consumer
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL, -EOPNOTSUPP for a flag, -ENOMEM or -EFAULT.
+ * Return: 0, -EINVAL, -EOPNOTSUPP for an unknown flag or input, -ENOMEM or
+ * -EFAULT.
  */
 int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs)
@@ -545,8 +546,8 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL for an impossible size, without room for the answer, or
- * if the entries that were not polled do not fit, -ENOMEM or -EFAULT; then
- * nothing has changed.
+ * if the entries that were not polled do not fit, -EOPNOTSUPP for unknown
+ * input, -ENOMEM or -EFAULT; then nothing has changed.
  */
 int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 		  struct ib_udata *udata)
@@ -563,6 +564,8 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct xiw_uresp_create_cq))
 		return -EINVAL;
+	if (!xiw_udata_known(udata))
+		return -EOPNOTSUPP;
 	uctx = rdma_udata_to_drv_context(udata, struct xiw_ucontext, ibuctx);
 	ret = xiw_queue_alloc(&queue, cqe, sizeof(struct xiw_cqe),
 			      uctx ? &uctx->ibuctx : NULL, &key);

@@ -166,6 +166,8 @@ static int xiw_alloc_ucontext(struct ib_ucontext *ibuctx,
 
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
+	if (!xiw_udata_known(udata))
+		return -EOPNOTSUPP;
 	if (!atomic_add_unless(&dev->num_ctx, 1, XIW_MAX_UCTX))
 		return -ENOMEM;
 
@@ -192,6 +194,8 @@ static int xiw_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct xiw_dev *dev = to_xdev(ibpd->device);
 
+	if (!xiw_udata_known(udata))
+		return -EOPNOTSUPP;
 	return atomic_add_unless(&dev->num_pd, 1, XIW_MAX_PD) ? 0 : -ENOMEM;
 }
 

@@ -153,4 +153,14 @@ void xiw_device_get_policy(struct xiw_dev *dev, struct xiw_mpa_policy *policy);
 /* sysfs.c */
 extern const struct attribute_group xiw_policy_group;
 
+/*
+ * No command of this ABI has input for the driver. What is not zero, a later
+ * one has a meaning for: the caller must learn that this kernel has not.
+ */
+static inline bool xiw_udata_known(struct ib_udata *udata)
+{
+	return !udata || !udata->inlen ||
+	       ib_is_udata_cleared(udata, 0, udata->inlen);
+}
+
 #endif /* _XIW_DEVICE_H */

@@ -16,6 +16,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "compat.h"
 #include "device.h"
@@ -260,7 +261,7 @@ static int pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
  *	not have anything in common with @start
  * @access: IB_ACCESS_*; with IB_ZERO_BASED the first byte is called 0
  * @dmah: hints for a device that does DMA; there are none for this one
- * @udata: unused
+ * @udata: of the call
  *
  * Context: Process context, may sleep.
  * Return: The region or an ERR_PTR().
@@ -269,8 +270,11 @@ struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 			      u64 iova, int access, struct ib_dmah *dmah,
 			      struct ib_udata *udata)
 {
-	struct xiw_mr *mr = mr_alloc_user(pd, iova, length, access, dmah);
+	struct xiw_mr *mr;
 
+	if (!xiw_udata_known(udata))
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_alloc_user(pd, iova, length, access, dmah);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	return mr_publish(mr, pin_user(mr->mem, start, length, access));
@@ -335,7 +339,7 @@ static int get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
  * @fd: file descriptor of the buffer
  * @access: IB_ACCESS_*
  * @dmah: hints for a device that does DMA; there are none for this one
- * @attrs: unused
+ * @attrs: of the call
  *
  * The buffer must be one that its exporter can map for the CPU and does not
  * move; it is attached to as long as the region exists.
@@ -348,8 +352,11 @@ struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 				     struct ib_dmah *dmah,
 				     struct uverbs_attr_bundle *attrs)
 {
-	struct xiw_mr *mr = mr_alloc_user(pd, iova, length, access, dmah);
+	struct xiw_mr *mr;
 
+	if (!xiw_udata_known(&attrs->driver_udata))
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_alloc_user(pd, iova, length, access, dmah);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	return mr_publish(mr, get_dmabuf(mr->mem, offset, length, fd, access));
@@ -410,7 +417,7 @@ static int repin(struct xiw_mem *mem, struct xiw_mem *new, int flags,
  * @iova: address of the first byte, with IB_MR_REREG_TRANS
  * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS
  * @pd: protection domain from now on
- * @udata: unused
+ * @udata: of the call
  *
  * Each segment finds either the old region or the new one.
  *
@@ -433,7 +440,7 @@ struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	};
 	int ret;
 
-	if (!mem->umem)
+	if (!mem->umem || !xiw_udata_known(udata))
 		return ERR_PTR(-EOPNOTSUPP);
 	ret = check_user_access(ibmr->device, new.access);
 	if (ret)

@@ -33,10 +33,10 @@ static struct lock_class_key mw_lock_key;
 /**
  * xiw_alloc_mw() - ib_device_ops.alloc_mw
  * @ibmw: allocated by the core as part of struct xiw_mw
- * @udata: unused
+ * @udata: of the call from user space, NULL for a kernel consumer
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOMEM or -ENOSPC.
+ * Return: 0, -EOPNOTSUPP for unknown input, -ENOMEM or -ENOSPC.
  */
 int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -44,6 +44,8 @@ int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	struct xiw_mem *mem;
 	int ret;
 
+	if (!xiw_udata_known(udata))
+		return -EOPNOTSUPP;
 	if (!atomic_add_unless(&dev->num_mw, 1, XIW_MAX_MW))
 		return -ENOMEM;
 	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);

@@ -449,6 +449,8 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		return ret;
 	if (ibuctx && udata->outlen < sizeof(resp))
 		return -EINVAL;
+	if (!xiw_udata_known(udata))
+		return -EOPNOTSUPP;
 	if (atomic_inc_return(&dev->num_qp) > XIW_MAX_QP) {
 		ret = -ENOMEM;
 		goto err_count;
@@ -616,7 +618,7 @@ static int modify_state(struct xiw_qp *qp, enum ib_qp_state state)
  * @ibqp: queue pair, or what iw_cm has of one
  * @attr: new values
  * @mask: which of them
- * @udata: unused
+ * @udata: of the call from user space, else NULL
  *
  * Startup brings the queue pair to RTS; a consumer may only confirm that. RTR
  * means no more than INIT: the consumer, through the connection manager, asks
@@ -631,7 +633,7 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct xiw_qp *qp;
 	int ret = 0;
 
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS || !xiw_udata_known(udata))
 		return -EOPNOTSUPP;
 	qp = get_to_modify(ibqp);
 	if (!qp)

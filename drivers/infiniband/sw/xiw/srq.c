@@ -53,7 +53,7 @@ static void srq_event_work(struct work_struct *work)
 }
 
 static int srq_check_attr(const struct ib_srq_init_attr *attr,
-			  const struct ib_udata *udata)
+			  struct ib_udata *udata)
 {
 	if (attr->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
@@ -63,7 +63,7 @@ static int srq_check_attr(const struct ib_srq_init_attr *attr,
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct xiw_uresp_create_srq))
 		return -EINVAL;
-	return 0;
+	return xiw_udata_known(udata) ? 0 : -EOPNOTSUPP;
 }
 
 /**
@@ -73,7 +73,8 @@ static int srq_check_attr(const struct ib_srq_init_attr *attr,
  * @udata: of the call from user space, NULL for a kernel consumer
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL, -EOPNOTSUPP for other types, -ENOMEM or -EFAULT.
+ * Return: 0, -EINVAL, -EOPNOTSUPP for other types and for unknown input,
+ * -ENOMEM or -EFAULT.
  */
 int xiw_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		   struct ib_udata *udata)
@@ -126,7 +127,7 @@ err_count:
  * @ibsrq: shared receive queue
  * @attr: the limit, in entries; 0 disarms
  * @mask: only IB_SRQ_LIMIT
- * @udata: unused
+ * @udata: of the call from user space, else NULL
  *
  * The event is due when an entry is taken and fewer than the limit remain.
  *
@@ -138,7 +139,7 @@ int xiw_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 {
 	struct xiw_rq *rq = &to_xsrq(ibsrq)->rq;
 
-	if (mask & ~IB_SRQ_LIMIT)
+	if (mask & ~IB_SRQ_LIMIT || !xiw_udata_known(udata))
 		return -EOPNOTSUPP;
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
