@@ -53,7 +53,6 @@ enum xiw_limits {
  * @mem_generation: changes when one of them is taken out
  * @cqs: CQ numbers
  * @srqs: SRQ numbers
- * @next_qpn: where the search for a free QP number goes on
  * @num_qp: QPs that exist, bounded by XIW_MAX_QP; likewise the others
  * @num_cq: CQs
  * @num_srq: SRQs
@@ -88,7 +87,6 @@ struct xiw_dev {
 	atomic64_t mem_generation;
 	struct xarray cqs;
 	struct xarray srqs;
-	u32 next_qpn;
 
 	atomic_t num_qp;
 	atomic_t num_cq;

@@ -6,6 +6,7 @@
 
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -17,6 +18,13 @@
 #include "qp.h"
 #include "sock.h"
 #include "trace.h"
+
+enum {
+	/* 0 and 1 are special in the verbs. */
+	XIW_QPN_MIN	= 2,
+	XIW_QPN_MAX	= GENMASK(23, 0),
+	XIW_QPN_TRIES	= 64,
+};
 
 static void qp_release(struct kref *ref)
 {
@@ -225,7 +233,7 @@ static struct xiw_qp *get_by_num_locked(struct xiw_dev *dev, u32 qpn)
 
 	lockdep_assert_held(&dev->qps.xa_lock);
 
-	/* Destroy erases it under this lock before its last reference goes. */
+	/* Destroy hides it under this lock before its last reference goes. */
 	if (qp)
 		xiw_qp_get(qp);
 	return qp;
@@ -424,6 +432,24 @@ static void report_caps(const struct xiw_qp *qp, struct ib_qp_cap *cap)
 	cap->max_recv_sge = qp->srq ? 0 : qp->rq.max_sge;
 }
 
+/*
+ * Random, for numbers can be guessed otherwise, and so that one that was given
+ * back does not soon mean another queue pair. With XIW_MAX_QP few are taken.
+ */
+static int reserve_number(struct xiw_qp *qp)
+{
+	int tries;
+	int ret;
+
+	for (tries = 0; tries < XIW_QPN_TRIES; tries++) {
+		qp->qpn = get_random_u32_inclusive(XIW_QPN_MIN, XIW_QPN_MAX);
+		ret = xa_insert_bh(&qp->dev->qps, qp->qpn, NULL, GFP_KERNEL);
+		if (ret != -EBUSY)
+			return ret;
+	}
+	return -ENOSPC;
+}
+
 /**
  * xiw_create_qp() - ib_device_ops.create_qp
  * @ibqp: allocated by the core as part of struct xiw_qp
@@ -466,11 +492,9 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		if (ret)
 			goto err_sq;
 	}
-	/* Reserve the number; nobody can find the queue pair yet. */
-	ret = xa_alloc_cyclic_bh(&dev->qps, &qp->qpn, NULL,
-				 XA_LIMIT(2, 0xffffff), &dev->next_qpn,
-				 GFP_KERNEL);
-	if (ret < 0)
+	/* Nobody can find the queue pair yet. */
+	ret = reserve_number(qp);
+	if (ret)
 		goto err_rq;
 	ibqp->qp_num = qp->qpn;
 	if (ibuctx) {
@@ -732,7 +756,8 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct xiw_qp *qp = to_xqp(ibqp);
 	struct xiw_dev *dev = qp->dev;
 
-	xa_erase_bh(&dev->qps, qp->qpn);
+	/* Not found any more; the number stays taken until all has gone. */
+	xa_store_bh(&dev->qps, qp->qpn, NULL, GFP_KERNEL);
 	give_up(qp);
 	drop_handles(qp);
 	xiw_qp_put(qp);
@@ -748,6 +773,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	xiw_mw_release_qp(qp);
 	purge_cqs(qp);
+	xa_erase_bh(&dev->qps, qp->qpn);
 	if (!qp->srq)
 		xiw_rq_destroy(&qp->rq);
 	xiw_sq_destroy(&qp->sq);
