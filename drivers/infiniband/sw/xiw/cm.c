@@ -31,6 +31,7 @@
 
 #include "cm.h"
 #include "compat.h"
+#include "consumer.h"
 #include "device.h"
 #include "ep.h"
 #include "qp.h"
@@ -180,23 +181,6 @@ void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
 }
 
 /**
- * xiw_ep_get_net() - namespace for a new socket
- * @ep: endpoint
- *
- * Context: Any.
- * Return: The netdev's namespace with a reference, or NULL if it is going.
- */
-struct net *xiw_ep_get_net(const struct xiw_ep *ep)
-{
-	struct net *net;
-
-	rcu_read_lock();
-	net = maybe_get_net(dev_net_rcu(ep->dev->netdev));
-	rcu_read_unlock();
-	return net;
-}
-
-/**
  * xiw_ep_bound_if() - must a socket be confined to the netdev
  * @ep: endpoint
  * @addr: local address of the socket
@@ -321,22 +305,25 @@ int xiw_ep_report(struct xiw_ep *ep, enum iw_cm_event_type type, int status,
 /**
  * xiw_ep_attach_qp() - tie a QP to the endpoint
  * @ep: published endpoint without a QP
- * @qpn: number of the QP
+ * @cm_id: identifier that is to connect or to accept
+ * @qpn: number of the QP that its consumer named
  *
  * From here on the QP may ask to abort.
  *
- * Context: Has the turn.
+ * Context: Has the turn; in the consumer's call.
  * Return: 0, -EINVAL if there is no such QP or it cannot be connected,
- * -EISCONN if it has an endpoint.
+ * -EPERM if it is not the consumer's, -EISCONN if it has an endpoint.
  */
-int xiw_ep_attach_qp(struct xiw_ep *ep, u32 qpn)
+int xiw_ep_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
 {
 	struct xiw_qp *qp = xiw_qp_get_by_num(ep->dev, qpn);
 	int ret;
 
 	if (!qp)
 		return -EINVAL;
-	ret = xiw_qp_attach(qp, ep);
+	ret = xiw_consumer_owns(cm_id, qp);
+	if (!ret)
+		ret = xiw_qp_attach(qp, ep);
 	if (ret)
 		xiw_qp_put(qp);
 	else

@@ -50,12 +50,7 @@ void xiw_ep_put(struct xiw_ep *ep);
 void xiw_ep_lock(struct xiw_ep *ep);
 void xiw_ep_unlock(struct xiw_ep *ep);
 
-/*
- * Module and device life. All sleep. xiw_cm_init() before the first device,
- * xiw_cm_exit() after the last one.
- */
-int xiw_cm_init(void);
-void xiw_cm_exit(void);
+/* Device life. All sleep. */
 int xiw_cm_device_init(struct xiw_dev *dev);
 /* Endpoints may be added: so from the beginning, and again after a kill. */
 void xiw_cm_device_open(struct xiw_dev *dev);

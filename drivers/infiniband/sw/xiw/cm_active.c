@@ -10,6 +10,7 @@
 #include <net/ip.h>
 
 #include "cm.h"
+#include "consumer.h"
 #include "device.h"
 #include "ep.h"
 #include "proto/mpa.h"
@@ -17,10 +18,15 @@
 #include "qp.h"
 #include "sock.h"
 
-static int dial(struct xiw_ep *ep, struct net *net,
-		const struct sockaddr_storage *local,
-		const struct sockaddr_storage *remote)
+/*
+ * From the local address and port of the cm_id: from a port of its own, or from
+ * one that other connections have, too.
+ */
+static int dial(struct xiw_ep *ep, struct net *net, bool shared)
 {
+	const struct sockaddr_storage *remote = &ep->cm_id->m_remote_addr;
+	const struct sockaddr_storage *local = &ep->cm_id->m_local_addr;
+	int bound_if = xiw_ep_bound_if(ep, local);
 	struct xiw_sock *xs;
 	int ret;
 
@@ -32,9 +38,16 @@ static int dial(struct xiw_ep *ep, struct net *net,
 	if (ep->cm_id->tos_set)
 		xiw_sock_set_tos(xs, remote->ss_family, ep->cm_id->tos);
 	xiw_ep_own_sock(ep, xs);
-	ret = xiw_sock_bind(xs, local, xiw_ep_bound_if(ep, local), false);
-	if (!ret)
+	if (shared)
+		ret = xiw_sock_bind_shared(xs, local, bound_if);
+	else
+		ret = xiw_sock_bind(xs, local, bound_if, false);
+	if (!ret) {
 		ret = xiw_sock_connect(xs, remote);
+		/* The port has a connection to this very peer. */
+		if (ret == -EADDRNOTAVAIL)
+			ret = -EADDRINUSE;
+	}
 	if (ret) {
 		ep->xs = NULL;
 		xiw_sock_release(xs, true);
@@ -42,37 +55,31 @@ static int dial(struct xiw_ep *ep, struct net *net,
 	return ret;
 }
 
-/*
- * rdma_cm draws ports from the ephemeral range without asking TCP. If TCP has
- * given such a port to somebody else, any other will do. A port outside of
- * the range was somebody's wish.
- */
-static bool port_is_arbitrary(struct net *net, __be16 port)
+static bool port_is_ephemeral(struct net *net, u16 port)
 {
 	int low, high;
 
 	inet_get_local_port_range(net, &low, &high);
-	return ntohs(port) >= low && ntohs(port) <= high;
+	return port >= low && port <= high;
 }
 
-static int open_socket(struct xiw_ep *ep)
+/*
+ * For who asks for no port rdma_cm draws one of the ephemeral range, without
+ * asking TCP, and does not tell this from the consumer's wish. So the port is
+ * kept in any case. That TCP has given it to other connections is no obstacle,
+ * as long as these go elsewhere: it gives one port to many by itself. Only who
+ * has bound the port stands in the way, or listens on it.
+ */
+static int open_socket(struct xiw_ep *ep, struct net *net)
 {
-	struct sockaddr_storage local = ep->cm_id->m_local_addr;
 	/* At the same place in IPv4 and IPv6. */
-	__be16 *port = &((struct sockaddr_in *)&local)->sin_port;
-	struct net *net;
+	const struct sockaddr_in *local = (void *)&ep->cm_id->m_local_addr;
 	int ret;
 
-	net = xiw_ep_get_net(ep);
-	if (!net)
-		return -ENETDOWN;
-	ret = dial(ep, net, &local, &ep->cm_id->m_remote_addr);
-	if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && *port &&
-	    port_is_arbitrary(net, *port)) {
-		*port = 0;
-		ret = dial(ep, net, &local, &ep->cm_id->m_remote_addr);
-	}
-	put_net(net);
+	ret = dial(ep, net, false);
+	if (ret == -EADDRINUSE &&
+	    port_is_ephemeral(net, ntohs(local->sin_port)))
+		ret = dial(ep, net, true);
 	return ret;
 }
 
@@ -110,13 +117,18 @@ static int take_param(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
  * @param: QP, limits and Private Data
  *
  * Context: Sleeps, but not for the peer.
- * Return: 0 if there is or will be a CONNECT_REPLY, else negative errno.
+ * Return: 0 if there is or will be a CONNECT_REPLY, else negative errno:
+ * -ENETUNREACH if the device is not usable in the consumer's namespace, -EPERM
+ * if the QP is not the consumer's, -EADDRINUSE if the local port is taken.
  */
 int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
+	struct net *net = xiw_consumer_net(cm_id);
 	struct xiw_ep *ep;
 	int ret;
 
+	if (IS_ERR(net))
+		return PTR_ERR(net);
 	if (cm_id->m_local_addr.ss_family != cm_id->m_remote_addr.ss_family)
 		return -EAFNOSUPPORT;
 	ep = xiw_ep_create(to_xdev(cm_id->device), false);
@@ -131,10 +143,10 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	if (ret)
 		goto err_discard;
 	/* If the QP asks to abort, that takes effect when it is armed. */
-	ret = xiw_ep_attach_qp(ep, param->qpn);
+	ret = xiw_ep_attach_qp(ep, cm_id, param->qpn);
 	if (ret)
 		goto err_discard;
-	ret = open_socket(ep);
+	ret = open_socket(ep, net);
 	if (ret)
 		goto err_discard;
 	/* For all of it: iw_cm cannot destroy the cm_id any earlier. */
@@ -234,15 +246,19 @@ enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep)
  */
 static enum xiw_ep_state peer_closed(struct xiw_ep *ep, int status)
 {
+	struct net *net;
+
 	if (ep->policy.rev < 2 || !ep->policy.fallback || ep->startup->have ||
 	    status != -ECONNRESET)
 		return fail(ep, status);
 	xiw_stat_inc(ep->dev, XIW_STAT_MPA_FALLBACK);
 	ep->policy.rev = 1;
 	/* Reset: the new connection may need the same local port. */
+	net = xiw_sock_get_net(ep->xs);
 	xiw_sock_release(ep->xs, true);
 	ep->xs = NULL;
-	status = open_socket(ep);
+	status = open_socket(ep, net);
+	put_net(net);
 	if (status)
 		return fail(ep, status);
 	return xiw_active_connecting(ep);

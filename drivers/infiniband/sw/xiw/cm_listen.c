@@ -27,17 +27,13 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
-#include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
 #include "cm.h"
+#include "consumer.h"
 #include "device.h"
 #include "ep.h"
 #include "sock.h"
-
-/* Every listener of the module, from listen to the end of its socket. */
-static LIST_HEAD(listeners);
-static DEFINE_SPINLOCK(listeners_lock);
 
 /*
  * Children
@@ -320,23 +316,18 @@ void xiw_listen_room(struct xiw_ep *ep)
 }
 
 /**
- * xiw_listen_bury() - a listener or a child ends
+ * xiw_listen_bury() - a child ends
  * @ep: any endpoint that ends
  *
  * Context: Has the turn.
  */
 void xiw_listen_bury(struct xiw_ep *ep)
 {
-	if (ep->listen) {
-		spin_lock(&listeners_lock);
-		list_del_init(&ep->listen->node);
-		spin_unlock(&listeners_lock);
-	}
-	if (ep->parent) {
-		xiw_listen_leave(ep);
-		xiw_ep_put(ep->parent);
-		ep->parent = NULL;
-	}
+	if (!ep->parent)
+		return;
+	xiw_listen_leave(ep);
+	xiw_ep_put(ep->parent);
+	ep->parent = NULL;
 }
 
 /*
@@ -352,7 +343,6 @@ static void listen_init(struct xiw_ep *ep, struct iw_cm_id *cm_id)
 	INIT_LIST_HEAD(&listen->told);
 	listen->handler = cm_id->cm_handler;
 	listen->ep = ep;
-	INIT_LIST_HEAD(&listen->node);
 	cm_id->add_ref(cm_id);
 	ep->cm_id = cm_id;
 }
@@ -376,26 +366,14 @@ static int open_listener(struct xiw_ep *ep, struct net *net)
 	return xiw_sock_listen(xs, XIW_EP_BACKLOG);
 }
 
-static int start_listener(struct xiw_ep *ep)
+static int start_listener(struct xiw_ep *ep, struct net *net)
 {
-	struct net *net;
-	int ret;
+	int ret = open_listener(ep, net);
 
-	net = xiw_ep_get_net(ep);
-	if (!net)
-		return -ENETDOWN;
-	ret = open_listener(ep, net);
 	if (!ret)
 		ret = xiw_ep_publish(ep);
-	if (!ret) {
-		ep->listen->net = net;
-		spin_lock(&listeners_lock);
-		list_add_tail(&ep->listen->node, &listeners);
-		spin_unlock(&listeners_lock);
+	if (!ret)
 		xiw_ep_arm(ep, XIW_EPS_LISTEN);
-	}
-	/* Only now can the namespace go; it will find the listener. */
-	put_net(net);
 	return ret;
 }
 
@@ -404,14 +382,25 @@ static int start_listener(struct xiw_ep *ep)
  * @cm_id: identifier with the local address; a reference is taken
  * @backlog: how many requests iw_cm will have room for
  *
+ * rdma_cm lets who listens on a wildcard address listen on every device of the
+ * host, also on those that come later. On one that cannot be used in the
+ * consumer's namespace nothing is ever heard. That is no error, which would end
+ * the other listeners as well.
+ *
+ * The socket does not outlive its namespace: the consumer's identifier, which
+ * stays until xiw_cm_destroy_listen() has returned, has a reference on it.
+ *
  * Context: Sleeps.
  * Return: 0 or negative errno.
  */
 int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
+	struct net *net = xiw_consumer_net(cm_id);
 	struct xiw_ep *ep;
 	int ret;
 
+	if (IS_ERR(net))
+		return PTR_ERR(net) == -ENETUNREACH ? 0 : PTR_ERR(net);
 	ep = xiw_ep_create(to_xdev(cm_id->device), true);
 	if (!ep)
 		return -ENOMEM;
@@ -420,14 +409,15 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	xiw_ep_get(ep);
 	cm_id->provider_data = ep;
 	cm_id->cm_handler = xiw_passive_upcall;
-	ret = start_listener(ep);
+	ret = start_listener(ep, net);
 	if (ret) {
 		cm_id->cm_handler = ep->listen->handler;
 		cm_id->provider_data = NULL;
 		xiw_ep_put(ep);
 		xiw_ep_discard(ep);
 	}
-	return ret;
+	/* A device that is going is one that nothing is heard on any more. */
+	return ret == -ENODEV ? 0 : ret;
 }
 
 /**
@@ -441,74 +431,12 @@ int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
 {
 	struct xiw_ep *ep = cm_id->provider_data;
 
+	/* It never heard anything. */
+	if (!ep)
+		return 0;
 	cm_id->provider_data = NULL;
 	xiw_ep_raise(ep, XIW_EPE_KILL);
 	wait_for_completion(&ep->dead);
 	xiw_ep_put(ep);
 	return 0;
-}
-
-static struct xiw_ep *find_listener(const struct net *net)
-{
-	struct xiw_ep_listen *listen;
-	struct xiw_ep *ep;
-
-	lockdep_assert_held(&listeners_lock);
-
-	list_for_each_entry(listen, &listeners, node) {
-		if (net_eq(listen->net, net)) {
-			ep = listen->ep;
-			xiw_ep_get(ep);
-			return ep;
-		}
-	}
-	return NULL;
-}
-
-/*
- * A namespace ends. Connections keep theirs alive, listeners do not, see
- * sock.c, and must be gone before TCP is. Most are: they end with the netdev.
- * But a netdev may outlive its namespace and be moved instead, and then its
- * device is removed with nobody waiting for it.
- */
-static void __net_exit end_net(struct net *net)
-{
-	struct xiw_ep *ep;
-
-	for (;;) {
-		spin_lock(&listeners_lock);
-		ep = find_listener(net);
-		spin_unlock(&listeners_lock);
-		if (!ep)
-			break;
-		xiw_ep_raise(ep, XIW_EPE_KILL);
-		wait_for_completion(&ep->dead);
-		xiw_ep_put(ep);
-	}
-}
-
-static struct pernet_operations cm_net_ops = {
-	.exit = end_net,
-};
-
-/**
- * xiw_cm_init() - prepare the module for listeners
- *
- * Context: Sleeps.
- * Return: 0 or negative errno.
- */
-int xiw_cm_init(void)
-{
-	/* A device's operations: namespaces lose them first. */
-	return register_pernet_device(&cm_net_ops);
-}
-
-/**
- * xiw_cm_exit() - undo xiw_cm_init()
- *
- * Context: Sleeps; no device exists.
- */
-void xiw_cm_exit(void)
-{
-	unregister_pernet_device(&cm_net_ops);
 }

@@ -35,6 +35,7 @@
 #include <rdma/iw_cm.h>
 
 #include "cm.h"
+#include "consumer.h"
 #include "device.h"
 #include "ep.h"
 #include "proto/mpa.h"
@@ -291,8 +292,9 @@ enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep)
  * for the peer's first FPDU (RFC 5044 section 7.1.2 rules 2 and 4). It looks
  * at what has arrived only behind the Reply, so no answer can overtake that.
  */
-static int start(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
+static int start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
 {
+	const struct iw_cm_conn_param *param = cmd->param;
 	struct xiw_ep_startup *st = ep->startup;
 	struct xiw_mpa_frame reply;
 	int len;
@@ -305,7 +307,7 @@ static int start(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
 				   param->private_data);
 	if (len < 0)
 		return len;
-	ret = xiw_ep_attach_qp(ep, param->qpn);
+	ret = xiw_ep_attach_qp(ep, cmd->cm_id, param->qpn);
 	if (ret)
 		return ret;
 	ret = xiw_qp_start(ep->qp, ep->xs, &ep->conn);
@@ -354,7 +356,7 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 	cmd->ret = -ECONNRESET;
 	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
 		return XIW_EPS_DEAD;
-	cmd->ret = start(ep, cmd->param);
+	cmd->ret = start(ep, cmd);
 	if (cmd->ret) {
 		xiw_ep_detach_qp(ep);
 		return cmd->ret == -ECONNRESET ? failed(ep) :
@@ -421,6 +423,20 @@ static int reject_accepted(struct iw_cm_id *cm_id)
 	return ret;
 }
 
+/* iw_cm has one more, and will end its connection with that of its own. */
+static struct ib_qp *second_handle(struct iw_cm_id *cm_id, u32 qpn)
+{
+	struct ib_qp *handle = xiw_qp_handle(to_xdev(cm_id->device), qpn);
+	struct xiw_qp *qp = handle ? xiw_qp_of_handle(handle) : NULL;
+
+	if (!qp)
+		return handle;
+	if (xiw_consumer_owns(cm_id, qp))
+		xiw_qp_disown(handle);
+	xiw_qp_put(qp);
+	return handle;
+}
+
 static int accept_again(struct iw_cm_id *cm_id, u32 qpn)
 {
 	struct ib_qp *forgotten = cm_id->provider_data;
@@ -431,8 +447,7 @@ static int accept_again(struct iw_cm_id *cm_id, u32 qpn)
 	if (!retract(cm_id, forgotten))
 		ret = -EINVAL;
 	/* On an error iw_cm gives the new one back, and has none. */
-	cm_id->provider_data = ret ? NULL :
-		xiw_qp_handle(to_xdev(cm_id->device), qpn);
+	cm_id->provider_data = ret ? NULL : second_handle(cm_id, qpn);
 	xiw_qp_rem_ref(forgotten);
 	return ret;
 }

@@ -206,6 +206,16 @@ static int xiw_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 }
 
 /*
+ * A new device, or one that has moved to another namespace. No client knows it
+ * yet: rdma_cm will listen on it at once for who listens everywhere.
+ */
+static int xiw_enable_driver(struct ib_device *ibdev)
+{
+	xiw_cm_device_open(to_xdev(ibdev));
+	return 0;
+}
+
+/*
  * The last thing the core does with a device, registered or not: all its
  * clients are gone, and so are their objects. What can be left are endpoints
  * that close a connection nobody waits for.
@@ -247,6 +257,7 @@ const struct ib_device_ops xiw_device_ops = {
 	.destroy_srq = xiw_destroy_srq,
 	.device_group = &xiw_policy_group,
 	.disassociate_ucontext = xiw_disassociate_ucontext,
+	.enable_driver = xiw_enable_driver,
 	.fill_res_cq_entry = xiw_fill_res_cq,
 	.fill_res_mr_entry = xiw_fill_res_mr,
 	.fill_res_qp_entry = xiw_fill_res_qp,

@@ -20,7 +20,6 @@
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
-#include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
@@ -179,8 +178,6 @@ struct xiw_ep_startup {
  * @told: children whose request is with iw_cm
  * @handler: the consumer's
  * @ep: the listener
- * @net: namespace of the socket, to be compared only
- * @node: in the list of all listeners of the module
  */
 struct xiw_ep_listen {
 	spinlock_t lock; /* see above */
@@ -191,8 +188,6 @@ struct xiw_ep_listen {
 	struct list_head told;
 	iw_cm_handler handler;
 	struct xiw_ep *ep;
-	struct net *net;
-	struct list_head node;
 };
 
 /**
@@ -296,7 +291,6 @@ int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms);
 void xiw_ep_clear_timer(struct xiw_ep *ep);
 void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs);
-struct net *xiw_ep_get_net(const struct xiw_ep *ep);
 int xiw_ep_bound_if(const struct xiw_ep *ep,
 		    const struct sockaddr_storage *addr);
 int xiw_ep_collect(struct xiw_ep *ep, bool reply);
@@ -304,7 +298,7 @@ int xiw_ep_report(struct xiw_ep *ep, enum iw_cm_event_type type, int status,
 		  const void *pdata, u8 pdata_len);
 void xiw_ep_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
 		       bool valid, u16 ird, u16 ord);
-int xiw_ep_attach_qp(struct xiw_ep *ep, u32 qpn);
+int xiw_ep_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id, u32 qpn);
 void xiw_ep_detach_qp(struct xiw_ep *ep);
 void xiw_ep_drop_cm_id(struct xiw_ep *ep);
 

@@ -73,17 +73,8 @@ static void device_ends(struct ib_device *ibdev, void *client_data)
 		xiw_cm_device_kill(to_xdev(ibdev));
 }
 
-/* A new device, or one that has moved to another namespace. */
-static int device_begins(struct ib_device *ibdev)
-{
-	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
-		xiw_cm_device_open(to_xdev(ibdev));
-	return 0;
-}
-
 static struct ib_client xiw_client = {
 	.name = "xiw",
-	.add = device_begins,
 	.remove = device_ends,
 };
 
@@ -169,12 +160,9 @@ static int __init xiw_init(void)
 				 WQ_SYSFS, 0);
 	if (!xiw_wq)
 		return -ENOMEM;
-	ret = xiw_cm_init();
-	if (ret)
-		goto err_wq;
 	ret = ib_register_client(&xiw_client);
 	if (ret)
-		goto err_cm;
+		goto err_wq;
 	ret = register_netdevice_notifier(&xiw_netdev_nb);
 	if (ret)
 		goto err_client;
@@ -183,8 +171,6 @@ static int __init xiw_init(void)
 
 err_client:
 	ib_unregister_client(&xiw_client);
-err_cm:
-	xiw_cm_exit();
 err_wq:
 	destroy_workqueue(xiw_wq);
 	return ret;
@@ -197,7 +183,6 @@ static void __exit xiw_exit(void)
 	unregister_netdevice_notifier(&xiw_netdev_nb);
 	ib_unregister_driver(XIW_RDMA_DRIVER_ID);
 	ib_unregister_client(&xiw_client);
-	xiw_cm_exit();
 	destroy_workqueue(xiw_wq);
 	xiw_qp_exit();
 }

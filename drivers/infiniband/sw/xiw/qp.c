@@ -89,7 +89,7 @@ void xiw_qp_add_ref(struct ib_qp *ibqp)
  */
 struct handle {
 	struct ib_qp ibqp;
-	struct xiw_qp *qp;		/* NULL if it is being destroyed */
+	struct xiw_qp *qp;		/* NULL if destroyed, or disowned */
 	const struct task_struct *caller;
 	bool used;			/* has a reference on @qp */
 	struct list_head node;
@@ -180,7 +180,7 @@ void xiw_qp_exit(void)
  *
  * Context: Any with interrupts on.
  * Return: The queue pair with a reference for the caller, NULL if it is being
- * destroyed.
+ * destroyed or was disowned.
  */
 struct xiw_qp *xiw_qp_of_handle(struct ib_qp *ibqp)
 {
@@ -204,6 +204,27 @@ static struct xiw_qp *get_to_modify(struct ib_qp *ibqp)
 	qp = to_xqp(ibqp);
 	xiw_qp_get(qp);
 	return qp;
+}
+
+/**
+ * xiw_qp_disown() - leave iw_cm a handle with nothing behind it
+ * @ibqp: from xiw_qp_handle(); of a queue pair that is not the consumer's, so
+ *	iw_cm is not to disconnect it
+ *
+ * Context: Process context.
+ */
+void xiw_qp_disown(struct ib_qp *ibqp)
+{
+	struct handle *h = to_handle(ibqp);
+	struct xiw_qp *qp;
+
+	spin_lock_irq(&handle_lock);
+	qp = h->qp;
+	list_del_init(&h->node);
+	h->qp = NULL;
+	spin_unlock_irq(&handle_lock);
+	if (qp)
+		xiw_qp_put(qp);
 }
 
 /**
@@ -387,6 +408,7 @@ static void init_qp(struct xiw_qp *qp, const struct ib_qp_init_attr *attr,
 		    struct ib_ucontext *uctx)
 {
 	qp->dev = to_xdev(qp->ibqp.device);
+	qp->uctx = uctx;
 	qp->kernel = !uctx;
 	kref_init(&qp->ref);
 	init_completion(&qp->freed);

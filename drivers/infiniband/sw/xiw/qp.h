@@ -462,6 +462,7 @@ struct xiw_rx {
  * @ibqp: as the core sees it; its allocation is this struct
  * @dev: device
  * @qpn: number
+ * @uctx: context of the process that made it, or NULL
  * @kernel: used by a kernel consumer
  * @memcg: pays for the memory of the streams, with a reference; NULL for a
  *	kernel consumer
@@ -518,6 +519,7 @@ struct xiw_qp {
 	struct ib_qp ibqp;
 	struct xiw_dev *dev;
 	u32 qpn;
+	struct ib_ucontext *uctx;
 	bool kernel;
 	struct mem_cgroup *memcg;
 	struct kref ref;
@@ -709,6 +711,7 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep);
 struct xiw_ep *xiw_qp_get_ep(struct xiw_qp *qp);
 struct ib_qp *xiw_qp_handle(struct xiw_dev *dev, u32 qpn);
 struct xiw_qp *xiw_qp_of_handle(struct ib_qp *ibqp);
+void xiw_qp_disown(struct ib_qp *ibqp);
 int xiw_qp_start(struct xiw_qp *qp, struct xiw_sock *xs,
 		 const struct xiw_conn *conn);
 void xiw_qp_run(struct xiw_qp *qp, struct xiw_sock *xs);

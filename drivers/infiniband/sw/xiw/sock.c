@@ -6,8 +6,7 @@
  *
  * A connection keeps its network namespace alive, as any user's socket does,
  * so that TCP may go on with it in the background after it was closed. A
- * listener does not: it must not be what keeps a dying namespace from ending
- * (see xiw_cm_init()).
+ * listener does not: its consumer does, see xiw_cm_create_listen().
  */
 
 #include <linux/ip.h>
@@ -271,6 +270,56 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 	sock_set_reuseaddr(sk);
 	/* Of which type the address is depends on the kernel's age. */
 	return kernel_bind(xs->sock, (void *)addr, addr_len(addr));
+}
+
+static int set_ip_option(struct xiw_sock *xs, int name, int value)
+{
+	return READ_ONCE(xs->sock->ops)->setsockopt(xs->sock, SOL_IP, name,
+						    KERNEL_SOCKPTR(&value),
+						    sizeof(value));
+}
+
+/**
+ * xiw_sock_bind_shared() - give a socket its address, and a port to connect from
+ * @xs: new socket, not to be listened on
+ * @addr: address and port, in network order; the port is an ephemeral one
+ * @bound_if: index of the only interface to use, or 0
+ *
+ * As TCP does with ports of its choice, of which it is given only one: the port
+ * is taken when the socket connects, and other connections may have it, too.
+ *
+ * Context: Sleeps.
+ * Return: 0 or negative errno.
+ */
+int xiw_sock_bind_shared(struct xiw_sock *xs,
+			 const struct sockaddr_storage *addr, int bound_if)
+{
+	struct sockaddr_storage later = *addr;
+	/* At the same place in IPv4 and IPv6. */
+	struct sockaddr_in *in = (struct sockaddr_in *)&later;
+	u32 port = ntohs(in->sin_port);
+	int ret;
+
+	ret = set_ip_option(xs, IP_BIND_ADDRESS_NO_PORT, 1);
+	if (!ret)
+		ret = set_ip_option(xs, IP_LOCAL_PORT_RANGE,
+				    port << 16 | port);
+	if (ret)
+		return ret;
+	in->sin_port = 0;
+	return xiw_sock_bind(xs, &later, bound_if, false);
+}
+
+/**
+ * xiw_sock_get_net() - the namespace of a socket
+ * @xs: socket that has been connected
+ *
+ * Context: Any.
+ * Return: Namespace with a reference for the caller.
+ */
+struct net *xiw_sock_get_net(const struct xiw_sock *xs)
+{
+	return get_net(sock_net(xs->sk));
 }
 
 /**

@@ -89,6 +89,9 @@ enum xiw_sock_status {
 int xiw_sock_create(struct net *net, int family, struct xiw_sock **xs);
 int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 		  int bound_if, bool v6only);
+int xiw_sock_bind_shared(struct xiw_sock *xs,
+			 const struct sockaddr_storage *addr, int bound_if);
+struct net *xiw_sock_get_net(const struct xiw_sock *xs);
 int xiw_sock_listen(struct xiw_sock *xs, int backlog);
 /* Starts a connection; its outcome comes through state_change. */
 int xiw_sock_connect(struct xiw_sock *xs, const struct sockaddr_storage *addr);

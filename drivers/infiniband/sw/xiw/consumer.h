@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Whose is this iw_cm_id: the namespace of its consumer, and which queue pairs
+ * the consumer may use.
+ */
+#ifndef _XIW_CONSUMER_H
+#define _XIW_CONSUMER_H
+
+struct iw_cm_id;
+struct net;
+struct xiw_qp;
+
+struct net *xiw_consumer_net(const struct iw_cm_id *cm_id);
+int xiw_consumer_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp);
+
+#endif /* _XIW_CONSUMER_H */
