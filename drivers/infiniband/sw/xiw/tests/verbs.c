@@ -233,6 +233,22 @@ void vt_disconnected(struct kunit *test, struct vt_end *e)
 				0UL);
 }
 
+/* What an identifier gets that names the calling end's queue pair as its own. */
+int vt_connect_foreign(struct kunit *test, struct vt_pair *p)
+{
+	struct rdma_cm_id *owner = p->b.id;
+	struct rdma_conn_param param = {
+		.qp_num = owner->qp->qp_num,
+	};
+	int ret;
+
+	call(test, p);
+	ret = rdma_connect(p->b.id, &param);
+	rdma_destroy_id(p->b.id);
+	p->b.id = owner;
+	return ret;
+}
+
 static void end_down(struct vt_end *e)
 {
 	if (!e->id)

@@ -94,6 +94,7 @@ struct vt_pair *vt_pair_ask(struct kunit *test, const struct vt_how *how);
 struct vt_pair *vt_pair_up(struct kunit *test, const struct vt_how *how);
 int vt_accept(struct vt_pair *p);
 void vt_disconnected(struct kunit *test, struct vt_end *e);
+int vt_connect_foreign(struct kunit *test, struct vt_pair *p);
 
 struct ib_cqe *vt_wr_prepare(struct vt_wr *wr);
 void vt_wait(struct kunit *test, struct vt_end *e, struct vt_wr *wr);

@@ -428,6 +428,15 @@ static struct vt_wr *post_recvs(struct kunit *test, struct vt_end *e, int n)
 	return recv;
 }
 
+/* As a process would do it: rdma_cm takes the number that it is given. */
+static void verbs_foreign_qp(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+
+	KUNIT_EXPECT_EQ(test, vt_connect_foreign(test, p), -EPERM);
+	vt_message(test, p, 64, 1);
+}
+
 /* Everything posted is completed when the drain returns. */
 static void verbs_drain(struct kunit *test)
 {
@@ -612,6 +621,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_atomics),
 	KUNIT_CASE(verbs_qp_rights),
 	KUNIT_CASE(verbs_write_with_immediate),
+	KUNIT_CASE(verbs_foreign_qp),
 	KUNIT_CASE(verbs_drain),
 	KUNIT_CASE(verbs_destroy_in_handler),
 	KUNIT_CASE(verbs_qp_is_whole),

@@ -1,0 +1,203 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Tenants of one host: namespaces with equal addresses and ports, in the shared
+# and in the exclusive mode, and processes of other users.  What one of them
+# hears, reaches and uses is its own.
+#
+# xiw-kernel: stock
+# xiw-packages: rdmacm-utils
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+# A second pair of namespaces that looks like the first one from inside.
+TWIN_A=xc
+TWIN_B=xd
+
+# in_twin CMD...: with the names of the twins.
+in_twin()
+{
+	local NS_A=$TWIN_A NS_B=$TWIN_B DEV_A=xiwC DEV_B=xiwD
+
+	"$@"
+}
+
+mac()
+{
+	ip -n "$1" link show dev "$2" | awk '/link\/ether/ { print $2 }'
+}
+
+same_macs()
+{
+	ip -n "$TWIN_A" link set "$VETH_A" address "$(mac "$NS_A" "$VETH_A")" &&
+	ip -n "$TWIN_B" link set "$VETH_B" address "$(mac "$NS_B" "$VETH_B")"
+}
+
+# serve NAME NS: a server for all addresses, on port $at.
+serve()
+{
+	start_server "$1" "$2" rping -s -p "$at" -C 2
+	wait_listen "$1" "$2" "$at"
+}
+
+# ping NS ADDRESS
+ping_to()
+{
+	in_ns "$1" rping -c -a "$2" -p "$at" -C 2
+}
+
+serves()
+{
+	kill -0 "${server_pid[$1]}"
+}
+
+# ---- listeners ----------------------------------------------------------
+
+wildcard()
+{
+	local at
+
+	at=$(free_port)
+	tap_run "a listens on all its addresses" serve a "$NS_A"
+	tap_run_not "that opens nothing in b" listening "$NS_B" "$at"
+	tap_run "b listens on the same port" serve b "$NS_B"
+	tap_run "b's client reaches a" ping_to "$NS_B" "$A4"
+	tap_run "it was a that served it" wait_server a
+	tap_run "b still listens" serves b
+	tap_run "a's client reaches b" ping_to "$NS_A" "$B4"
+	tap_run "it was b that served it" wait_server b
+}
+
+# A device on lo comes later, in b, then in a.
+later()
+{
+	local at
+
+	at=$(free_port)
+	tap_run "a listens" serve a "$NS_A"
+	tap_run "b gets another device" link_add "$NS_B" xiwE lo
+	tap_run_not "that opens nothing in b" listening "$NS_B" "$at"
+	link_del xiwE
+	ip -n "$NS_A" addr add 10.78.1.1/32 dev lo
+	tap_run "a gets another device" link_add "$NS_A" xiwE lo
+	tap_run "a's listener hears through it" ping_to "$NS_A" 10.78.1.1
+	wait_server a
+	link_del xiwE
+}
+
+# A netdev moves from b to a, and its device follows.
+moves()
+{
+	local at
+
+	ip link add ea netns "$NS_B" type veth peer name eb netns "$NS_B"
+	ip -n "$NS_B" addr add 10.78.2.2/24 dev eb
+	ip -n "$NS_B" link set eb up
+	link_add "$NS_B" xiwE ea
+	link_add "$NS_B" xiwF eb
+	at=$(free_port)
+	tap_run "a listens" serve a "$NS_A"
+	tap_run "a netdev moves from b to a" ip -n "$NS_B" link set ea netns "$NS_A"
+	tap_run "its device is removed" wait_for 20 dev_gone xiwE
+	ip -n "$NS_A" addr add 10.78.2.1/24 dev ea
+	ip -n "$NS_A" link set ea up
+	tap_run "it gets one in a" link_add "$NS_A" xiwE ea
+	wait_for 20 port_active xiwF
+	tap_run "a's listener hears through it" ping_to "$NS_B" 10.78.2.1
+	wait_server a
+	ip -n "$NS_A" link del ea
+	wait_for 20 dev_gone xiwE
+	wait_for 20 dev_gone xiwF
+}
+
+# ---- equal addresses ----------------------------------------------------
+
+twins()
+{
+	local at
+
+	in_twin net_up
+	same_macs || bail "set-up: hardware addresses"
+	in_twin links_up
+	at=$(free_port)
+	tap_run "equal addresses: a listens" serve a "$NS_A"
+	tap_run "equal addresses: its twin listens" serve c "$TWIN_A"
+	tap_run "equal addresses: the twin's client connects" \
+		ping_to "$TWIN_B" "$A4"
+	tap_run "equal addresses: it was the twin that served it" wait_server c
+	tap_run "equal addresses: a still listens" serves a
+	tap_run "equal addresses: b's client connects" ping_to "$NS_B" "$A4"
+	tap_run "equal addresses: it was a that served it" wait_server a
+	pair_in_both
+	in_twin links_down
+	in_twin net_down
+}
+
+# pair_in_both: at the same time.
+pair_in_both()
+{
+	local at
+
+	at=$(free_port)
+	start_server a "$NS_A" rping -s -a "$A4" -p "$at" -C 20
+	start_server c "$TWIN_A" rping -s -a "$A4" -p "$at" -C 20
+	wait_listen a "$NS_A" "$at"
+	wait_listen c "$TWIN_A" "$at"
+	start_server b "$NS_B" rping -c -a "$A4" -p "$at" -C 20
+	start_server d "$TWIN_B" rping -c -a "$A4" -p "$at" -C 20
+	tap_run "equal addresses and ports at a time: the client in b" \
+		wait_server b
+	tap_run "equal addresses and ports at a time: its twin" wait_server d
+	tap_run "equal addresses and ports at a time: the server in a" \
+		wait_server a
+	tap_run "equal addresses and ports at a time: its twin" wait_server c
+}
+
+# ---- exclusive mode -----------------------------------------------------
+
+# own_link NS DEVICE NETDEV: a device that only that namespace has.
+own_link()
+{
+	link_add "$1" "$2" "$3" && rdma dev set "$2" netns "$1"
+}
+
+exclusive()
+{
+	local at
+
+	links_down
+	net_down
+	wait_for 20 rdma system set netns exclusive ||
+		{ tap_fail "the exclusive mode can be set"; return; }
+	net_up
+	at=$(free_port)
+	own_link "$NS_A" xiwE lo || bail "set-up: a device of a alone"
+	tap_run "exclusive: a listens" serve a "$NS_A"
+	{
+		own_link "$NS_A" "$DEV_A" "$VETH_A" &&
+		own_link "$NS_B" "$DEV_B" "$VETH_B"
+	} || bail "set-up: devices of one namespace each"
+	tap_run_not "exclusive: that opens nothing in b" listening "$NS_B" "$at"
+	tap_run "exclusive: b listens on the same port" serve b "$NS_B"
+	tap_run "exclusive: b's client reaches a through the device that came" \
+		ping_to "$NS_B" "$A4"
+	tap_run "exclusive: a served it" wait_server a
+	tap_run "exclusive: a's client reaches b" ping_to "$NS_A" "$B4"
+	tap_run "exclusive: b served it" wait_server b
+	in_a rdma link del xiwE
+	in_a rdma link del "$DEV_A"
+	in_b rdma link del "$DEV_B"
+	net_down
+	rdma system set netns shared
+}
+
+topo_up
+wildcard
+later
+moves
+twins
+cases xt_tenants "${SIDES4[@]}"
+cases -p IPv6 xt_tenants "${SIDES6[@]}" -t loopback -t taken -t shared
+exclusive
+tap_done
