@@ -51,6 +51,8 @@ static void read_all(unsigned int n, size_t len)
 		xt_wc_ok(p.b.scq, i);
 	XT_SAME(dst.p, n * len, n);
 	XT_GUARDS(&dst);
+	xt_buf_free(&src);
+	xt_buf_free(&dst);
 	xt_hang_up(&p, &p.b);
 }
 
@@ -111,6 +113,8 @@ static void test_ring(void)
 	xt_send(&p.a, &wr);
 	xt_wc_ok(p.a.scq, 1);
 	xt_wc_ok(p.b.scq, LAST);
+	xt_buf_free(&mine);
+	xt_buf_free(&his);
 	xt_hang_up(&p, &p.b);
 }
 
