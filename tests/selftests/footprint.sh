@@ -41,7 +41,7 @@ idle_up()
 {
 	mkfifo "$TMP/stdin"
 	(
-		[[ ! -d $CGROUP ]] || echo "$BASHPID" >$CGROUP/cgroup.procs
+		[[ ! -d $CGROUP ]] || echo "$BASHPID" >"$CGROUP/cgroup.procs"
 		exec xt_idle -n "$1" -k "$2" "${SIDES4[@]}"
 	) <"$TMP/stdin" >"$TMP/idle.log" 2>&1 &
 	idle=$!

@@ -280,7 +280,7 @@ static int set_ip_option(struct xiw_sock *xs, int name, int value)
 }
 
 /**
- * xiw_sock_bind_shared() - give a socket its address, and a port to connect from
+ * xiw_sock_bind_shared() - give a socket an address and port to connect from
  * @xs: new socket, not to be listened on
  * @addr: address and port, in network order; the port is an ephemeral one
  * @bound_if: index of the only interface to use, or 0

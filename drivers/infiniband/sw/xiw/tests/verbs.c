@@ -233,7 +233,7 @@ void vt_disconnected(struct kunit *test, struct vt_end *e)
 				0UL);
 }
 
-/* What an identifier gets that names the calling end's queue pair as its own. */
+/* What an identifier gets that names the calling end's queue pair. */
 int vt_connect_foreign(struct kunit *test, struct vt_pair *p)
 {
 	struct rdma_cm_id *owner = p->b.id;
