@@ -292,10 +292,12 @@ static void send_random_write(void)
 	__u32 words[64];
 	struct ib_uverbs_cmd_hdr *hdr = (void *)words;
 	unsigned int n = 2 + rnd() % 40;
+	/* What is for the driver comes last, and must be zero. */
+	unsigned int odd = chance(50) ? XT_NELEM(words) : 4 + rnd() % 4;
 	unsigned int i;
 
 	for (i = 0; i < XT_NELEM(words); i++)
-		words[i] = odd_value();
+		words[i] = i < odd ? odd_value() : 0;
 	if (n > 4 && chance(70)) {
 		__u64 to = (uintptr_t)sandbox;
 
