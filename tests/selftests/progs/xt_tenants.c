@@ -492,7 +492,11 @@ static int dial_from(int from)
 	if (rdma_connect(e.id, &param))
 		return -errno;
 	xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
-	return ntohs(rdma_get_dst_port(ev.id));
+	from = ntohs(rdma_get_dst_port(ev.id));
+	/* Who ends while it connects waits for the answer. */
+	XT_OK(rdma_reject(ev.id, NULL, 0));
+	xt_expect(&e, RDMA_CM_EVENT_REJECTED, NULL);
+	return from;
 }
 
 static void test_taken(void)
