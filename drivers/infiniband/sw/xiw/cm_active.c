@@ -4,29 +4,33 @@
  * the stream to the QP (RFC 5044 section 7.1, RFC 6581). iw_cm hears exactly
  * one CONNECT_REPLY of every connect that did not fail at once.
  */
+#include "cm_active.h"
 
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
 #include <net/ip.h>
 
-#include "cm.h"
+#include "cm_conn.h"
+#include "cm_end.h"
 #include "consumer.h"
-#include "device.h"
+#include "dev.h"
 #include "ep.h"
 #include "proto/mpa.h"
 #include "proto/term.h"
 #include "qp.h"
+#include "qp_stream.h"
 #include "sock.h"
+#include "stream_run.h"
 
 /*
  * From the local address and port of the cm_id: from a port of its own, or from
  * one that other connections have, too.
  */
-static int dial(struct xiw_ep *ep, struct net *net, bool shared)
+static int connect_from(struct xiw_ep *ep, struct net *net, bool shared)
 {
 	const struct sockaddr_storage *remote = &ep->cm_id->m_remote_addr;
 	const struct sockaddr_storage *local = &ep->cm_id->m_local_addr;
-	int bound_if = xiw_ep_bound_if(ep, local);
+	int bound_if = xiw_conn_bound_if(ep, local);
 	struct xiw_sock *xs;
 	int ret;
 
@@ -37,7 +41,7 @@ static int dial(struct xiw_ep *ep, struct net *net, bool shared)
 			       XIW_EP_KEEPCNT);
 	if (ep->cm_id->tos_set)
 		xiw_sock_set_tos(xs, remote->ss_family, ep->cm_id->tos);
-	xiw_ep_own_sock(ep, xs);
+	xiw_conn_own_sock(ep, xs);
 	if (shared)
 		ret = xiw_sock_bind_shared(xs, local, bound_if);
 	else
@@ -76,10 +80,10 @@ static int open_socket(struct xiw_ep *ep, struct net *net)
 	const struct sockaddr_in *local = (void *)&ep->cm_id->m_local_addr;
 	int ret;
 
-	ret = dial(ep, net, false);
+	ret = connect_from(ep, net, false);
 	if (ret == -EADDRINUSE &&
 	    port_is_ephemeral(net, ntohs(local->sin_port)))
-		ret = dial(ep, net, true);
+		ret = connect_from(ep, net, true);
 	return ret;
 }
 
@@ -143,7 +147,7 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	if (ret)
 		goto err_discard;
 	/* If the QP asks to abort, that takes effect when it is armed. */
-	ret = xiw_ep_attach_qp(ep, cm_id, param->qpn);
+	ret = xiw_conn_attach_qp(ep, cm_id, param->qpn);
 	if (ret)
 		goto err_discard;
 	ret = open_socket(ep, net);
@@ -166,18 +170,18 @@ static void report_failure(struct xiw_ep *ep, int status, const void *pdata,
 			   u8 pdata_len)
 {
 	xiw_ep_clear_timer(ep);
-	xiw_ep_detach_qp(ep);
-	if (xiw_ep_report(ep, IW_CM_EVENT_CONNECT_REPLY, status, pdata,
-			  pdata_len))
+	xiw_conn_detach_qp(ep);
+	if (xiw_conn_report(ep, IW_CM_EVENT_CONNECT_REPLY, status, pdata,
+			    pdata_len))
 		/* No memory for the Private Data; the news must get there. */
-		xiw_ep_report(ep, IW_CM_EVENT_CONNECT_REPLY, status, NULL, 0);
-	xiw_ep_drop_cm_id(ep);
+		xiw_conn_report(ep, IW_CM_EVENT_CONNECT_REPLY, status, NULL, 0);
+	xiw_conn_drop_cm_id(ep);
 }
 
 static enum xiw_ep_state fail(struct xiw_ep *ep, int status)
 {
 	xiw_ep_dbg(ep, "connect failed: %d\n", status);
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_FAILED);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 	report_failure(ep, status, NULL, 0);
 	return XIW_EPS_DEAD;
 }
@@ -186,7 +190,7 @@ static enum xiw_ep_state fail(struct xiw_ep *ep, int status)
  * xiw_active_abort() - the QP or the device gives up
  * @ep: endpoint that connects
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep)
@@ -198,12 +202,12 @@ enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep)
  * xiw_active_timeout() - the peer took too long
  * @ep: endpoint that connects
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_active_timeout(struct xiw_ep *ep)
 {
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 	return fail(ep, -ETIMEDOUT);
 }
 
@@ -224,15 +228,15 @@ static enum xiw_ep_state send_request(struct xiw_ep *ep)
  * xiw_active_connecting() - TCP may have connected, or failed to
  * @ep: endpoint in XIW_EPS_CONNECTING
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep)
 {
-	switch (xiw_sock_status(ep->xs)) {
-	case XIW_SOCK_CONNECTING:
+	switch (xiw_conn_status(ep)) {
+	case XIW_LLP_CONNECTING:
 		return XIW_EPS_CONNECTING;
-	case XIW_SOCK_LOST:
+	case XIW_LLP_LOST:
 		return fail(ep, xiw_sock_error(ep->xs));
 	default:
 		return send_request(ep);
@@ -251,7 +255,7 @@ static enum xiw_ep_state peer_closed(struct xiw_ep *ep, int status)
 	if (ep->policy.rev < 2 || !ep->policy.fallback || ep->startup->have ||
 	    status != -ECONNRESET)
 		return fail(ep, status);
-	xiw_stat_inc(ep->dev, XIW_STAT_MPA_FALLBACK);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_FALLBACK);
 	ep->policy.rev = 1;
 	/* Reset: the new connection may need the same local port. */
 	net = xiw_sock_get_net(ep->xs);
@@ -266,7 +270,7 @@ static enum xiw_ep_state peer_closed(struct xiw_ep *ep, int status)
 
 static enum xiw_ep_state malformed(struct xiw_ep *ep)
 {
-	xiw_stat_inc(ep->dev, XIW_STAT_MPA_MALFORMED);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_MALFORMED);
 	return fail(ep, -EPROTO);
 }
 
@@ -308,8 +312,8 @@ static enum xiw_ep_state terminate(struct xiw_ep *ep, enum xiw_reason reason,
 	u32 len = build_terminate(&ep->conn.agreed, reason, buf);
 
 	xiw_ep_dbg(ep, "no agreement: 0x%x\n", xiw_term_code(reason));
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_FAILED);
-	xiw_stat_inc(ep->dev, XIW_STAT_TERM_SENT);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_TERM_SENT);
 	xiw_sock_send_buf(ep->xs, buf, len);
 	report_failure(ep, status, NULL, 0);
 	/* Before it has read this, the Responder must send nothing. */
@@ -317,7 +321,8 @@ static enum xiw_ep_state terminate(struct xiw_ep *ep, enum xiw_reason reason,
 }
 
 /* The Reply was accepting; this side has failed. */
-static enum xiw_ep_state no_way_on(struct xiw_ep *ep, int status, bool unused)
+static enum xiw_ep_state startup_failed(struct xiw_ep *ep, int status,
+					bool unused)
 {
 	return ep->conn.agreed.enhanced && unused ?
 	       terminate(ep, XIW_MPA_LOCAL, status) : fail(ep, status);
@@ -329,19 +334,19 @@ static enum xiw_ep_state establish(struct xiw_ep *ep, const void *pdata,
 	int ret;
 
 	ep->conn.initiator = true;
-	ret = xiw_qp_start(ep->qp, ep->xs, &ep->conn);
+	ret = xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn);
 	if (ret)
-		return no_way_on(ep, ret, true);
+		return startup_failed(ep, ret, true);
 	/* Before the RTR: until then the peer can be told of a failure. */
-	ret = xiw_ep_report(ep, IW_CM_EVENT_CONNECT_REPLY, 0, pdata,
-			    pdata_len);
+	ret = xiw_conn_report(ep, IW_CM_EVENT_CONNECT_REPLY, 0, pdata,
+			      pdata_len);
 	/* Unless a request that was posted has left meanwhile. */
 	if (ret)
-		return no_way_on(ep, ret, xiw_qp_stop(ep->qp, ep));
-	xiw_qp_run(ep->qp, ep->xs);
+		return startup_failed(ep, ret, xiw_qp_stop(ep->qp, ep));
+	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
 	ep->extensions = XIW_EP_EXTENSIONS;
 	xiw_ep_clear_timer(ep);
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_ACTIVE);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_ACTIVE);
 	kfree(ep->startup);
 	ep->startup = NULL;
 	return XIW_EPS_OPEN;
@@ -350,7 +355,7 @@ static enum xiw_ep_state establish(struct xiw_ep *ep, const void *pdata,
 static enum xiw_ep_state rejected(struct xiw_ep *ep, const void *pdata,
 				  u8 pdata_len)
 {
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_REJECTED);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
 	report_failure(ep, -ECONNREFUSED, pdata, pdata_len);
 	return xiw_end_hand_over(ep);
 }
@@ -359,7 +364,7 @@ static enum xiw_ep_state rejected(struct xiw_ep *ep, const void *pdata,
  * xiw_active_reply() - octets of the Reply may have arrived, or the end
  * @ep: endpoint in XIW_EPS_REPLY
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
@@ -369,7 +374,7 @@ enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
 	const void *pdata;
 	int len;
 
-	len = xiw_ep_collect(ep, true);
+	len = xiw_conn_collect(ep, true);
 	if (len == -EAGAIN)
 		return XIW_EPS_REPLY;
 	if (len == -EPROTO)

@@ -4,9 +4,10 @@
  * waits for what is left to be sent, the abort, and the time in which a closed
  * connection waits for the peer's FIN. iw_cm hears exactly one CLOSE.
  */
+#include "cm_end.h"
 
-#include "cm.h"
-#include "device.h"
+#include "cm_conn.h"
+#include "dev.h"
 #include "ep.h"
 #include "qp.h"
 #include "sock.h"
@@ -19,18 +20,18 @@
 static void end_stream(struct xiw_ep *ep)
 {
 	xiw_ep_clear_timer(ep);
-	xiw_ep_detach_qp(ep);
+	xiw_conn_detach_qp(ep);
 	if (ep->state == XIW_EPS_RTR)
-		xiw_ep_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
-	xiw_ep_report(ep, IW_CM_EVENT_CLOSE, 0, NULL, 0);
-	xiw_ep_drop_cm_id(ep);
+		xiw_conn_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
+	xiw_conn_report(ep, IW_CM_EVENT_CLOSE, 0, NULL, 0);
+	xiw_conn_drop_cm_id(ep);
 }
 
 /**
  * xiw_end_close() - the stream is over
  * @ep: endpoint with a stream
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_close(struct xiw_ep *ep)
@@ -43,7 +44,7 @@ enum xiw_ep_state xiw_end_close(struct xiw_ep *ep)
  * xiw_end_abort() - the stream is over, the connection is reset
  * @ep: endpoint with a stream
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
@@ -56,7 +57,7 @@ enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
 static u32 progress_of(const struct xiw_ep *ep)
 {
 	return xiw_sock_acked(ep->xs) +
-	       (ep->qp ? READ_ONCE(ep->qp->rx.answers) : 0);
+	       (ep->qp ? READ_ONCE(ep->qp->stream.rx.answers) : 0);
 }
 
 static void begin_end(struct xiw_ep *ep)
@@ -83,16 +84,16 @@ static bool end_gets_on(struct xiw_ep *ep)
  * xiw_end_stalled() - the timer of a connection expired
  * @ep: endpoint with a stream; it closes, or the first FPDU did not come
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep)
 {
 	if (ep->closing && end_gets_on(ep))
 		return ep->state;
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 	if (ep->qp)
-		xiw_qp_event(ep->qp, XIW_QPE_CLOSE_TIMEOUT);
+		xiw_stream_event(&ep->qp->stream, XIW_QPE_CLOSE_TIMEOUT);
 	return xiw_end_abort(ep);
 }
 
@@ -100,7 +101,7 @@ enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep)
  * xiw_end_shutdown() - everything is sent, now the FIN
  * @ep: endpoint with a stream
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep)
@@ -113,14 +114,14 @@ enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep)
  * xiw_end_peer_closed() - the peer will send nothing more
  * @ep: endpoint with a stream
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_peer_closed(struct xiw_ep *ep)
 {
-	if (!ep->told_disconnect)
-		xiw_ep_report(ep, IW_CM_EVENT_DISCONNECT, 0, NULL, 0);
-	ep->told_disconnect = true;
+	if (!ep->disconnect_reported)
+		xiw_conn_report(ep, IW_CM_EVENT_DISCONNECT, 0, NULL, 0);
+	ep->disconnect_reported = true;
 	return ep->state;
 }
 
@@ -128,7 +129,7 @@ enum xiw_ep_state xiw_end_peer_closed(struct xiw_ep *ep)
  * xiw_end_close_timer() - a graceful close has begun
  * @ep: endpoint with a stream
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
@@ -153,7 +154,7 @@ enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
 static bool peer_has_ended(struct xiw_ep *ep)
 {
 	xiw_sock_discard(ep->xs);
-	return xiw_sock_status(ep->xs) != XIW_SOCK_OPEN;
+	return xiw_conn_status(ep) != XIW_LLP_OPEN;
 }
 
 static bool has_to_go(struct xiw_ep *ep)
@@ -162,7 +163,7 @@ static bool has_to_go(struct xiw_ep *ep)
 	bool ret;
 
 	spin_lock(&dev->ep_lock);
-	ret = list_empty(&ep->sibling);
+	ret = list_empty(&ep->place.node);
 	spin_unlock(&dev->ep_lock);
 	return ret;
 }
@@ -171,35 +172,36 @@ static bool has_to_go(struct xiw_ep *ep)
 static void join_lingering(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
-	struct xiw_ep *victim;
+	struct xiw_crowd_member *victim;
 
 	ep->lingers = true;
-	ep->peer = xiw_sock_peer(ep->xs);
+	ep->place.peer = xiw_sock_peer(ep->xs);
 	spin_lock(&dev->ep_lock);
-	xiw_crowd_join(&dev->lingering, ep);
+	xiw_crowd_join(&dev->lingering, &ep->place);
 	if (dev->lingering.count > XIW_EP_LINGERING) {
 		victim = xiw_crowd_victim(&dev->lingering);
 		xiw_crowd_leave(&dev->lingering, victim);
-		xiw_ep_raise(victim, XIW_EPE_SOCK);
+		xiw_ep_raise(container_of(victim, struct xiw_ep, place),
+			     XIW_EPE_SOCK);
 	}
 	spin_unlock(&dev->ep_lock);
 }
 
 /**
- * xiw_end_bury() - a lingering endpoint ends
+ * xiw_end_teardown() - a lingering endpoint ends
  * @ep: any endpoint that ends
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  */
-void xiw_end_bury(struct xiw_ep *ep)
+void xiw_end_teardown(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
 
 	if (!ep->lingers)
 		return;
 	spin_lock(&dev->ep_lock);
-	if (!list_empty(&ep->sibling))
-		xiw_crowd_leave(&dev->lingering, ep);
+	if (!list_empty(&ep->place.node))
+		xiw_crowd_leave(&dev->lingering, &ep->place);
 	spin_unlock(&dev->ep_lock);
 }
 
@@ -210,7 +212,7 @@ void xiw_end_bury(struct xiw_ep *ep)
  * A FIN follows what was sent. What the peer sends from now on resets the
  * connection.
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep)
@@ -224,7 +226,7 @@ enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep)
  * xiw_end_linger_sock() - something happened to a lingering connection
  * @ep: endpoint that lingers
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep)
@@ -237,7 +239,7 @@ enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep)
  * xiw_end_linger_timer() - the peer's FIN took too long
  * @ep: endpoint that lingers
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep)
@@ -249,13 +251,13 @@ enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep)
  * xiw_end_linger() - close in good order, with nobody waiting for it
  * @ep: endpoint that has reported everything
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep)
 {
 	begin_end(ep);
-	xiw_ep_own_sock(ep, ep->xs);
+	xiw_conn_own_sock(ep, ep->xs);
 	xiw_sock_shutdown(ep->xs);
 	if (peer_has_ended(ep))
 		return xiw_end_hand_over(ep);

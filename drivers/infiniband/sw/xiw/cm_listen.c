@@ -7,7 +7,7 @@
  *
  * A child is half open until its Request is reported. Their number is bounded.
  * When the bound is reached, one is dropped whose peer holds most, see
- * cm_crowd.c, if it had a tenth of a second and more, since an honest Initiator
+ * crowd.c, if it had a tenth of a second and more, since an honest Initiator
  * sends its Request at once; otherwise the listener leaves new connections to
  * TCP's own queue for the rest of that time. So silent connections cannot lock
  * out others, and a burst of honest ones is not cut down.
@@ -23,15 +23,17 @@
  * has none; that has as long as TCP needs to send a lost one again. Those that
  * are ready never overtake each other.
  */
+#include "cm_listen.h"
 
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/iw_cm.h>
 
-#include "cm.h"
+#include "cm_conn.h"
+#include "cm_passive.h"
 #include "consumer.h"
-#include "device.h"
+#include "dev.h"
 #include "ep.h"
 #include "sock.h"
 
@@ -41,7 +43,7 @@
 
 static bool same_peer(const struct xiw_ep *a, const struct xiw_ep *b)
 {
-	return ipv6_addr_equal(&a->peer, &b->peer);
+	return ipv6_addr_equal(&a->place.peer, &b->place.peer);
 }
 
 /* No longer half open; the next one of its peer may have waited for that. */
@@ -52,13 +54,14 @@ static void leave_half_open(struct xiw_ep *ep)
 
 	lockdep_assert_held(&listen->lock);
 
-	list_for_each_entry_continue(next, &listen->half_open.list, sibling) {
+	list_for_each_entry_continue(next, &listen->half_open.list,
+				     place.node) {
 		if (next->ready && same_peer(next, ep)) {
 			xiw_ep_raise(next, XIW_EPE_SOCK);
 			break;
 		}
 	}
-	xiw_crowd_leave(&listen->half_open, ep);
+	xiw_crowd_leave(&listen->half_open, &ep->place);
 	if (listen->full)
 		xiw_ep_raise(listen->ep, XIW_EPE_SOCK);
 	listen->full = false;
@@ -70,17 +73,17 @@ static void leave_half_open(struct xiw_ep *ep)
  *
  * The listener, or another child, may be waiting for that.
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  */
 void xiw_listen_leave(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->parent->listen;
 
 	spin_lock(&listen->lock);
-	if (!list_empty(&ep->sibling)) {
-		if (ep->told) {
-			list_del_init(&ep->sibling);
-			listen->nr_told--;
+	if (!list_empty(&ep->place.node)) {
+		if (ep->reported) {
+			list_del_init(&ep->place.node);
+			listen->num_reported--;
 		} else {
 			leave_half_open(ep);
 		}
@@ -95,7 +98,7 @@ void xiw_listen_leave(struct xiw_ep *ep)
  * If there is, XIW_EPE_SOCK is raised when it has left. The oldest that is
  * ready waits for a time at most, so all get on.
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Milliseconds after which to look again; 0 if there is none.
  */
 u32 xiw_listen_behind(struct xiw_ep *ep)
@@ -108,7 +111,7 @@ u32 xiw_listen_behind(struct xiw_ep *ep)
 
 	spin_lock(&listen->lock);
 	ep->ready = true;
-	list_for_each_entry(older, &listen->half_open.list, sibling) {
+	list_for_each_entry(older, &listen->half_open.list, place.node) {
 		if (older == ep)
 			break;
 		if (!same_peer(older, ep))
@@ -130,9 +133,9 @@ static void join(struct xiw_ep *ep, struct xiw_ep *parent)
 
 	xiw_ep_get(parent);
 	ep->parent = parent;
-	ep->peer = xiw_sock_peer(ep->xs);
+	ep->place.peer = xiw_sock_peer(ep->xs);
 	spin_lock(&listen->lock);
-	xiw_crowd_join(&listen->half_open, ep);
+	xiw_crowd_join(&listen->half_open, &ep->place);
 	spin_unlock(&listen->lock);
 }
 
@@ -150,14 +153,15 @@ static bool make_room(struct xiw_ep *ep)
 
 	spin_lock(&listen->lock);
 	if (listen->half_open.count >= XIW_EP_BACKLOG) {
-		victim = xiw_crowd_victim(&listen->half_open);
+		victim = container_of(xiw_crowd_victim(&listen->half_open),
+				      struct xiw_ep, place);
 		due = victim->born + msecs_to_jiffies(XIW_EP_GRACE_MS);
 		room = time_after_eq(now, due);
 		if (room) {
-			xiw_crowd_leave(&listen->half_open, victim);
+			xiw_crowd_leave(&listen->half_open, &victim->place);
 			/* Its own reference lasts until it has been here. */
 			xiw_ep_raise(victim, XIW_EPE_KILL);
-			xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
+			xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 		}
 		listen->full = !room;
 	}
@@ -167,7 +171,7 @@ static bool make_room(struct xiw_ep *ep)
 	return room;
 }
 
-static int adopt(struct xiw_ep *parent, struct xiw_sock *xs)
+static int add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 {
 	struct xiw_ep *ep;
 	int ret;
@@ -177,9 +181,10 @@ static int adopt(struct xiw_ep *parent, struct xiw_sock *xs)
 		xiw_sock_release(xs, true);
 		return -ENOMEM;
 	}
+	ep->ops = parent->ops;
 	xiw_sock_set_keepalive(xs, XIW_EP_KEEPIDLE_S, XIW_EP_KEEPINTVL_S,
 			       XIW_EP_KEEPCNT);
-	xiw_ep_own_sock(ep, xs);
+	xiw_conn_own_sock(ep, xs);
 	join(ep, parent);
 	ret = xiw_ep_publish(ep);
 	if (ret) {
@@ -195,7 +200,7 @@ static int adopt(struct xiw_ep *parent, struct xiw_sock *xs)
  * xiw_listen_children() - connections may wait to be accepted
  * @ep: listener
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
@@ -215,10 +220,10 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 		if (ret == -EAGAIN || ret == -EINVAL)
 			break;
 		if (!ret)
-			ret = adopt(ep, xs);
+			ret = add_child(ep, xs);
 		if (ret) {
 			xiw_ep_dbg(ep, "accepting failed: %d\n", ret);
-			xiw_stat_inc(ep->dev, XIW_STAT_CONN_FAILED);
+			xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 			/* What still waits in TCP will not announce itself. */
 			xiw_ep_set_timer(ep, XIW_EP_RETRY_MS);
 			break;
@@ -234,7 +239,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
  * Children end with it if no consumer has heard of them. The others do not:
  * somebody may be about to accept one of them.
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
@@ -244,11 +249,11 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 
 	spin_lock(&listen->lock);
 	listen->closed = true;
-	list_for_each_entry(child, &listen->half_open.list, sibling)
+	list_for_each_entry(child, &listen->half_open.list, place.node)
 		xiw_ep_raise(child, XIW_EPE_KILL);
-	list_for_each_entry(child, &listen->told, sibling) {
+	list_for_each_entry(child, &listen->reported, place.node) {
 		/* If one hears of it right now, its answer comes too late. */
-		if (READ_ONCE(child->unheard))
+		if (!READ_ONCE(child->delivered))
 			xiw_ep_raise(child, XIW_EPE_KILL);
 	}
 	spin_unlock(&listen->lock);
@@ -263,7 +268,7 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
  * Under the listener's lock, so that after the listener has ended nobody uses
  * its cm_id, and that no younger child comes first.
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: 0; -ECONNABORTED if the listener has ended, or the child has to go;
  * -ENOMEM if there is no room for the request now.
  */
@@ -275,18 +280,18 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 
 	spin_lock(&listen->lock);
 	cm_id = ep->parent->cm_id;
-	if (listen->closed || list_empty(&ep->sibling))
+	if (listen->closed || list_empty(&ep->place.node))
 		goto unlock;
 	ret = -ENOMEM;
-	if (listen->nr_told < XIW_EP_BACKLOG)
+	if (listen->num_reported < XIW_EP_BACKLOG)
 		ret = cm_id->event_handler(cm_id, event);
 	ep->no_room = ret;
 	if (ret)
 		goto unlock;
 	leave_half_open(ep);
-	ep->told = true;
-	listen->nr_told++;
-	list_add_tail(&ep->sibling, &listen->told);
+	ep->reported = true;
+	listen->num_reported++;
+	list_add_tail(&ep->place.node, &listen->reported);
 unlock:
 	spin_unlock(&listen->lock);
 	return ret;
@@ -306,7 +311,7 @@ void xiw_listen_room(struct xiw_ep *ep)
 	struct xiw_ep *child;
 
 	spin_lock(&listen->lock);
-	list_for_each_entry(child, &listen->half_open.list, sibling) {
+	list_for_each_entry(child, &listen->half_open.list, place.node) {
 		if (child->no_room) {
 			xiw_ep_raise(child, XIW_EPE_SOCK);
 			break;
@@ -316,12 +321,54 @@ void xiw_listen_room(struct xiw_ep *ep)
 }
 
 /**
- * xiw_listen_bury() - a child ends
+ * xiw_listen_wait() - a child's Request waits for a queue pair
+ * @ep: half-open child with the number of the queue pair in @ep->qpn
+ * @max: how many may wait for one
+ *
+ * xiw_listen_wake() ends that.
+ *
+ * Context: The endpoint is locked.
+ * Return: false if so many do.
+ */
+bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
+{
+	struct xiw_ep_listen *listen = ep->parent->listen;
+	struct xiw_ep *other;
+
+	spin_lock(&listen->lock);
+	list_for_each_entry(other, &listen->half_open.list, place.node)
+		max -= other->ready && other->qpn == ep->qpn && max;
+	ep->ready = max;
+	spin_unlock(&listen->lock);
+	return max;
+}
+
+/**
+ * xiw_listen_wake() - judge the Requests that wait for a queue pair again
+ * @ep: listener
+ * @qpn: number of the queue pair
+ *
+ * Context: Process context.
+ */
+void xiw_listen_wake(struct xiw_ep *ep, u32 qpn)
+{
+	struct xiw_ep_listen *listen = ep->listen;
+	struct xiw_ep *child;
+
+	spin_lock(&listen->lock);
+	list_for_each_entry(child, &listen->half_open.list, place.node)
+		if (child->ready && child->qpn == qpn)
+			xiw_ep_raise(child, XIW_EPE_SOCK);
+	spin_unlock(&listen->lock);
+}
+
+/**
+ * xiw_listen_teardown() - a child ends
  * @ep: any endpoint that ends
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  */
-void xiw_listen_bury(struct xiw_ep *ep)
+void xiw_listen_teardown(struct xiw_ep *ep)
 {
 	if (!ep->parent)
 		return;
@@ -334,41 +381,56 @@ void xiw_listen_bury(struct xiw_ep *ep)
  * Listeners
  */
 
-static void listen_init(struct xiw_ep *ep, struct iw_cm_id *cm_id)
+/**
+ * xiw_listen_init() - prepare a listener
+ * @ep: new endpoint
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_listen_init(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->listen;
 
 	spin_lock_init(&listen->lock);
 	xiw_crowd_init(&listen->half_open);
-	INIT_LIST_HEAD(&listen->told);
-	listen->handler = cm_id->cm_handler;
+	INIT_LIST_HEAD(&listen->reported);
 	listen->ep = ep;
-	cm_id->add_ref(cm_id);
-	ep->cm_id = cm_id;
 }
 
-static int open_listener(struct xiw_ep *ep, struct net *net)
+static int open_listener(struct xiw_ep *ep, struct net *net,
+			 const struct sockaddr_storage *addr, bool afonly)
 {
-	const struct sockaddr_storage *addr = &ep->cm_id->m_local_addr;
 	struct xiw_sock *xs;
 	int ret;
 
 	ret = xiw_sock_create(net, addr->ss_family, &xs);
 	if (ret)
 		return ret;
-	if (ep->cm_id->tos_set)
+	if (ep->cm_id && ep->cm_id->tos_set)
 		xiw_sock_set_tos(xs, addr->ss_family, ep->cm_id->tos);
-	xiw_ep_own_sock(ep, xs);
-	ret = xiw_sock_bind(xs, addr, xiw_ep_bound_if(ep, addr),
-			    ep->cm_id->afonly);
+	xiw_conn_own_sock(ep, xs);
+	ret = xiw_sock_bind(xs, addr, xiw_conn_bound_if(ep, addr), afonly);
 	if (ret)
 		return ret;
 	return xiw_sock_listen(xs, XIW_EP_BACKLOG);
 }
 
-static int start_listener(struct xiw_ep *ep, struct net *net)
+/**
+ * xiw_listen_start() - begin to listen
+ * @ep: endpoint after xiw_listen_init()
+ * @net: namespace; the caller keeps it alive during the call
+ * @addr: address and port, in network order
+ * @afonly: an IPv6 socket that must not serve IPv4
+ *
+ * The socket holds the namespace.
+ *
+ * Context: The endpoint is locked, and no longer when 0 is returned.
+ * Return: 0 or negative errno.
+ */
+int xiw_listen_start(struct xiw_ep *ep, struct net *net,
+		     const struct sockaddr_storage *addr, bool afonly)
 {
-	int ret = open_listener(ep, net);
+	int ret = open_listener(ep, net, addr, afonly);
 
 	if (!ret)
 		ret = xiw_ep_publish(ep);
@@ -387,9 +449,6 @@ static int start_listener(struct xiw_ep *ep, struct net *net)
  * consumer's namespace nothing is ever heard. That is no error, which would end
  * the other listeners as well.
  *
- * The socket does not outlive its namespace: the consumer's identifier, which
- * stays until xiw_cm_destroy_listen() has returned, has a reference on it.
- *
  * Context: Sleeps.
  * Return: 0 or negative errno.
  */
@@ -404,12 +463,15 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	ep = xiw_ep_create(to_xdev(cm_id->device), true);
 	if (!ep)
 		return -ENOMEM;
-	listen_init(ep, cm_id);
+	xiw_listen_init(ep);
+	ep->listen->handler = cm_id->cm_handler;
+	cm_id->add_ref(cm_id);
+	ep->cm_id = cm_id;
 	/* For xiw_cm_destroy_listen(), whatever becomes of the listener. */
 	xiw_ep_get(ep);
 	cm_id->provider_data = ep;
 	cm_id->cm_handler = xiw_passive_upcall;
-	ret = start_listener(ep, net);
+	ret = xiw_listen_start(ep, net, &cm_id->m_local_addr, cm_id->afonly);
 	if (ret) {
 		cm_id->cm_handler = ep->listen->handler;
 		cm_id->provider_data = NULL;

@@ -28,27 +28,32 @@
  * remembers that QP in place of the cookie. While nothing has been reported,
  * the connection ends without a report; otherwise what iw_cm forgot is put.
  */
+#include "cm_passive.h"
 
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include <rdma/iw_cm.h>
 
-#include "cm.h"
+#include "cm_conn.h"
+#include "cm_end.h"
+#include "cm_listen.h"
 #include "consumer.h"
-#include "device.h"
+#include "dev.h"
 #include "ep.h"
+#include "iwqp.h"
 #include "proto/mpa.h"
 #include "qp.h"
 #include "sock.h"
+#include "stream_run.h"
 
 /**
- * xiw_passive_bury() - accept and reject will not find it any more
+ * xiw_passive_teardown() - accept and reject will not find it any more
  * @ep: any endpoint that ends
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  */
-void xiw_passive_bury(struct xiw_ep *ep)
+void xiw_passive_teardown(struct xiw_ep *ep)
 {
 	if (ep->cookie && xa_erase(&ep->dev->requests, ep->cookie))
 		xiw_ep_put(ep);
@@ -58,13 +63,13 @@ void xiw_passive_bury(struct xiw_ep *ep)
 static enum xiw_ep_state malformed(struct xiw_ep *ep)
 {
 	xiw_ep_dbg(ep, "improper MPA Request\n");
-	xiw_stat_inc(ep->dev, XIW_STAT_MPA_MALFORMED);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_MALFORMED);
 	return XIW_EPS_DEAD;
 }
 
 static enum xiw_ep_state failed(struct xiw_ep *ep)
 {
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_FAILED);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 	return XIW_EPS_DEAD;
 }
 
@@ -72,12 +77,12 @@ static enum xiw_ep_state failed(struct xiw_ep *ep)
  * xiw_passive_timeout() - the Request, or iw_cm's answer to it, did not come
  * @ep: endpoint in XIW_EPS_REQUEST or XIW_EPS_PENDING
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep)
 {
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_TIMEOUT);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 	return XIW_EPS_DEAD;
 }
 
@@ -102,12 +107,12 @@ int xiw_passive_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 	xa_lock(&dev->requests);
 	ep = xa_load(&dev->requests, xa_to_value(event->provider_data));
 	/* As long as the entry is there, ep has all that it began with. */
-	if (!ep || !ep->unheard) {
+	if (!ep || ep->delivered) {
 		/* Gone before anybody heard of it. */
 		ret = -ECONNRESET;
 		goto unlock;
 	}
-	WRITE_ONCE(ep->unheard, false);
+	WRITE_ONCE(ep->delivered, true);
 	/* Of what iw_cm has preallocated, this request has just become free. */
 	xiw_listen_room(ep->parent);
 	cm_id->cm_handler = ep->parent->listen->handler;
@@ -133,7 +138,6 @@ static int enter_request(struct xiw_ep *ep)
 
 	if (ep->cookie)
 		return 0;
-	ep->unheard = true;
 	xiw_ep_get(ep);
 	if (xa_alloc_cyclic(&dev->requests, &ep->cookie, ep, xa_limit_31b,
 			    &dev->next_request, GFP_KERNEL) >= 0)
@@ -166,8 +170,8 @@ static enum xiw_ep_state announce(struct xiw_ep *ep)
 	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr) ||
 	    enter_request(ep))
 		return failed(ep);
-	xiw_ep_set_depths(ep, &event, req->enhanced, req->enh.ird,
-			  req->enh.ord);
+	xiw_conn_set_depths(ep, &event, req->enhanced, req->enh.ird,
+			    req->enh.ord);
 	event.provider_data = xa_mk_value(ep->cookie);
 	/* The answer may be waiting for the turn before this returns. */
 	ret = xiw_listen_submit(ep, &event);
@@ -184,7 +188,7 @@ static enum xiw_ep_state announce(struct xiw_ep *ep)
  * xiw_passive_request() - octets of the Request may have arrived, or the end
  * @ep: endpoint in XIW_EPS_REQUEST
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
@@ -192,7 +196,7 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
 	struct xiw_ep_startup *st = ep->startup;
 	int len;
 
-	len = xiw_ep_collect(ep, false);
+	len = xiw_conn_collect(ep, false);
 	if (len == -EAGAIN)
 		return XIW_EPS_REQUEST;
 	if (len == -EPROTO)
@@ -209,7 +213,7 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
  * xiw_passive_ready() - tell iw_cm of the Request, if it is its turn
  * @ep: endpoint whose Request is complete
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_ready(struct xiw_ep *ep)
@@ -232,7 +236,7 @@ enum xiw_ep_state xiw_passive_ready(struct xiw_ep *ep)
  * iw_cm must not hear of the end of what it has not accepted: accept and
  * reject find nothing and fail.
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
@@ -240,7 +244,7 @@ enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
 	/* RFC 5044 7.1.2 rule 3: no FPDU before the Reply. */
 	if (xiw_sock_unread(ep->xs))
 		return malformed(ep);
-	if (xiw_sock_status(ep->xs) != XIW_SOCK_OPEN)
+	if (xiw_conn_status(ep) != XIW_LLP_OPEN)
 		return failed(ep);
 	return XIW_EPS_PENDING;
 }
@@ -261,7 +265,7 @@ static enum xiw_ep_state refuse(struct xiw_ep *ep, const void *pdata,
 			min(ep->policy.max_ord, st->req.enh.ird), &reply);
 	reply.pd_len = pdata_len;
 	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &reply, pdata);
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_REJECTED);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
 	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
 		return XIW_EPS_DEAD;
 	/* Behind its Request the peer must send nothing: no time for that. */
@@ -272,7 +276,7 @@ static enum xiw_ep_state refuse(struct xiw_ep *ep, const void *pdata,
  * xiw_passive_reject() - iw_cm says no
  * @ep: endpoint in XIW_EPS_PENDING
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep)
@@ -307,15 +311,15 @@ static int start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
 				   param->private_data);
 	if (len < 0)
 		return len;
-	ret = xiw_ep_attach_qp(ep, cmd->cm_id, param->qpn);
+	ret = xiw_conn_attach_qp(ep, cmd->cm_id, param->qpn);
 	if (ret)
 		return ret;
-	ret = xiw_qp_start(ep->qp, ep->xs, &ep->conn);
+	ret = xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn);
 	if (ret)
 		return ret;
 	if (xiw_sock_send_buf(ep->xs, st->frame, len) != len)
 		return -ECONNRESET;
-	xiw_qp_run(ep->qp, ep->xs);
+	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
 	return 0;
 }
 
@@ -324,7 +328,7 @@ static int start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
  * @ep: endpoint whose Reply was sent, and if the peer-to-peer model was agreed
  *	on, whose first FPDU was received
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
@@ -333,8 +337,8 @@ enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
 	/* If it closes already, the timer is about that. */
 	if (!ep->closing)
 		xiw_ep_clear_timer(ep);
-	xiw_ep_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
-	xiw_stat_inc(ep->dev, XIW_STAT_CONN_PASSIVE);
+	xiw_conn_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_PASSIVE);
 	return XIW_EPS_OPEN;
 }
 
@@ -345,7 +349,7 @@ enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
  * On failure iw_cm has nothing more to do with the connection, so the peer is
  * told from here.
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
@@ -358,7 +362,7 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 		return XIW_EPS_DEAD;
 	cmd->ret = start(ep, cmd);
 	if (cmd->ret) {
-		xiw_ep_detach_qp(ep);
+		xiw_conn_detach_qp(ep);
 		return cmd->ret == -ECONNRESET ? failed(ep) :
 			refuse(ep, NULL, 0);
 	}
@@ -377,7 +381,7 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
  * xiw_passive_retract() - an accept is taken back, see above
  * @ep: endpoint in XIW_EPS_RTR
  *
- * Context: Has the turn.
+ * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep)
@@ -385,8 +389,8 @@ enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep)
 	/* The QP may have gone on to another connection. */
 	if (ep->cmd->cm_id != ep->cm_id)
 		return XIW_EPS_RTR;
-	xiw_ep_detach_qp(ep);
-	xiw_ep_drop_cm_id(ep);
+	xiw_conn_detach_qp(ep);
+	xiw_conn_drop_cm_id(ep);
 	ep->cmd->ret = 0;
 	return failed(ep);
 }
@@ -395,7 +399,7 @@ enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep)
 static int retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
 {
 	struct xiw_ep_command cmd = { .cm_id = cm_id };
-	struct xiw_qp *qp = xiw_qp_of_handle(handle);
+	struct xiw_qp *qp = xiw_iwqp_qp(handle);
 	struct xiw_ep *ep;
 	int ret;
 
@@ -426,13 +430,13 @@ static int reject_accepted(struct iw_cm_id *cm_id)
 /* iw_cm has one more, and will end its connection with that of its own. */
 static struct ib_qp *second_handle(struct iw_cm_id *cm_id, u32 qpn)
 {
-	struct ib_qp *handle = xiw_qp_handle(to_xdev(cm_id->device), qpn);
-	struct xiw_qp *qp = handle ? xiw_qp_of_handle(handle) : NULL;
+	struct ib_qp *handle = xiw_iwqp_current(to_xdev(cm_id->device), qpn);
+	struct xiw_qp *qp = handle ? xiw_iwqp_qp(handle) : NULL;
 
 	if (!qp)
 		return handle;
 	if (xiw_consumer_owns(cm_id, qp))
-		xiw_qp_disown(handle);
+		xiw_iwqp_disown(handle);
 	xiw_qp_put(qp);
 	return handle;
 }
@@ -448,7 +452,7 @@ static int accept_again(struct iw_cm_id *cm_id, u32 qpn)
 		ret = -EINVAL;
 	/* On an error iw_cm gives the new one back, and has none. */
 	cm_id->provider_data = ret ? NULL : second_handle(cm_id, qpn);
-	xiw_qp_rem_ref(forgotten);
+	xiw_iwqp_rem_ref(forgotten);
 	return ret;
 }
 
@@ -484,7 +488,7 @@ int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 
 	if (!xa_is_value(cm_id->provider_data))
 		return accept_again(cm_id, param->qpn);
-	cmd.handle = xiw_qp_handle(to_xdev(cm_id->device), param->qpn);
+	cmd.handle = xiw_iwqp_current(to_xdev(cm_id->device), param->qpn);
 	return answer(cm_id, XIW_EPE_ACCEPT, &cmd);
 }
 

@@ -23,10 +23,12 @@
  * With a member of struct iw_cm_id for the namespace, set by rdma_cm, the first
  * half of this would not be needed: packaging/patches-for/linux has it.
  */
+#include "consumer.h"
 
 #include <linux/fdtable.h>
 #include <linux/fs.h>
 #include <linux/netdevice.h>
+#include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/stat.h>
 #include <linux/string.h>
@@ -34,8 +36,7 @@
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
 
-#include "consumer.h"
-#include "device.h"
+#include "dev.h"
 #include "qp.h"
 
 /* Of listeners, and of connections. */
@@ -103,6 +104,40 @@ struct net *xiw_consumer_net(const struct iw_cm_id *cm_id)
 	if (!netdev_is_in(to_xdev(cm_id->device), net) ||
 	    !rdma_dev_access_netns(cm_id->device, net))
 		return ERR_PTR(-ENETUNREACH);
+	return net;
+}
+
+/**
+ * xiw_consumer_here() - may this process use a device by number
+ * @dev: device
+ *
+ * Context: The process' own call.
+ * Return: true if the netdev is in its network namespace, and the device may be
+ * used there.
+ */
+bool xiw_consumer_here(const struct xiw_dev *dev)
+{
+	const struct net *net = current->nsproxy->net_ns;
+
+	return netdev_is_in(dev, net) &&
+	       rdma_dev_access_netns(&dev->ibdev, net);
+}
+
+/**
+ * xiw_consumer_get_net() - the namespace of a device's own sockets
+ * @dev: device
+ *
+ * Context: Any.
+ * Return: That of the netdev, with a reference for the caller, or NULL if it is
+ * going.
+ */
+struct net *xiw_consumer_get_net(const struct xiw_dev *dev)
+{
+	struct net *net;
+
+	rcu_read_lock();
+	net = maybe_get_net(dev_net_rcu(dev->netdev));
+	rcu_read_unlock();
 	return net;
 }
 

@@ -6,11 +6,16 @@
 #ifndef _XIW_CONSUMER_H
 #define _XIW_CONSUMER_H
 
+#include <linux/types.h>
+
 struct iw_cm_id;
 struct net;
+struct xiw_dev;
 struct xiw_qp;
 
 struct net *xiw_consumer_net(const struct iw_cm_id *cm_id);
+bool xiw_consumer_here(const struct xiw_dev *dev);
+struct net *xiw_consumer_get_net(const struct xiw_dev *dev);
 int xiw_consumer_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp);
 
 #endif /* _XIW_CONSUMER_H */

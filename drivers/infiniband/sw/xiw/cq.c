@@ -5,8 +5,9 @@
  * kernel consumers through xiw_poll_cq().
  *
  * Notification: the consumer sets bits in the ring's arm word, then looks at
- * the ring once more; we store the producer index, then look at the arm word.
- * With a full barrier on each side, one of the two sees the other's store.
+ * the ring once more; the kernel stores the producer index, then looks at the
+ * arm word. With a full barrier on each side, one of the two sees the other's
+ * store.
  *
  * With moderation the notification that an entry causes is held back until
  * there are more of them or some time has passed. The arm word stays set
@@ -14,13 +15,14 @@
  *
  * The core's rule is that a kernel consumer is not called back from its own
  * call chain, and never twice at a time: its handlers run from a work item. The
- * handler of a process's event file only wakes who waits, and is called on the
- * spot.
+ * handler of a process's event file only wakes whoever waits, and is called at
+ * once.
  *
- * Completion vectors: who asks for vector n other than 0 has its handlers run
- * on the n-th CPU, as the interrupt of an adapter would. Vector 0, which is
- * what consumers without a wish ask for, is the CPU where the completion comes
- * about, for that is where its data is and another one costs an interrupt.
+ * Completion vectors: the handlers of a consumer that asks for vector n other
+ * than 0 run on the n-th CPU, as the interrupt of an adapter would. Vector 0,
+ * which is what consumers without a wish ask for, is the CPU where the
+ * completion comes about: the data is there, and another CPU would have to be
+ * interrupted.
  */
 #include "cq.h"
 
@@ -32,10 +34,8 @@
 #include <linux/string.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "compat.h"
-#include "device.h"
+#include "dev.h"
 #include "proto/ring.h"
-#include "qp.h"
 #include "trace.h"
 
 /* Bits of xiw_cq.pending: what notify_work has to report */
@@ -56,14 +56,14 @@ static void cq_report_broken(struct xiw_cq *cq)
 
 static void cq_report(struct xiw_cq *cq, u32 what)
 {
-	trace_cq_notify(cq);
+	trace_cq_notify(cq->id, cq->cpu == XIW_CQ_ANY_CPU ? -1 : cq->cpu);
 	if (what & XIW_CQ_REPORT_BROKEN)
 		cq_report_broken(cq);
 	if (what & XIW_CQ_REPORT_COMP && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
-static void cq_notify_work(struct work_struct *work)
+static void cq_notify_work(struct xiw_bh_work *work)
 {
 	struct xiw_cq *cq = container_of(work, struct xiw_cq, notify_work);
 	unsigned long flags;
@@ -82,7 +82,7 @@ static bool cqe_is_solicited(const struct xiw_cqe *cqe)
 	return cqe->flags & XIW_CQE_SOLICITED || cqe->status != IB_WC_SUCCESS;
 }
 
-/* One more entry to notify of: is it time? */
+/* One more entry that the consumer is armed for: is a notification due? */
 static bool cq_mod_due_locked(struct xiw_cq *cq)
 {
 	struct xiw_cq_mod *mod = &cq->mod;
@@ -97,7 +97,7 @@ static bool cq_mod_due_locked(struct xiw_cq *cq)
 				      HRTIMER_MODE_REL_SOFT);
 		return false;
 	}
-	/* Should it run already, it finds nothing to do. */
+	/* If the timer is already running, it finds nothing to do. */
 	hrtimer_try_to_cancel(&mod->timer);
 	mod->held = 0;
 	return true;
@@ -118,14 +118,15 @@ static bool cq_fires_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 	if (cq->mod.count && !cq_mod_due_locked(cq))
 		return false;
 
-	/* The user may be setting bits at this moment; it knows that it may
-	 * get one notification for both.
+	/*
+	 * A process may be setting bits at this moment. It knows that it may
+	 * get one notification for both times.
 	 */
 	xchg(arm, 0);
 	return true;
 }
 
-/* What was held back is due: disarm, and say what has to be reported. */
+/* A notification that was held back is due: disarms. Returns the report. */
 static u32 cq_release_locked(struct xiw_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
@@ -133,14 +134,14 @@ static u32 cq_release_locked(struct xiw_cq *cq)
 	if (!cq->mod.held)
 		return 0;
 	cq->mod.held = 0;
-	/* As in cq_fires_locked(); a process may have cleared it. */
+	/* As in cq_fires_locked(). A process may have cleared the word. */
 	return xchg(&cq->queue.ctrl->arm, 0) ? XIW_CQ_REPORT_COMP : 0;
 }
 
 /*
  * Leaves a report to the work item if it must not be made here. An offline CPU
- * cannot be chosen: with interrupts off none goes offline, and the work that is
- * queued on one when it does is taken over by another.
+ * is never chosen: no CPU goes offline while this one has interrupts off. Work
+ * that is queued on a CPU when it does so is taken over by another.
  */
 static bool cq_defer_locked(struct xiw_cq *cq, u32 what)
 {
@@ -152,8 +153,7 @@ static bool cq_defer_locked(struct xiw_cq *cq, u32 what)
 	if (!cq->kernel && !elsewhere)
 		return false;
 	cq->pending |= what;
-	queue_work_on(elsewhere ? cq->cpu : XIW_CQ_ANY_CPU, system_bh_wq,
-		      &cq->notify_work);
+	xiw_bh_queue_on(elsewhere ? cq->cpu : XIW_CQ_ANY_CPU, &cq->notify_work);
 	return true;
 }
 
@@ -236,7 +236,8 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 	spin_unlock_irqrestore(&cq->lock, flags);
 
 	if (what & XIW_CQ_REPORT_BROKEN)
-		xiw_stat_inc(to_xdev(cq->ibcq.device), XIW_STAT_CQ_OVERFLOW);
+		xiw_stat_inc(to_xdev(cq->ibcq.device)->stats,
+			     XIW_STAT_CQ_OVERFLOW);
 	if (report_here)
 		cq_report(cq, what);
 	return !broken;
@@ -277,7 +278,7 @@ void xiw_cq_purge(struct xiw_cq *cq, u32 qpn)
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-static void cqe_to_wc(const struct xiw_cqe *cqe, struct xiw_qp *qp,
+static void cqe_to_wc(const struct xiw_cqe *cqe, struct ib_qp *qp,
 		      struct ib_wc *wc)
 {
 	/* The data path uses the kernel's numbers; these are also the ABI's. */
@@ -290,7 +291,7 @@ static void cqe_to_wc(const struct xiw_cqe *cqe, struct xiw_qp *qp,
 	wc->opcode = cqe->opcode;
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;
-	wc->qp = &qp->ibqp;
+	wc->qp = qp;
 	if (cqe->flags & XIW_CQE_WITH_IMM) {
 		wc->wc_flags = IB_WC_WITH_IMM;
 		wc->ex.imm_data = cqe->imm_data;
@@ -314,7 +315,7 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	struct xiw_dev *dev = to_xdev(ibcq->device);
 	struct xiw_cq *cq = to_xcq(ibcq);
 	struct xiw_ring_ctrl *ctrl;
-	struct xiw_qp *qp = NULL;
+	struct ib_qp *qp = NULL;
 	unsigned long flags;
 	int n = 0;
 
@@ -326,9 +327,9 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	while (n < num_entries && ctrl->cons != cq->prod) {
 		struct xiw_cqe *cqe = xiw_queue_slot(&cq->queue, ctrl->cons);
 
-		if (!qp || qp->qpn != cqe->qp_id)
+		if (!qp || qp->qp_num != cqe->qp_id)
 			qp = xa_load(&dev->qps, cqe->qp_id);
-		/* Without QP: it is being destroyed, just before the purge. */
+		/* No such QP: it is being destroyed, and purged next. */
 		if (qp)
 			cqe_to_wc(cqe, qp, &wc[n++]);
 		ctrl->cons++;
@@ -428,7 +429,7 @@ int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_lock);
-	INIT_WORK(&cq->notify_work, cq_notify_work);
+	xiw_bh_init(&cq->notify_work, cq_notify_work);
 	hrtimer_setup(&cq->mod.timer, cq_mod_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	cq->kernel = !udata;
@@ -467,7 +468,7 @@ static void cq_copy(struct xiw_cq *cq, struct xiw_queue *queue, u32 first,
 			*(struct xiw_cqe *)xiw_queue_slot(&cq->queue, i);
 }
 
-/* Are there no more entries than fit, and no more than there can be? */
+/* Do the entries fit, and are they no more than the old ring can have? */
 static bool cq_fits(const struct xiw_cq *cq, const struct xiw_queue *queue,
 		    u32 entries)
 {
@@ -475,9 +476,10 @@ static bool cq_fits(const struct xiw_cq *cq, const struct xiw_queue *queue,
 }
 
 /*
- * Copy what is there to a new ring, piece by piece, as there may be much of it.
- * What is polled meanwhile is not needed any more, what is added comes later.
- * @copied is set to the index of the first entry that was not copied.
+ * Copies the entries that there are now to a new ring, in pieces, as they may
+ * be many. Those that are polled meanwhile are not needed any more, those that
+ * are added are left to cq_move_locked(). @copied is set to the index of the
+ * first entry that was not copied.
  */
 static int cq_copy_early(struct xiw_cq *cq, struct xiw_queue *queue,
 			 u32 *copied)
@@ -507,9 +509,9 @@ static int cq_copy_early(struct xiw_cq *cq, struct xiw_queue *queue,
 }
 
 /*
- * Go on in the ring @queue, which has the entries before @copied: those that
- * were not polled keep their indices, and what was armed stays armed. The old
- * ring is left in @queue.
+ * Replaces the ring by @queue, which has the entries before @copied already.
+ * Entries that were not polled keep their indices, and the arm word is kept.
+ * The old ring is left in @queue.
  */
 static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
 			  u32 copied)
@@ -520,7 +522,7 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
 
 	lockdep_assert_held(&cq->lock);
 
-	/* Pairs with the release of who polls. */
+	/* Pairs with the release of whoever polls. */
 	cons = smp_load_acquire(&from->cons);
 	/* More than fits, or a process has written over its ring. */
 	if (!cq_fits(cq, queue, cq->prod - cons) ||
@@ -573,7 +575,7 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 		return ret;
 	if (udata)
 		ret = cq_respond(cq, &queue, key, udata);
-	/* Who else resizes it would free the ring that is being copied. */
+	/* Another resize would free the ring that is being copied. */
 	mutex_lock(&cq->resize_lock);
 	if (!ret)
 		ret = cq_copy_early(cq, &queue, &copied);
@@ -611,7 +613,7 @@ int xiw_modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
 	cq->mod.count = off ? 0 : count;
 	cq->mod.usecs = off ? 0 : usecs;
 	spin_unlock_irqrestore(&cq->lock, flags);
-	/* The old values are not applied to what comes now. */
+	/* What was held back by the old values is due now. */
 	cq_release(cq);
 	return 0;
 }
@@ -632,7 +634,7 @@ int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 
 	/* The QPs are gone: nothing starts the timer, and then the work. */
 	hrtimer_cancel(&cq->mod.timer);
-	cancel_work_sync(&cq->notify_work);
+	xiw_bh_cancel_sync(&cq->notify_work);
 	xa_erase(&dev->cqs, cq->id);
 	/* Older kernels may still be showing the queue, see restrack.c. */
 	spin_lock_irq(&cq->lock);

@@ -14,17 +14,15 @@
 
 #include "queue.h"
 
-struct xiw_qp;
-
-/* xiw_cq.cpu: whichever the completion comes about on */
+/* xiw_cq.cpu: the one on which the completion comes about */
 #define XIW_CQ_ANY_CPU	WORK_CPU_UNBOUND
 
 /**
  * struct xiw_cq_mod - notifications that are held back to be fewer
- * @count: entries after which one is due; 0: none is held back
- * @usecs: how long after the first of these entries it is due at the latest
- * @held: entries since then for which the consumer was not notified
- * @timer: runs while there are some
+ * @count: entries that make a notification due; 0: none is held back
+ * @usecs: how long after the first of them a notification is due at the latest
+ * @held: entries that the notification held back is for
+ * @timer: runs while @held is not 0
  *
  * All protected by the lock of the CQ.
  */
@@ -73,7 +71,7 @@ struct xiw_cq {
 	bool timestamps;
 	int cpu;
 	u32 pending;
-	struct work_struct notify_work;
+	struct xiw_bh_work notify_work;
 	struct xiw_cq_mod mod;
 };
 

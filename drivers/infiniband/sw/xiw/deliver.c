@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Delivery: what a verified segment means. Has payload placed, and at the end
- * of a message completes a receive, answers nobody but queues the response,
- * finishes an outstanding request, or ends the stream.
+ * of a message completes a receive, queues a request for the transmit side to
+ * answer, finishes an outstanding request of this side, or ends the stream.
  *
  * Runs under the socket lock, called by rx.c, one FPDU at a time in the order
  * of the stream.
  */
 
-#include <linux/log2.h>
+#include "deliver.h"
 
-#include "cm.h"
-#include "cq.h"
-#include "device.h"
-#include "mem.h"
-#include "qp.h"
+#include <kunit/visibility.h>
+#include <linux/jiffies.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "fpdu.h"
+#include "place.h"
+#include "sendq.h"
+#include "stream.h"
 #include "trace.h"
 
 static const u8 recv_wc_status[] = {
@@ -31,26 +35,11 @@ static const u8 peer_wc_status[] = {
 	[XIW_PEER_FATAL]	= IB_WC_FATAL_ERR,
 };
 
-static enum xiw_rq_take next_recv(struct xiw_qp *qp)
-{
-	return qp->srq ? xiw_srq_take(qp->srq, qp, &qp->rx.recv) :
-			 xiw_rq_take(&qp->rq, &qp->rx.recv);
-}
-
-static void complete_recv(struct xiw_qp *qp, struct xiw_cqe *cqe)
-{
-	cqe->wr_id = qp->rx.recv.wr_id;
-	cqe->qp_id = qp->qpn;
-	cqe->srq_id = qp->srq ? qp->srq->id : 0;
-	qp->rx.recv_active = false;
-	xiw_qp_complete(qp, qp->rcq, cqe);
-}
-
 /*
  * The segment @f cannot be accepted. A receive that was its victim completes
  * with what went wrong; everything else is flushed.
  */
-static enum xiw_deliver fault(struct xiw_qp *qp, const struct xiw_fpdu *f,
+static enum xiw_deliver fault(struct xiw_stream *s, const struct xiw_fpdu *f,
 			      enum xiw_reason reason)
 {
 	struct xiw_term_offender off = { .ulpdu_len = f->ulpdu_len };
@@ -66,7 +55,7 @@ static enum xiw_deliver fault(struct xiw_qp *qp, const struct xiw_fpdu *f,
 		xiw_rdmap_read_req_decode(buf, sizeof(buf), &req);
 		off.read_req = &req;
 	}
-	if (qp->rx.recv_active && status != XIW_RECV_FLUSH && !f->h.tagged &&
+	if (s->rx.recv_active && status != XIW_RECV_FLUSH && !f->h.tagged &&
 	    f->h.qn == XIW_QN_SEND) {
 		struct xiw_cqe cqe = {
 			.opcode = XIW_WC_RECV,
@@ -74,75 +63,60 @@ static enum xiw_deliver fault(struct xiw_qp *qp, const struct xiw_fpdu *f,
 			.vendor_err = xiw_term_code(reason),
 		};
 
-		complete_recv(qp, &cqe);
+		xiw_stream_recv_done(s, &cqe);
 	}
-	xiw_qp_fault(qp, reason, &off);
+	xiw_stream_fault(s, reason, &off);
 	return XIW_DELIVER_DEAD;
 }
 
-/**
- * xiw_recv_wait_end() - the receive side no longer waits for a receive
- * @qp: queue pair that was stalled
- *
- * Context: Owner of the receive side.
- */
-void xiw_recv_wait_end(struct xiw_qp *qp)
-{
-	struct xiw_srq *srq = qp->srq;
-
-	if (srq)
-		xiw_srq_unwait(srq, qp);
-	else if (!READ_ONCE(qp->sq.stopped))
-		xiw_rq_want_doorbell(&qp->rq, false);
-}
-
 /*
- * No receive is posted. iWARP knows no "receiver not ready", so hold the peer
- * back by not reading, for a bounded time, and be told when one is posted.
+ * No receive is posted. iWARP knows no "receiver not ready", so the peer is
+ * held back by not reading, until one is posted or a bounded time is over.
  */
-static enum xiw_deliver wait_for_recv(struct xiw_qp *qp)
+static enum xiw_deliver wait_for_recv(struct xiw_stream *s)
 {
-	if (qp->rx.gave_up || !READ_ONCE(qp->dev->late_recv_ms))
+	u32 ms = READ_ONCE(s->env->late_recv_ms);
+
+	if (s->rx.late_over ||
+	    (!ms && !time_after(s->ops->wait_until(s, jiffies), jiffies)))
 		return XIW_DELIVER_DEAD;
-	xiw_rx_stall(qp);
-	if (qp->srq) {
-		xiw_srq_wait(qp->srq, qp);
-		return XIW_DELIVER_STALL;
+	WRITE_ONCE(s->rx.stalled, true);
+	xiw_stat_inc(s->env->stats, XIW_STAT_RX_LATE_RECV);
+	/* A stream woken in vain goes on waiting until the same time. */
+	if (!delayed_work_pending(&s->rx.late)) {
+		s->rx.late_at = jiffies + msecs_to_jiffies(ms);
+		trace_recv_wait(s->id);
 	}
-	xiw_rq_want_doorbell(&qp->rq, true);
-	/* Posted by somebody who did not yet see that we wait. */
-	if (xiw_rq_count(&qp->rq))
-		xiw_rx_again(qp, 0);
+	xiw_stream_queue_delayed(s, &s->rx.late, msecs_to_jiffies(ms));
+	s->ops->wait_recv(s);
 	return XIW_DELIVER_STALL;
 }
 
-static enum xiw_deliver take_recv(struct xiw_qp *qp)
+static enum xiw_deliver take_recv(struct xiw_stream *s)
 {
-	switch (next_recv(qp)) {
+	/* Left by a stream that was none, see xiw_rdv_undo(). */
+	if (s->rx.recv_active)
+		return XIW_DELIVER_OK;
+	switch (s->ops->take_recv(s, &s->rx.recv)) {
 	case XIW_RQ_LIMIT:
-		xiw_srq_limit_event(qp->srq);
-		fallthrough;
 	case XIW_RQ_TAKEN:
-		qp->rx.recv_active = true;
-		qp->rx.gave_up = false;
-		/* The next wait begins anew. */
-		if (delayed_work_pending(&qp->rx.late) &&
-		    cancel_delayed_work(&qp->rx.late))
-			xiw_qp_put(qp);
+		s->rx.recv_active = true;
+		s->rx.late_over = false;
+		/* This wait is over; the time of the next one begins anew. */
+		if (delayed_work_pending(&s->rx.late) &&
+		    cancel_delayed_work(&s->rx.late)) {
+			trace_recv_there(s->id);
+			s->ops->put(s);
+		}
 		return XIW_DELIVER_OK;
 	case XIW_RQ_CORRUPT:
-		/* Only the owner of the ring can have done that. */
-		if (qp->srq)
-			xiw_srq_corrupt(qp->srq);
-		else
-			xiw_qp_async(qp, IB_EVENT_QP_FATAL);
-		xiw_qp_event(qp, XIW_QPE_LOCAL_ERROR);
-		qp->rx.dead = true;
+		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
+		s->rx.dead = true;
 		return XIW_DELIVER_STALL;
 	case XIW_RQ_EMPTY:
 		break;
 	}
-	return wait_for_recv(qp);
+	return wait_for_recv(s);
 }
 
 static bool is_imm(u8 opcode)
@@ -150,10 +124,11 @@ static bool is_imm(u8 opcode)
 	return opcode == XIW_OP_IMM || opcode == XIW_OP_IMM_SE;
 }
 
-/* Assign a buffer to the message that begins with @f. */
-static enum xiw_deliver open_recv(struct xiw_qp *qp, const struct xiw_fpdu *f)
+/* Takes a receive for the message that begins with @f. */
+static enum xiw_deliver open_recv(struct xiw_stream *s,
+				  const struct xiw_fpdu *f)
 {
-	enum xiw_deliver ret = take_recv(qp);
+	enum xiw_deliver ret = take_recv(s);
 	u32 size;
 
 	if (ret != XIW_DELIVER_OK)
@@ -163,15 +138,14 @@ static enum xiw_deliver open_recv(struct xiw_qp *qp, const struct xiw_fpdu *f)
 	 * (RFC 7306 section 6.2); its length is judged when it is complete.
 	 */
 	size = is_imm(f->h.opcode) ? XIW_ATOMIC_REQ_LEN :
-		min_t(u64, qp->rx.recv.len, U32_MAX);
-	xiw_ddp_queue_open(&qp->rx.queue[XIW_QN_SEND], f->h.opcode, size);
+		min_t(u64, s->rx.recv.len, U32_MAX);
+	xiw_ddp_queue_open(&s->rx.queue[XIW_QN_SEND], f->h.opcode, size);
 	return XIW_DELIVER_OK;
 }
 
-static enum xiw_reason invalidate(struct xiw_qp *qp, u32 stag)
+static enum xiw_reason invalidate(struct xiw_stream *s, u32 stag)
 {
-	switch (xiw_mem_invalidate(qp->dev, qp->ibqp.pd, qp->qpn, stag,
-				   true)) {
+	switch (xiw_mem_invalidate(&s->rx.mem, stag, true)) {
 	case XIW_MEM_OK:
 		return XIW_OK;
 	case XIW_MEM_BAD_PD:
@@ -182,8 +156,8 @@ static enum xiw_reason invalidate(struct xiw_qp *qp, u32 stag)
 }
 
 /* A message of queue 0 is complete: one receive completes. */
-static enum xiw_reason finish_recv(struct xiw_qp *qp, const struct xiw_fpdu *f,
-				   u8 opcode, u32 len)
+static enum xiw_reason finish_recv(struct xiw_stream *s,
+				   const struct xiw_fpdu *f, u8 opcode, u32 len)
 {
 	const struct xiw_rdmap_op *op = xiw_rdmap_op(opcode, ~0);
 	struct xiw_cqe cqe = {
@@ -194,16 +168,16 @@ static enum xiw_reason finish_recv(struct xiw_qp *qp, const struct xiw_fpdu *f,
 	enum xiw_reason reason;
 
 	if (is_imm(opcode)) {
-		reason = xiw_rdmap_imm_decode(qp->rx.body[XIW_QN_SEND], len,
+		reason = xiw_rdmap_imm_decode(s->rx.body[XIW_QN_SEND], len,
 					      &cqe.imm_data);
 		if (reason != XIW_OK)
 			return reason;
 		cqe.opcode = XIW_WC_RECV_WITH_IMM;
 		cqe.flags |= XIW_CQE_WITH_IMM;
-		cqe.byte_len = qp->rx.last_write;
+		cqe.byte_len = s->rx.last_write;
 	} else if (op->invalidates) {
 		/* Invalid before anybody can see the completion. */
-		reason = invalidate(qp, f->h.inv_stag);
+		reason = invalidate(s, f->h.inv_stag);
 		if (reason != XIW_OK)
 			return reason;
 		cqe.flags |= XIW_CQE_WITH_INV;
@@ -211,14 +185,14 @@ static enum xiw_reason finish_recv(struct xiw_qp *qp, const struct xiw_fpdu *f,
 	}
 	if (op->solicited)
 		cqe.flags |= XIW_CQE_SOLICITED;
-	qp->rx.last_write = 0;
-	complete_recv(qp, &cqe);
+	s->rx.last_write = 0;
+	xiw_stream_recv_done(s, &cqe);
 	return XIW_OK;
 }
 
-static enum xiw_deliver deliver_recv(struct xiw_qp *qp, struct xiw_fpdu *f)
+static enum xiw_deliver deliver_recv(struct xiw_stream *s, struct xiw_fpdu *f)
 {
-	struct xiw_ddp_queue *q = &qp->rx.queue[XIW_QN_SEND];
+	struct xiw_ddp_queue *q = &s->rx.queue[XIW_QN_SEND];
 	u32 len = f->h.payload_len;
 	enum xiw_deliver ret;
 	enum xiw_reason reason;
@@ -227,39 +201,39 @@ static enum xiw_deliver deliver_recv(struct xiw_qp *qp, struct xiw_fpdu *f)
 
 	reason = xiw_ddp_queue_check(q, &f->h);
 	if (reason == XIW_NO_BUFFER) {
-		ret = open_recv(qp, f);
+		ret = open_recv(s, f);
 		if (ret == XIW_DELIVER_DEAD)
-			return fault(qp, f, XIW_NO_BUFFER);
+			return fault(s, f, XIW_NO_BUFFER);
 		if (ret != XIW_DELIVER_OK)
 			return ret;
 		reason = xiw_ddp_queue_check(q, &f->h);
 	}
 	if (reason != XIW_OK)
-		return fault(qp, f, reason);
+		return fault(s, f, reason);
 
 	opcode = q->opcode;
 	if (is_imm(opcode))
-		xiw_fpdu_copy(f, qp->rx.body[XIW_QN_SEND] + f->h.mo, len);
-	else if (len && !xiw_place_sges(qp, f, qp->rx.recv.sge,
-					qp->rx.recv.num_sge, f->h.mo, len))
-		return fault(qp, f, XIW_RECV_FAULT);
+		xiw_fpdu_copy(f, s->rx.body[XIW_QN_SEND] + f->h.mo, len);
+	else if (len && !xiw_place_sges(s, f, s->rx.recv.sge,
+					s->rx.recv.num_sge, f->h.mo, len))
+		return fault(s, f, XIW_RECV_FAULT);
 
 	if (!xiw_ddp_queue_advance(q, &f->h, &msg_len))
 		return XIW_DELIVER_OK;
-	reason = finish_recv(qp, f, opcode, msg_len);
-	return reason == XIW_OK ? XIW_DELIVER_OK : fault(qp, f, reason);
+	reason = finish_recv(s, f, opcode, msg_len);
+	return reason == XIW_OK ? XIW_DELIVER_OK : fault(s, f, reason);
 }
 
-static enum xiw_deliver deliver_write(struct xiw_qp *qp, struct xiw_fpdu *f)
+static enum xiw_deliver deliver_write(struct xiw_stream *s, struct xiw_fpdu *f)
 {
-	enum xiw_reason reason = xiw_place_write(qp, f);
+	enum xiw_reason reason = xiw_place_write(s, f);
 
 	if (reason != XIW_OK)
-		return fault(qp, f, reason);
-	qp->rx.write_bytes += f->h.payload_len;
+		return fault(s, f, reason);
+	s->rx.write_bytes += f->h.payload_len;
 	if (f->h.last) {
-		qp->rx.last_write = min_t(u64, qp->rx.write_bytes, U32_MAX);
-		qp->rx.write_bytes = 0;
+		s->rx.last_write = min_t(u64, s->rx.write_bytes, U32_MAX);
+		s->rx.write_bytes = 0;
 	}
 	return XIW_DELIVER_OK;
 }
@@ -269,12 +243,12 @@ static enum xiw_deliver deliver_write(struct xiw_qp *qp, struct xiw_fpdu *f)
  * it is complete, its octets are in rx.body then. Segments need not carry the
  * whole message, though no sender has a reason to split one this short.
  */
-static enum xiw_reason collect_body(struct xiw_qp *qp,
+static enum xiw_reason collect_body(struct xiw_stream *s,
 				    const struct xiw_fpdu *f, u32 size,
 				    bool have_buffer, bool *complete,
 				    u32 *len)
 {
-	struct xiw_ddp_queue *q = &qp->rx.queue[f->h.qn];
+	struct xiw_ddp_queue *q = &s->rx.queue[f->h.qn];
 	struct xiw_fpdu at = *f;
 	enum xiw_reason reason;
 
@@ -285,12 +259,12 @@ static enum xiw_reason collect_body(struct xiw_qp *qp,
 	}
 	if (reason != XIW_OK)
 		return reason;
-	xiw_fpdu_copy(&at, qp->rx.body[f->h.qn] + f->h.mo, f->h.payload_len);
+	xiw_fpdu_copy(&at, s->rx.body[f->h.qn] + f->h.mo, f->h.payload_len);
 	*complete = xiw_ddp_queue_advance(q, &f->h, len);
 	return XIW_OK;
 }
 
-static enum xiw_reason check_read_source(struct xiw_qp *qp,
+static enum xiw_reason check_read_source(struct xiw_stream *s,
 					 const struct xiw_read_req *req)
 {
 	enum xiw_mem_status status;
@@ -299,65 +273,66 @@ static enum xiw_reason check_read_source(struct xiw_qp *qp,
 	/* A Read of nothing names no memory (RFC 5040 section 5.2.1). */
 	if (!req->size)
 		return XIW_OK;
-	status = xiw_mem_get(&qp->rx.mem, req->src_stag,
+	status = xiw_mem_get(&s->rx.mem, req->src_stag,
 			     IB_ACCESS_REMOTE_READ, req->src_to, req->size,
 			     &ref);
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
 	xiw_mem_put(&ref);
-	if (!xiw_qp_admits(qp, IB_ACCESS_REMOTE_READ))
+	if (!xiw_stream_admits(s, IB_ACCESS_REMOTE_READ))
 		return XIW_SRC_BAD_RIGHTS;
 	return XIW_OK;
 }
 
-static enum xiw_reason check_atomic_target(struct xiw_qp *qp,
+static enum xiw_reason check_atomic_target(struct xiw_stream *s,
 					   const struct xiw_atomic_req *op)
 {
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
 	bool aligned;
 
-	status = xiw_mem_get(&qp->rx.mem, op->stag, IB_ACCESS_REMOTE_ATOMIC,
+	status = xiw_mem_get(&s->rx.mem, op->stag, IB_ACCESS_REMOTE_ATOMIC,
 			     op->to, sizeof(u64), &ref);
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
 	aligned = xiw_mem_word(&ref, op->to);
 	xiw_mem_put(&ref);
 	/* Where it accepts, the RDMA CM asks for Reads and Writes only. */
-	if (!xiw_qp_admits(qp, IB_ACCESS_REMOTE_ATOMIC |
+	if (!xiw_stream_admits(s, IB_ACCESS_REMOTE_ATOMIC |
 			   IB_ACCESS_REMOTE_WRITE))
 		return XIW_SRC_BAD_RIGHTS;
 	return aligned ? XIW_OK : XIW_ATOMIC_UNALIGNED;
 }
 
-/* Room for inbound requests; if there is no memory now, there will be some. */
-static bool alloc_requests(struct xiw_qp *qp)
+/* Room for inbound requests; without memory the receive side tries again. */
+static bool alloc_requests(struct xiw_stream *s)
 {
-	u32 slots = roundup_pow_of_two(max(qp->irq_size, 1U));
+	u32 slots = roundup_pow_of_two(max(s->irq_size, 1U));
 
-	qp->irq = kcalloc(slots, sizeof(*qp->irq), GFP_ATOMIC | __GFP_NOWARN);
-	qp->irq_mask = slots - 1;
-	if (qp->irq)
+	s->irq = kcalloc(slots, sizeof(*s->irq), GFP_ATOMIC | __GFP_NOWARN);
+	s->irq_mask = slots - 1;
+	if (s->irq)
 		return true;
-	xiw_stat_inc(qp->dev, XIW_STAT_RX_NOMEM);
-	/* As if it had come too early. */
-	WRITE_ONCE(qp->rx.stalled, true);
-	xiw_rx_again(qp, 1);
+	xiw_stat_inc(s->env->stats, XIW_STAT_RX_NOMEM);
+	/* Reading stops, as for a Send without a receive. */
+	WRITE_ONCE(s->rx.stalled, true);
+	xiw_stream_rx_again(s, 1);
 	return false;
 }
 
 /*
- * Read and Atomic Requests share a queue, its buffers, and their order. What
- * they name is judged here, so that of several faults the first is reported:
- * nothing more is taken in, what was asked before is answered, then comes the
- * Terminate. It is judged once more when the request's turn comes, as the STag
- * may have been revoked meanwhile.
+ * Read and Atomic Requests share a queue, its buffers, and their order. The
+ * memory that a request names is checked here, so that of several faults the
+ * first is reported: nothing more is taken in, the requests before it are
+ * answered, then comes the Terminate. The memory is checked once more when the
+ * request is answered, as the STag may have been revoked meanwhile.
  */
-static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
+static enum xiw_deliver deliver_request(struct xiw_stream *s,
+					struct xiw_fpdu *f)
 {
-	bool room = qp->irq_tail - qp->irq_head < qp->irq_size;
-	const u8 *body = qp->rx.body[XIW_QN_REQUEST];
-	struct xiw_ddp_queue *q = &qp->rx.queue[XIW_QN_REQUEST];
+	bool room = s->irq_tail - s->irq_head < s->irq_size;
+	const u8 *body = s->rx.body[XIW_QN_REQUEST];
+	struct xiw_ddp_queue *q = &s->rx.queue[XIW_QN_REQUEST];
 	enum xiw_reason reason;
 	struct xiw_req *req;
 	bool complete;
@@ -365,24 +340,25 @@ static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 	u32 len;
 
 	/*
-	 * Behind the own FIN nothing can be answered. The peer cannot know of
-	 * it yet, and what was sent before must still arrive.
+	 * After this side's FIN nothing can be answered. The peer may not know
+	 * of the FIN yet, and what was sent before it must still arrive, so
+	 * there is no Terminate, nor a reset.
 	 */
-	if (qp->tx.fin_done) {
-		qp->rx.dead = true;
-		xiw_qp_event(qp, XIW_QPE_LOCAL_ERROR);
+	if (s->tx.fin_done) {
+		s->rx.dead = true;
+		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
 		return XIW_DELIVER_DEAD;
 	}
-	if (!qp->irq && !alloc_requests(qp))
+	if (!s->irq && !alloc_requests(s))
 		return XIW_DELIVER_STALL;
-	reason = collect_body(qp, f, XIW_QN1_BUF_LEN, room, &complete, &len);
+	reason = collect_body(s, f, XIW_QN1_BUF_LEN, room, &complete, &len);
 	if (reason != XIW_OK)
-		return fault(qp, f, reason);
+		return fault(s, f, reason);
 	if (!complete)
 		return XIW_DELIVER_OK;
 
 	opcode = q->opcode;
-	req = &qp->irq[qp->irq_tail & qp->irq_mask];
+	req = &s->irq[s->irq_tail & s->irq_mask];
 	req->atomic = opcode == XIW_OP_ATOMIC_REQ;
 	req->ulpdu_len = f->ulpdu_len;
 	memcpy(req->hdr, f->hdr, sizeof(req->hdr));
@@ -391,59 +367,59 @@ static enum xiw_deliver deliver_request(struct xiw_qp *qp, struct xiw_fpdu *f)
 	else
 		reason = xiw_rdmap_read_req_decode(body, len, &req->read);
 	if (reason != XIW_OK)
-		return fault(qp, f, reason);
-	req->fault = req->atomic ? check_atomic_target(qp, &req->op) :
-		     check_read_source(qp, &req->read);
-	qp->irq_tail++;
-	qp->rx.poke_tx = true;
+		return fault(s, f, reason);
+	req->fault = req->atomic ? check_atomic_target(s, &req->op) :
+		     check_read_source(s, &req->read);
+	s->irq_tail++;
+	s->rx.poke_tx = true;
 	if (req->fault == XIW_OK)
 		return XIW_DELIVER_OK;
-	qp->rx.dead = true;
+	s->rx.dead = true;
 	return XIW_DELIVER_DEAD;
 }
 
-static struct xiw_wait *oldest_wait(struct xiw_qp *qp)
+static struct xiw_wait *oldest_wait(struct xiw_stream *s)
 {
 	struct xiw_wait *wait;
 
-	if (qp->orq_head == qp->orq_tail)
+	if (s->orq_head == s->orq_tail)
 		return NULL;
-	wait = &qp->orq[qp->orq_head & qp->orq_mask];
-	/* An answer to what was not even sent is a stray one. */
+	wait = &s->orq[s->orq_head & s->orq_mask];
+	/* The peer cannot answer what TCP has not taken yet. */
 	if (!wait->internal) {
-		const struct xiw_swr *wr = xiw_sq_wr(&qp->sq, wait->index);
+		const struct xiw_swr *wr = xiw_sq_wr(s->sq, wait->index);
 
-		if (!wr->built || wr->end_pos > qp->tx.sent)
+		if (!wr->built || wr->end_pos > s->tx.sent)
 			return NULL;
 	}
 	return wait;
 }
 
 /* The oldest outstanding request has its answer. */
-static void request_answered(struct xiw_qp *qp, struct xiw_wait *wait)
+static void request_answered(struct xiw_stream *s, struct xiw_wait *wait)
 {
 	struct xiw_swr *wr;
 
-	qp->orq_head++;
-	qp->rx.answers++;
-	qp->rx.poke_tx = true;
+	s->orq_head++;
+	s->rx.answers++;
+	s->rx.poke_tx = true;
 	if (wait->internal)
 		return;
-	wr = xiw_sq_wr(&qp->sq, wait->index);
+	wr = xiw_sq_wr(s->sq, wait->index);
 	wr->done = true;
 	if (wr->opcode == IB_WR_RDMA_READ_WITH_INV && wr->num_sge &&
-	    xiw_mem_invalidate(qp->dev, qp->ibqp.pd, qp->qpn,
-			       wr->sge[0].lkey, false) != XIW_MEM_OK) {
-		xiw_sq_fail(qp, wr, IB_WC_LOC_QP_OP_ERR);
+	    xiw_mem_invalidate(&s->rx.mem, wr->sge[0].lkey,
+			       false) != XIW_MEM_OK) {
+		xiw_sendq_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
 		return;
 	}
-	xiw_sq_complete(qp);
+	xiw_sendq_complete(s);
 }
 
-static enum xiw_deliver deliver_read_resp(struct xiw_qp *qp,
+static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 					  struct xiw_fpdu *f)
 {
-	struct xiw_wait *wait = oldest_wait(qp);
+	struct xiw_wait *wait = oldest_wait(s);
 	enum xiw_reason reason;
 	struct xiw_swr *wr;
 
@@ -451,48 +427,48 @@ static enum xiw_deliver deliver_read_resp(struct xiw_qp *qp,
 		wait = NULL;
 	reason = xiw_rdmap_read_resp_check(wait ? &wait->sink : NULL, &f->h);
 	if (reason != XIW_OK)
-		return fault(qp, f, reason);
+		return fault(s, f, reason);
 
 	if (f->h.payload_len) {
-		wr = xiw_sq_wr(&qp->sq, wait->index);
-		if (!xiw_place_sges(qp, f, wr->sge, wr->num_sge,
+		wr = xiw_sq_wr(s->sq, wait->index);
+		if (!xiw_place_sges(s, f, wr->sge, wr->num_sge,
 				    wait->offset, f->h.payload_len)) {
 			wr->done = true;
 			wr->status = IB_WC_LOC_PROT_ERR;
-			return fault(qp, f, XIW_RESP_SINK_GONE);
+			return fault(s, f, XIW_RESP_SINK_GONE);
 		}
 		wait->offset += f->h.payload_len;
 	}
-	qp->rx.answers++;
+	s->rx.answers++;
 	reason = xiw_rdmap_read_resp_advance(&wait->sink, &f->h);
 	if (reason != XIW_OK) {
 		if (!wait->internal) {
-			wr = xiw_sq_wr(&qp->sq, wait->index);
+			wr = xiw_sq_wr(s->sq, wait->index);
 			wr->done = true;
 			wr->status = IB_WC_LOC_LEN_ERR;
 			wr->vendor_err = xiw_term_code(reason);
 		}
-		return fault(qp, f, reason);
+		return fault(s, f, reason);
 	}
 	if (f->h.last)
-		request_answered(qp, wait);
+		request_answered(s, wait);
 	return XIW_DELIVER_OK;
 }
 
 /* The value goes where the work request wants it, in host order. */
-static bool store_atomic(struct xiw_qp *qp, const struct xiw_swr *wr,
+static bool store_atomic(struct xiw_stream *s, const struct xiw_swr *wr,
 			 u64 value)
 {
 	struct kvec vec = { .iov_base = &value, .iov_len = sizeof(value) };
 	struct xiw_fpdu f = { .vec = &vec };
 
-	return xiw_place_sges(qp, &f, wr->sge, wr->num_sge, 0, sizeof(value));
+	return xiw_place_sges(s, &f, wr->sge, wr->num_sge, 0, sizeof(value));
 }
 
-static enum xiw_deliver deliver_atomic_resp(struct xiw_qp *qp,
+static enum xiw_deliver deliver_atomic_resp(struct xiw_stream *s,
 					    struct xiw_fpdu *f)
 {
-	struct xiw_wait *wait = oldest_wait(qp);
+	struct xiw_wait *wait = oldest_wait(s);
 	struct xiw_atomic_resp resp;
 	enum xiw_reason reason;
 	struct xiw_swr *wr;
@@ -501,48 +477,48 @@ static enum xiw_deliver deliver_atomic_resp(struct xiw_qp *qp,
 
 	if (wait && !wait->atomic)
 		wait = NULL;
-	reason = collect_body(qp, f, XIW_QN3_BUF_LEN, wait, &complete, &len);
+	reason = collect_body(s, f, XIW_QN3_BUF_LEN, wait, &complete, &len);
 	if (reason != XIW_OK)
-		return fault(qp, f, reason);
+		return fault(s, f, reason);
 	if (!complete)
 		return XIW_DELIVER_OK;
-	reason = xiw_rdmap_atomic_resp_decode(qp->rx.body[XIW_QN_ATOMIC_RESP],
+	reason = xiw_rdmap_atomic_resp_decode(s->rx.body[XIW_QN_ATOMIC_RESP],
 					      len, &resp);
 	if (reason == XIW_OK && (!wait || resp.id != wait->index))
 		reason = XIW_ATOMIC_BAD_ID;
 	if (reason != XIW_OK)
-		return fault(qp, f, reason);
+		return fault(s, f, reason);
 
-	wr = xiw_sq_wr(&qp->sq, wait->index);
-	if (!store_atomic(qp, wr, resp.orig)) {
-		xiw_sq_fail(qp, wr, IB_WC_LOC_PROT_ERR);
+	wr = xiw_sq_wr(s->sq, wait->index);
+	if (!store_atomic(s, wr, resp.orig)) {
+		xiw_sendq_fail(s, wr, IB_WC_LOC_PROT_ERR);
 		return XIW_DELIVER_DEAD;
 	}
-	request_answered(qp, wait);
+	request_answered(s, wait);
 	return XIW_DELIVER_OK;
 }
 
 /* The outstanding Read or Atomic of that MSN; without one, the first Atomic. */
-static struct xiw_swr *blamed_request(struct xiw_qp *qp,
+static struct xiw_swr *blamed_request(struct xiw_stream *s,
 				      const struct xiw_term *term, bool *atomic)
 {
 	struct xiw_wait *wait;
 	u32 i;
 
-	for (i = qp->orq_head; i != qp->orq_tail; i++) {
-		wait = &qp->orq[i & qp->orq_mask];
+	for (i = s->orq_head; i != s->orq_tail; i++) {
+		wait = &s->orq[i & s->orq_mask];
 		if (term->has_hdr ? wait->msn != term->msn : !wait->atomic)
 			continue;
 		*atomic = wait->atomic;
-		return wait->internal ? NULL : xiw_sq_wr(&qp->sq, wait->index);
+		return wait->internal ? NULL : xiw_sq_wr(s->sq, wait->index);
 	}
 	return NULL;
 }
 
-static struct xiw_swr *blamed_send(struct xiw_qp *qp,
+static struct xiw_swr *blamed_send(struct xiw_stream *s,
 				   const struct xiw_term *term)
 {
-	struct xiw_sq *sq = &qp->sq;
+	struct xiw_sq *sq = s->sq;
 	struct xiw_swr *wr;
 	u32 i;
 
@@ -554,33 +530,34 @@ static struct xiw_swr *blamed_send(struct xiw_qp *qp,
 	return NULL;
 }
 
-static struct xiw_swr *blamed_wr(struct xiw_qp *qp,
+static struct xiw_swr *blamed_wr(struct xiw_stream *s,
 				 const struct xiw_term *term, bool *atomic)
 {
 	*atomic = false;
 	/*
 	 * A peer without RFC 7306 may quote nothing of a segment whose layout
 	 * it does not know. Only Atomics and Immediate Data have an opcode that
-	 * can be unknown, and the latter do not wait for an answer: if there
-	 * were any, nobody can tell.
+	 * can be unknown, and nobody answers the latter: if any were sent, the
+	 * peer may mean one of them.
 	 */
 	if (!term->has_hdr)
 		return xiw_term_unknown_opcode(term->code) &&
-		       !qp->tx.imm_sent ?
-		       blamed_request(qp, term, atomic) : NULL;
+		       !s->tx.imm_sent ?
+		       blamed_request(s, term, atomic) : NULL;
 	if (term->tagged)
 		return NULL;
 	if (term->qn == XIW_QN_REQUEST)
-		return blamed_request(qp, term, atomic);
-	return term->qn == XIW_QN_SEND ? blamed_send(qp, term) : NULL;
+		return blamed_request(s, term, atomic);
+	return term->qn == XIW_QN_SEND ? blamed_send(s, term) : NULL;
 }
 
 /*
- * The peer ended the stream. The request it complains about, if that is still
- * outstanding, learns why; all others are flushed. RFC 5040 section 5.4: no
- * answer, whatever the message looks like.
+ * The peer has ended the stream. The work request that it complains about, if
+ * that is still outstanding, completes with the reason; all others are flushed.
+ * Nothing is sent in answer, whatever the message looks like (RFC 5040 section
+ * 5.4).
  */
-static enum xiw_deliver deliver_terminate(struct xiw_qp *qp,
+static enum xiw_deliver deliver_terminate(struct xiw_stream *s,
 					  struct xiw_fpdu *f)
 {
 	struct xiw_term term;
@@ -590,35 +567,36 @@ static enum xiw_deliver deliver_terminate(struct xiw_qp *qp,
 	bool atomic;
 	u32 len;
 
-	xiw_stat_inc(qp->dev, XIW_STAT_TERM_RECEIVED);
-	reason = collect_body(qp, f, XIW_QN2_BUF_LEN,
-			      qp->rx.queue[XIW_QN_TERMINATE].msn ==
+	xiw_stat_inc(s->env->stats, XIW_STAT_TERM_RECEIVED);
+	reason = collect_body(s, f, XIW_QN2_BUF_LEN,
+			      s->rx.queue[XIW_QN_TERMINATE].msn ==
 			      XIW_MSN_FIRST, &complete, &len);
 	if (reason == XIW_OK && complete)
-		reason = xiw_term_decode(qp->rx.body[XIW_QN_TERMINATE], len,
+		reason = xiw_term_decode(s->rx.body[XIW_QN_TERMINATE], len,
 					 &term);
 	if (reason == XIW_OK && !complete)
 		return XIW_DELIVER_OK;
-	qp->rx.dead = true;
+	s->rx.dead = true;
 	if (reason != XIW_OK) {
-		xiw_qp_event(qp, XIW_QPE_FAULT_SILENT);
+		xiw_stream_event(s, XIW_QPE_FAULT_SILENT);
 		return XIW_DELIVER_DEAD;
 	}
-	trace_terminate_received(qp, term.code);
-	wr = blamed_wr(qp, &term, &atomic);
+	trace_terminate_received(s->id, term.code);
+	s->rx.term_code = term.code;
+	wr = blamed_wr(s, &term, &atomic);
 	if (wr && !wr->done) {
 		wr->done = true;
 		wr->status = peer_wc_status[xiw_term_peer_status(term.code,
 								 atomic)];
 		wr->vendor_err = term.code;
 	}
-	xiw_qp_event(qp, XIW_QPE_TERM_RECEIVED);
+	xiw_stream_event(s, XIW_QPE_TERM_RECEIVED);
 	return XIW_DELIVER_DEAD;
 }
 
 /**
  * xiw_deliver() - act on one segment
- * @qp: queue pair
+ * @s: stream
  * @f: verified FPDU with a header that passed xiw_ddp_decode(), read position
  *	at its payload; moved by what placed the payload
  *
@@ -626,56 +604,39 @@ static enum xiw_deliver deliver_terminate(struct xiw_qp *qp,
  * Return: XIW_DELIVER_STALL if the same FPDU must be offered again later,
  * XIW_DELIVER_DEAD if the stream has ended.
  */
-enum xiw_deliver xiw_deliver(struct xiw_qp *qp, struct xiw_fpdu *f)
+enum xiw_deliver xiw_deliver(struct xiw_stream *s, struct xiw_fpdu *f)
 {
 	switch (f->h.opcode) {
 	case XIW_OP_WRITE:
-		return deliver_write(qp, f);
+		return deliver_write(s, f);
 	case XIW_OP_READ_RESP:
-		return deliver_read_resp(qp, f);
+		return deliver_read_resp(s, f);
 	case XIW_OP_READ_REQ:
 	case XIW_OP_ATOMIC_REQ:
-		return deliver_request(qp, f);
+		return deliver_request(s, f);
 	case XIW_OP_ATOMIC_RESP:
-		return deliver_atomic_resp(qp, f);
+		return deliver_atomic_resp(s, f);
 	case XIW_OP_TERMINATE:
-		return deliver_terminate(qp, f);
+		return deliver_terminate(s, f);
 	default:
-		return deliver_recv(qp, f);
+		return deliver_recv(s, f);
 	}
 }
 
 /**
- * xiw_rq_flush() - complete everything that is still in the receive queue
- * @qp: queue pair whose stream has ended
- *
- * A shared receive queue keeps its entries; its user is told that this queue
- * pair takes no more of them. There is a limit to what one call does, as in
- * xiw_sq_flush().
+ * xiw_deliver_flush() - complete the receive of an unfinished message
+ * @s: stream that has ended
  *
  * Context: Owner of the receive side.
- * Return: true if there may be more.
  */
-bool xiw_rq_flush(struct xiw_qp *qp)
+void xiw_deliver_flush(struct xiw_stream *s)
 {
 	struct xiw_cqe cqe = {
 		.opcode = XIW_WC_RECV,
 		.status = IB_WC_WR_FLUSH_ERR,
 	};
-	u32 left;
 
-	if (qp->rx.recv_active)
-		complete_recv(qp, &cqe);
-	if (qp->srq) {
-		if (!qp->last_wqe_told)
-			xiw_qp_async(qp, IB_EVENT_QP_LAST_WQE_REACHED);
-		qp->last_wqe_told = true;
-		return false;
-	}
-	for (left = qp->rq.queue.size; left; left--) {
-		if (xiw_rq_take(&qp->rq, &qp->rx.recv) != XIW_RQ_TAKEN)
-			return false;
-		complete_recv(qp, &cqe);
-	}
-	return true;
+	if (s->rx.recv_active)
+		xiw_stream_recv_done(s, &cqe);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_deliver_flush);

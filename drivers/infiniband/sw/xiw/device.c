@@ -7,21 +7,34 @@
 #include "device.h"
 
 #include <linux/errno.h>
+#include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <net/addrconf.h>
+#include <rdma/ib_mad.h>
+#include <rdma/iw_cm.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "cm.h"
-#include "compat.h"
-#include "compat_ops.h"
+#include "cm_active.h"
+#include "cm_listen.h"
+#include "cm_passive.h"
+#include "counters.h"
 #include "cq.h"
-#include "mem.h"
+#include "dev.h"
+#include "gid.h"
+#include "iwqp.h"
+#include "mr.h"
+#include "mw.h"
+#include "policy.h"
+#include "post.h"
 #include "qp.h"
+#include "qp_verbs.h"
 #include "queue.h"
+#include "rdv_ep.h"
 #include "restrack.h"
-#include "rq.h"
+#include "srq.h"
 
 #define XIW_PORT		1
 
@@ -111,7 +124,7 @@ static int xiw_query_port(struct ib_device *ibdev, u32 port_num,
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(dev->netdev->mtu));
 	attr->max_msg_sz = U32_MAX;
 	attr->port_cap_flags = IB_PORT_CM_SUP;
-	attr->gid_tbl_len = 1;
+	attr->gid_tbl_len = XIW_MAX_GIDS;
 	attr->pkey_tbl_len = 1;
 	query_speed(dev, attr);
 	return 0;
@@ -120,7 +133,7 @@ static int xiw_query_port(struct ib_device *ibdev, u32 port_num,
 static int xiw_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 				  struct ib_port_immutable *immutable)
 {
-	immutable->gid_tbl_len = 1;
+	immutable->gid_tbl_len = XIW_MAX_GIDS;
 	immutable->pkey_tbl_len = 1;
 	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
 	return 0;
@@ -143,15 +156,6 @@ static enum rdma_link_layer xiw_get_link_layer(struct ib_device *ibdev,
 					       u32 port_num)
 {
 	return IB_LINK_LAYER_ETHERNET;
-}
-
-static int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
-			 union ib_gid *gid)
-{
-	/* The GID of an iWARP port is its hardware address, zero-filled. */
-	memset(gid, 0, sizeof(*gid));
-	memcpy(gid->raw, to_xdev(ibdev)->gid_mac, ETH_ALEN);
-	return 0;
 }
 
 static int xiw_alloc_ucontext(struct ib_ucontext *ibuctx,
@@ -227,14 +231,14 @@ static void xiw_dealloc_driver(struct ib_device *ibdev)
 	xiw_cm_device_exit(dev);
 
 	WARN_ON(!xa_empty(&dev->qps));
-	WARN_ON(!xa_empty(&dev->mems));
+	WARN_ON(!xa_empty(&dev->mems.mems));
 	WARN_ON(!xa_empty(&dev->cqs));
 	WARN_ON(!xa_empty(&dev->srqs));
 	free_percpu(dev->stats);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 }
 
-const struct ib_device_ops xiw_device_ops = {
+static const struct ib_device_ops device_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = XIW_RDMA_DRIVER_ID,
 	.uverbs_abi_ver = XIW_ABI_VERSION,
@@ -244,7 +248,7 @@ const struct ib_device_ops xiw_device_ops = {
 	.alloc_mw = xiw_alloc_mw,
 	.alloc_pd = xiw_alloc_pd,
 	.alloc_ucontext = xiw_alloc_ucontext,
-	.create_cq = xiw_create_cq,
+	.create_cq = xiw_op_create_cq,
 	.create_qp = xiw_create_qp,
 	.create_srq = xiw_create_srq,
 	.dealloc_driver = xiw_dealloc_driver,
@@ -261,19 +265,19 @@ const struct ib_device_ops xiw_device_ops = {
 	.fill_res_cq_entry = xiw_fill_res_cq,
 	.fill_res_mr_entry = xiw_fill_res_mr,
 	.fill_res_qp_entry = xiw_fill_res_qp,
-	.fill_res_srq_entry = xiw_fill_res_srq,
+	XIW_OPS_FILL_RES_SRQ
 	.get_dma_mr = xiw_get_dma_mr,
 	.get_hw_stats = xiw_get_hw_stats,
 	.get_link_layer = xiw_get_link_layer,
 	.get_port_immutable = xiw_get_port_immutable,
 	.iw_accept = xiw_cm_accept,
-	.iw_add_ref = xiw_qp_add_ref,
+	.iw_add_ref = xiw_iwqp_add_ref,
 	.iw_connect = xiw_cm_connect,
 	.iw_create_listen = xiw_cm_create_listen,
 	.iw_destroy_listen = xiw_cm_destroy_listen,
-	.iw_get_qp = xiw_qp_get_ibqp,
+	.iw_get_qp = xiw_iwqp_get,
 	.iw_reject = xiw_cm_reject,
-	.iw_rem_ref = xiw_qp_rem_ref,
+	.iw_rem_ref = xiw_iwqp_rem_ref,
 	.map_mr_sg = xiw_map_mr_sg,
 	.mmap = xiw_mmap,
 	.mmap_free = xiw_mmap_free,
@@ -281,6 +285,7 @@ const struct ib_device_ops xiw_device_ops = {
 	.modify_qp = xiw_modify_qp,
 	.modify_srq = xiw_modify_srq,
 	.poll_cq = xiw_poll_cq,
+	.port_groups = xiw_port_groups,
 	.post_recv = xiw_post_recv,
 	.post_send = xiw_post_send,
 	.post_srq_recv = xiw_post_srq_recv,
@@ -318,20 +323,6 @@ static const struct xiw_mpa_policy default_policy = {
 	.max_ord = XIW_MAX_ORD,
 };
 
-/**
- * xiw_device_get_policy() - MPA policy for a new connection
- * @dev: device
- * @policy: result: private copy
- *
- * Context: Process context.
- */
-void xiw_device_get_policy(struct xiw_dev *dev, struct xiw_mpa_policy *policy)
-{
-	spin_lock(&dev->policy_lock);
-	*policy = dev->policy;
-	spin_unlock(&dev->policy_lock);
-}
-
 /* Interfaces such as loopback and tunnels have no address: invent one. */
 static void choose_guid(struct xiw_dev *dev, const struct net_device *netdev)
 {
@@ -348,15 +339,15 @@ static void device_init(struct xiw_dev *dev)
 	struct ib_device *ibdev = &dev->ibdev;
 
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	xa_init(&dev->mems);
+	xiw_mem_table_init(&dev->mems);
 	xa_init_flags(&dev->cqs, XA_FLAGS_ALLOC1);
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC1);
 	spin_lock_init(&dev->policy_lock);
 	dev->policy = default_policy;
 	dev->caps = XIW_CAP_ATOMIC | XIW_CAP_IMM;
-	dev->late_recv_ms = XIW_LATE_RECV_MS;
 	spin_lock_init(&dev->ep_lock);
 	INIT_LIST_HEAD(&dev->eps);
+	xiw_rdv_device_init(dev);
 
 	ibdev->node_type = RDMA_NODE_RNIC;
 	ibdev->phys_port_cnt = XIW_PORT;
@@ -367,6 +358,17 @@ static void device_init(struct xiw_dev *dev)
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV);
 	/* TCP's port space is the only one there is. */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+}
+
+static void env_init(struct xiw_dev *dev)
+{
+	struct xiw_stream_env *env = &dev->env;
+
+	env->stats = dev->stats;
+	env->mems = &dev->mems;
+	env->late_recv_ms = XIW_LATE_RECV_MS;
+	if (dev->caps & (XIW_CAP_ATOMIC | XIW_CAP_IMM))
+		env->features = XIW_FEAT_RFC7306;
 }
 
 static struct xiw_dev *device_alloc(struct net_device *netdev)
@@ -382,14 +384,16 @@ static struct xiw_dev *device_alloc(struct net_device *netdev)
 	dev->stats = alloc_percpu(struct xiw_stats);
 	if (!dev->stats)
 		goto err_dealloc;
+	env_init(dev);
 	if (xiw_cm_device_init(dev))
 		goto err_stats;
 
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	xiw_device_rename(dev);
+	xiw_gid_init(dev);
 	/* From here on ib_dealloc_device() cleans up all of the above. */
-	ib_set_device_ops(&dev->ibdev, &xiw_device_ops);
+	ib_set_device_ops(&dev->ibdev, &device_ops);
 	return dev;
 
 err_stats:

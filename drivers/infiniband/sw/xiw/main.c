@@ -14,11 +14,11 @@
 #include <rdma/rdma_netlink.h>
 
 #include "cm.h"
-#include "compat.h"
+#include "dev.h"
 #include "device.h"
-#include "qp.h"
-
-struct workqueue_struct *xiw_wq;
+#include "gid.h"
+#include "iwqp.h"
+#include "stream.h"
 
 /* Keeps two devices from being made for one netdev. */
 static DEFINE_MUTEX(xiw_link_mutex);
@@ -78,6 +78,12 @@ static struct ib_client xiw_client = {
 	.remove = device_ends,
 };
 
+static void bring_up_to_date(struct xiw_dev *dev)
+{
+	xiw_device_update_port(dev);
+	xiw_gid_update(dev);
+}
+
 /*
  * The notifier does not see a device before it is registered. Make up for
  * what happened to the netdev meanwhile.
@@ -93,7 +99,7 @@ static void catch_up(struct net_device *netdev, const struct net *net)
 		    !net_eq(dev_net(netdev), net))
 			lose_netdev(ibdev);
 		else
-			xiw_device_update_port(to_xdev(ibdev));
+			bring_up_to_date(to_xdev(ibdev));
 		ib_device_put(ibdev);
 	}
 	rtnl_unlock();
@@ -156,23 +162,27 @@ static int __init xiw_init(void)
 {
 	int ret;
 
-	xiw_wq = alloc_workqueue("xiw", WQ_MEM_RECLAIM | WQ_UNBOUND |
-				 WQ_SYSFS, 0);
-	if (!xiw_wq)
-		return -ENOMEM;
+	ret = xiw_stream_module_init();
+	if (ret)
+		return ret;
 	ret = ib_register_client(&xiw_client);
 	if (ret)
-		goto err_wq;
+		goto err_stream;
 	ret = register_netdevice_notifier(&xiw_netdev_nb);
 	if (ret)
 		goto err_client;
+	ret = xiw_gid_module_init();
+	if (ret)
+		goto err_netdev;
 	rdma_link_register(&xiw_link_ops);
 	return 0;
 
+err_netdev:
+	unregister_netdevice_notifier(&xiw_netdev_nb);
 err_client:
 	ib_unregister_client(&xiw_client);
-err_wq:
-	destroy_workqueue(xiw_wq);
+err_stream:
+	xiw_stream_module_exit();
 	return ret;
 }
 
@@ -180,11 +190,12 @@ static void __exit xiw_exit(void)
 {
 	/* No new devices, then no new reasons to remove one, then none. */
 	rdma_link_unregister(&xiw_link_ops);
+	xiw_gid_module_exit();
 	unregister_netdevice_notifier(&xiw_netdev_nb);
 	ib_unregister_driver(XIW_RDMA_DRIVER_ID);
 	ib_unregister_client(&xiw_client);
-	destroy_workqueue(xiw_wq);
-	xiw_qp_exit();
+	xiw_stream_module_exit();
+	xiw_iwqp_module_exit();
 }
 
 module_init(xiw_init);

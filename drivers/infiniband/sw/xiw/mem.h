@@ -4,12 +4,12 @@
  * path gets at their bytes, and what revoking them means.
  *
  * Lifetime and revocation. A look-up runs under RCU, takes @lock for reading
- * with bottom halves off and checks @state there; the caller copies at most
- * one segment and lets go. Whoever revokes (deregistration, local or remote
- * invalidate) takes @lock for writing, so once it has changed @state no
- * further byte is read or written through the STag, and nobody ever waits
- * for more than one segment's copy. The structure itself is freed after a
- * grace period; the pages may be unpinned as soon as the write lock was held.
+ * with bottom halves off and then checks @state; the caller copies at most one
+ * segment before it unlocks. Whoever revokes (deregistration, local or remote
+ * invalidate) takes @lock for writing and changes @state. From then on no byte
+ * is read or written through the STag, and whoever revokes waits for the copy
+ * of one segment at most. The pages may be unpinned at once; the structure is
+ * freed after a grace period.
  */
 #ifndef _XIW_MEM_H
 #define _XIW_MEM_H
@@ -18,14 +18,12 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 struct dma_buf;
 struct dma_buf_attachment;
-struct ib_dmah;
 struct ib_umem;
-struct xiw_dev;
-struct xiw_qp;
 
 /* Rights that a peer can be given. */
 #define XIW_MEM_REMOTE		(IB_ACCESS_REMOTE_READ | \
@@ -56,15 +54,37 @@ enum xiw_mem_status {
 };
 
 /**
+ * struct xiw_mem_table - the STags of a device
+ * @mems: STag index to struct xiw_mem; looked up under RCU
+ * @generation: changes whenever an STag is taken out
+ */
+struct xiw_mem_table {
+	struct xarray mems;
+	atomic64_t generation;
+};
+
+/**
+ * struct xiw_mw_owner - a QP as type 2 windows see it
+ * @qpn: number of the QP
+ * @lock: protects @bound; within that of a window
+ * @bound: windows that belong to it; see mw.c
+ */
+struct xiw_mw_owner {
+	u32 qpn;
+	spinlock_t lock; /* see above */
+	struct list_head bound;
+};
+
+/**
  * struct xiw_mem - what an STag names
- * @dev: device
+ * @table: where it can be found
  * @pd: protection domain
  * @lock: see above; writers use the _bh form
  * @stag: current value, index << 8 | key
  * @kind: never changes
  * @state: protected by @lock
  * @access: IB_ACCESS_*; protected by @lock
- * @qp: QP a type 2 window is bound to, else NULL; on that one's list then
+ * @owner: of a bound type 2 window, which is on its list; else NULL
  * @iova: address of the first byte as the STag's users know it
  * @length: bytes
  * @page_shift: log2 of the size of the pages in @pages
@@ -79,18 +99,18 @@ enum xiw_mem_status {
  * @type2: window of type 2; never changes
  * @mr: region below a window that is bound, else NULL
  * @num_mw: windows bound to this region
- * @bound: a bound type 2 window on its QP's list; see mw.c
+ * @bound: a bound type 2 window on its owner's list
  * @rcu: frees the structure
  */
 struct xiw_mem {
-	struct xiw_dev *dev;
+	struct xiw_mem_table *table;
 	struct ib_pd *pd;
 	rwlock_t lock;
 	u32 stag;
 	enum xiw_mem_kind kind;
 	enum xiw_mem_state state;
 	int access;
-	struct xiw_qp *qp;
+	struct xiw_mw_owner *owner;
 	u64 iova;
 	u64 length;
 	u32 page_shift;
@@ -110,60 +130,6 @@ struct xiw_mem {
 };
 
 /**
- * struct xiw_mr - memory region as the consumer sees it
- * @ibmr: as the core sees it
- * @mem: what the data path sees
- * @map: pages for the next fast registration, XIW_MEM_FRWR only. Apart from
- *	the pages in @mem, because a consumer may map a region anew before the
- *	old registration is invalidated
- * @map_pages: pages in @map
- * @map_off: offset of the first byte in the first of them
- */
-struct xiw_mr {
-	struct ib_mr ibmr;
-	struct xiw_mem *mem;
-	void **map;
-	u32 map_pages;
-	u32 map_off;
-};
-
-static inline struct xiw_mr *to_xmr(struct ib_mr *ibmr)
-{
-	return container_of(ibmr, struct xiw_mr, ibmr);
-}
-
-/**
- * struct xiw_mw - memory window as the consumer sees it
- * @ibmw: as the core sees it; its allocation is this struct
- * @mem: what the data path sees
- */
-struct xiw_mw {
-	struct ib_mw ibmw;
-	struct xiw_mem *mem;
-};
-
-static inline struct xiw_mw *to_xmw(struct ib_mw *ibmw)
-{
-	return container_of(ibmw, struct xiw_mw, ibmw);
-}
-
-/**
- * struct xiw_bind - what a BIND_MW work request asks for
- * @key: STag of the window, with the key part to use from now on
- * @lkey: region to bind it to
- * @addr: first byte of the window, which is also how the peer calls it
- * @length: bytes
- * @access: rights of the peer
- */
-struct xiw_bind {
-	u32 key;
-	u32 lkey;
-	u64 addr;
-	u64 length;
-	u64 access;
-};
-
-/**
  * struct xiw_mem_ref - access to memory between xiw_mem_get() and _put()
  * @mem: object whose lock is held; NULL for the local DMA key
  * @base: object that owns the pages; differs from @mem for a window
@@ -175,17 +141,18 @@ struct xiw_mem_ref {
 
 /**
  * struct xiw_mem_view - memory as one side of a stream sees it
- * @dev: device
+ * @table: the STags of the device
  * @pd: protection domain
  * @qpn: number of the queue pair; matters for windows
- * @kernel_qp: it belongs to a kernel consumer, which may use the local DMA key
- * @last: object found last, see find_in_view(); only the user of the view,
- *	of whom there is one at a time, may look at it
- * @index: its index
- * @generation: that of the device's STags when it was found
+ * @kernel_qp: the queue pair belongs to a kernel consumer, which may use the
+ *	local DMA key
+ * @last: object found last, see find_in_view(). Whoever owns that side of the
+ *	stream uses the view, and nobody else
+ * @index: index of @last
+ * @generation: @table->generation when @last was found
  */
 struct xiw_mem_view {
-	struct xiw_dev *dev;
+	struct xiw_mem_table *table;
 	struct ib_pd *pd;
 	u32 qpn;
 	bool kernel_qp;
@@ -194,67 +161,23 @@ struct xiw_mem_view {
 	u64 generation;
 };
 
-/* stag.c: allocation of STags, and the look-up with all its checks */
+void xiw_mem_table_init(struct xiw_mem_table *table);
 int xiw_stag_alloc(struct xiw_mem *mem);
 void xiw_stag_free(struct xiw_mem *mem);
-struct xiw_mem *xiw_stag_find(struct xiw_dev *dev, u32 stag);
-void xiw_mem_view_init(struct xiw_mem_view *view, struct xiw_dev *dev,
+struct xiw_mem *xiw_stag_find(struct xiw_mem_table *table, u32 stag);
+void xiw_mem_view_init(struct xiw_mem_view *view, struct xiw_mem_table *table,
 		       struct ib_pd *pd, u32 qpn, bool kernel_qp);
-
-/*
- * Look up @stag, check @access (IB_ACCESS_* bits that are all needed; 0 =
- * local read) and the range. On XIW_MEM_OK the memory is locked until
- * xiw_mem_put(); do not sleep. STag 0 is the local DMA key of a kernel
- * consumer if @access has no REMOTE bit. A @len of 0 skips the range checks.
- */
 enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
 				int access, u64 addr, u64 len,
 				struct xiw_mem_ref *ref);
 void xiw_mem_put(struct xiw_mem_ref *ref);
-
-/* pin.c: bytes of a locked, checked range */
 void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
 		   size_t len);
 void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
 		  size_t len);
-/* NULL if the word is not aligned to 8 bytes. */
 u64 *xiw_mem_word(const struct xiw_mem_ref *ref, u64 addr);
-
-/* mr.c: verbs, and the work requests that change a registration */
-struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access);
-struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
-			      u64 iova, int access, struct ib_dmah *dmah,
-			      struct ib_udata *udata);
-struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
-				     u64 iova, int fd, int access,
-				     struct ib_dmah *dmah,
-				     struct uverbs_attr_bundle *attrs);
-struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
-				u64 length, u64 iova, int access,
-				struct ib_pd *pd, struct ib_udata *udata);
-struct ib_mr *xiw_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
-			   u32 max_num_sg);
-int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
-		  unsigned int *sg_offset);
-int xiw_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
-
-/* REG_MR: any context. 0, or -EINVAL. */
-int xiw_mem_fast_register(struct xiw_dev *dev, struct ib_pd *pd,
-			  struct ib_mr *ibmr, u32 key, int access);
-/*
- * LOCAL_INV and Send with Invalidate: any context. @remote applies the rules
- * for a peer's request (only FRWR and type 2 windows). XIW_MEM_BAD_STAG for
- * an STag that is unknown, not valid or of the wrong kind, XIW_MEM_BAD_PD
- * for one of another PD or QP.
- */
-enum xiw_mem_status xiw_mem_invalidate(struct xiw_dev *dev, struct ib_pd *pd,
-				       u32 qpn, u32 stag, bool remote);
-
-/* mw.c: windows */
-int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
-int xiw_dealloc_mw(struct ib_mw *ibmw);
-int xiw_mem_bind(struct xiw_qp *qp, const struct xiw_bind *bind);
-void xiw_mw_unbind_locked(struct xiw_mem *mem);
-void xiw_mw_release_qp(struct xiw_qp *qp);
+void xiw_mem_unbind_locked(struct xiw_mem *mem);
+enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_view *view,
+				       u32 stag, bool remote);
 
 #endif /* _XIW_MEM_H */

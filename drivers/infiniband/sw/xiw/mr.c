@@ -6,7 +6,7 @@
  * The device is one with virtual DMA: what the core and its consumers call a
  * DMA address is a kernel virtual address, for user pages as well.
  */
-#include "mem.h"
+#include "mr.h"
 
 #include <linux/dma-buf.h>
 #include <linux/fs.h>
@@ -18,9 +18,7 @@
 #include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "compat.h"
-#include "device.h"
-#include "qp.h"
+#include "dev.h"
 
 #define XIW_ACCESS_RIGHTS	(IB_ACCESS_LOCAL_WRITE | XIW_MEM_REMOTE | \
 				 IB_ACCESS_MW_BIND)
@@ -38,13 +36,13 @@ static int check_access(struct ib_device *ibdev, int access)
 	return ib_check_mr_access(ibdev, access);
 }
 
-/* Only memory outside of the kernel can be given the address 0 by a flag. */
+/* IB_ZERO_BASED is for user memory and buffers of other devices alone. */
 static int check_user_access(struct ib_device *ibdev, int access)
 {
 	return check_access(ibdev, access & ~IB_ZERO_BASED);
 }
 
-/* By what address the first byte is called; @iova is what was asked for. */
+/* The address of the first byte; the consumer has asked for @iova. */
 static u64 first_address(u64 iova, int access)
 {
 	return access & IB_ZERO_BASED ? 0 : iova;
@@ -77,7 +75,7 @@ static struct xiw_mr *mr_alloc(struct ib_pd *pd, enum xiw_mem_kind kind)
 	}
 
 	rwlock_init(&mem->lock);
-	mem->dev = dev;
+	mem->table = &dev->mems;
 	mem->pd = pd;
 	mem->kind = kind;
 	mr->mem = mem;
@@ -96,7 +94,7 @@ static void dmabuf_put(struct xiw_mem *mem)
 	dma_buf_put(mem->dmabuf);
 }
 
-/* @mr has no STag, or not any more. */
+/* Frees a region whose STag, if it had one, was freed. */
 static void mr_free(struct xiw_mr *mr)
 {
 	struct xiw_mem *mem = mr->mem;
@@ -106,13 +104,13 @@ static void mr_free(struct xiw_mr *mr)
 		dmabuf_put(mem);
 	kvfree(mem->pages);
 	kvfree(mr->map);
-	atomic_dec(&mem->dev->num_mr);
-	/* A look-up may still wait for the lock in it, to find it dead. */
+	atomic_dec(&to_xdev(mem->pd->device)->num_mr);
+	/* A look-up may still wait for the lock, and then find it dead. */
 	kfree_rcu(mem, rcu);
 	kfree(mr);
 }
 
-/* Region of memory outside of the kernel; its pages are the caller's matter. */
+/* Region of user memory or of a dma-buf; the caller fills in its pages. */
 static struct xiw_mr *mr_alloc_user(struct ib_pd *pd, u64 iova, u64 length,
 				    int access, struct ib_dmah *dmah)
 {
@@ -138,7 +136,7 @@ static struct xiw_mr *mr_alloc_user(struct ib_pd *pd, u64 iova, u64 length,
 	return mr;
 }
 
-/* The last step of all that make one: @ret is what came of those before. */
+/* Gives a complete region its STag, or frees it if @ret is an error already. */
 static struct ib_mr *mr_publish(struct xiw_mr *mr, int ret)
 {
 	if (!ret)
@@ -166,7 +164,7 @@ struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access)
 	struct xiw_mr *mr;
 	int ret;
 
-	/* With the local key, the core asks for remote rights alone. */
+	/* The core asks for remote rights alone, as it has the local key. */
 	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		access |= IB_ACCESS_LOCAL_WRITE;
 	ret = check_access(pd->device, access);
@@ -245,7 +243,7 @@ static int pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
 {
 	struct ib_umem *umem;
 
-	umem = ib_umem_get_va(&mem->dev->ibdev, start, length, access);
+	umem = ib_umem_get_va(mem->pd->device, start, length, access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	mem->umem = umem;
@@ -317,13 +315,13 @@ static int get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
 	if (ib_access_writable(access) && !(dmabuf->file->f_mode & FMODE_WRITE))
 		return -EACCES;
 	/*
-	 * Mapping does not keep the pages where they are. Attaching does, but
-	 * for exporters that may move them: these would have to map them for
-	 * DMA, of which this device has none.
+	 * Mapping for the CPU does not keep an exporter from moving the pages.
+	 * Attaching does, unless the exporter is a dynamic one: that would have
+	 * to pin them for DMA, which this device does not do.
 	 */
 	if (dma_buf_is_dynamic(dmabuf))
 		return -EOPNOTSUPP;
-	attach = dma_buf_attach(dmabuf, &mem->dev->ibdev.dev);
+	attach = dma_buf_attach(dmabuf, &mem->pd->device->dev);
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);
 	mem->attach = attach;
@@ -392,8 +390,8 @@ static int rereg(struct xiw_mem *mem, struct xiw_mem *new)
 }
 
 /*
- * Memory pinned for reading only must be pinned again before it is written,
- * and only the process it belongs to can do that.
+ * Pins what the flags ask for. Memory pinned for reading only must be pinned
+ * again before it is written, which only the process it belongs to can do.
  */
 static int repin(struct xiw_mem *mem, struct xiw_mem *new, int flags,
 		 u64 start)
@@ -432,7 +430,6 @@ struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	struct xiw_mem *mem = to_xmr(ibmr)->mem;
 	bool moves = flags & IB_MR_REREG_TRANS;
 	struct xiw_mem new = {
-		.dev = mem->dev,
 		.pd = pd,
 		.access = flags & IB_MR_REREG_ACCESS ? access : mem->access,
 		.iova = moves ? iova : mem->iova,
@@ -445,7 +442,7 @@ struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	ret = check_user_access(ibmr->device, new.access);
 	if (ret)
 		return ERR_PTR(ret);
-	/* Where addresses begin is a matter of the translation. */
+	/* The flag changes addresses, so it needs IB_MR_REREG_TRANS. */
 	if (!moves && (new.access ^ mem->access) & IB_ZERO_BASED)
 		return ERR_PTR(-EINVAL);
 	new.iova = first_address(new.iova, new.access);
@@ -590,8 +587,7 @@ static int fast_register_locked(struct xiw_mr *mr, struct ib_pd *pd, u32 key,
 }
 
 /**
- * xiw_mem_fast_register() - carry out a REG_MR work request
- * @dev: device
+ * xiw_mr_fast_register() - carry out a REG_MR work request
  * @pd: protection domain of the QP
  * @ibmr: region from xiw_alloc_mr(), mapped, and without valid registration
  * @key: its STag, with the key part to use from now on
@@ -600,77 +596,18 @@ static int fast_register_locked(struct xiw_mr *mr, struct ib_pd *pd, u32 key,
  * Context: Any, with interrupts on.
  * Return: 0 or -EINVAL; then nothing has changed.
  */
-int xiw_mem_fast_register(struct xiw_dev *dev, struct ib_pd *pd,
-			  struct ib_mr *ibmr, u32 key, int access)
+int xiw_mr_fast_register(struct ib_pd *pd, struct ib_mr *ibmr, u32 key,
+			 int access)
 {
 	struct xiw_mr *mr = to_xmr(ibmr);
 	int ret;
 
-	if (ibmr->device != &dev->ibdev || mr->mem->kind != XIW_MEM_FRWR ||
-	    check_access(&dev->ibdev, access))
+	if (ibmr->device != pd->device || mr->mem->kind != XIW_MEM_FRWR ||
+	    check_access(pd->device, access))
 		return -EINVAL;
 
 	write_lock_bh(&mr->mem->lock);
 	ret = fast_register_locked(mr, pd, key, access);
 	write_unlock_bh(&mr->mem->lock);
 	return ret;
-}
-
-static enum xiw_mem_status invalidate_locked(struct xiw_mem *mem,
-					     struct ib_pd *pd, u32 qpn,
-					     u32 stag, bool remote)
-{
-	lockdep_assert_held_write(&mem->lock);
-
-	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
-		return XIW_MEM_BAD_STAG;
-	if (mem->pd != pd || (mem->type2 && mem->qp->qpn != qpn))
-		return XIW_MEM_BAD_PD;
-	if (mem->type2) {
-		xiw_mw_unbind_locked(mem);
-		return XIW_MEM_OK;
-	}
-	/*
-	 * A peer was never told the STag of a region that gives it no rights,
-	 * so it has no business to invalidate it.
-	 */
-	if (mem->kind != XIW_MEM_FRWR || atomic_read(&mem->num_mw) ||
-	    (remote && !(mem->access & XIW_MEM_REMOTE)))
-		return XIW_MEM_BAD_STAG;
-
-	mem->state = XIW_MEM_FREE;
-	return XIW_MEM_OK;
-}
-
-/**
- * xiw_mem_invalidate() - revoke a registration, keep the STag allocated
- * @dev: device
- * @pd: protection domain of the QP
- * @qpn: number of the QP
- * @stag: STag
- * @remote: the peer asks (RFC 5040 section 5.3), not the consumer
- *
- * Only fast registrations without windows on them and type 2 windows, by the
- * QP that has bound them, can be revoked this way. When the call returns no
- * byte is read or written through the STag any more.
- *
- * Context: Any, with interrupts on.
- * Return: XIW_MEM_OK; XIW_MEM_BAD_STAG if the STag is unknown, has no valid
- * registration or is of another kind; XIW_MEM_BAD_PD.
- */
-enum xiw_mem_status xiw_mem_invalidate(struct xiw_dev *dev, struct ib_pd *pd,
-				       u32 qpn, u32 stag, bool remote)
-{
-	enum xiw_mem_status status = XIW_MEM_BAD_STAG;
-	struct xiw_mem *mem;
-
-	rcu_read_lock();
-	mem = xiw_stag_find(dev, stag);
-	if (mem) {
-		write_lock_bh(&mem->lock);
-		status = invalidate_locked(mem, pd, qpn, stag, remote);
-		write_unlock_bh(&mem->lock);
-	}
-	rcu_read_unlock();
-	return status;
 }

@@ -7,25 +7,25 @@
  * may be bound anew at any time; a type 2 window belongs to the QP that bound
  * it and is bound again only after it was invalidated.
  *
- * A window counts in @num_mw of the region below it, which is not revoked
- * before that count is zero. So whoever holds the window's lock may use the
- * region without holding the region's.
+ * A bound window counts in @num_mw of its region, which is not revoked before
+ * that count is zero. So whoever holds the window's lock may use the region
+ * without holding the region's.
  *
- * A type 2 window that is bound is on the list of its QP. @qp and its place on
- * the list change together, under the window's lock and, within that, the
- * list's. So whoever finds a window on the list lets go of the list's lock,
- * takes the window's, and looks at @qp again; RCU keeps the window meanwhile.
- * The QP stays until its list is empty.
+ * A bound type 2 window is on the list of its owner, which is part of the QP
+ * that bound it. @owner and the place on the list change together, under the
+ * window's lock and, within that, the owner's. Whoever finds a window on the
+ * list has to drop the owner's lock before it takes the window's, and then to
+ * check @owner again; RCU keeps the window meanwhile. The QP is not freed
+ * before the list is empty.
  */
-#include "mem.h"
+#include "mw.h"
 
 #include <linux/lockdep.h>
 #include <linux/overflow.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "device.h"
-#include "qp.h"
+#include "dev.h"
 
 /* A bind takes the lock of the region within that of the window. */
 static struct lock_class_key mw_lock_key;
@@ -56,7 +56,7 @@ int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 	rwlock_init(&mem->lock);
 	lockdep_set_class(&mem->lock, &mw_lock_key);
-	mem->dev = dev;
+	mem->table = &dev->mems;
 	mem->pd = ibmw->pd;
 	mem->kind = XIW_MEM_MW;
 	mem->type2 = ibmw->type == IB_MW_TYPE_2;
@@ -76,40 +76,12 @@ err_count:
 	return ret;
 }
 
-static void join_qp(struct xiw_mem *mem, struct xiw_qp *qp)
+static void join_owner(struct xiw_mem *mem, struct xiw_mw_owner *owner)
 {
-	mem->qp = qp;
-	spin_lock(&qp->mw_lock);
-	list_add(&mem->bound, &qp->mws);
-	spin_unlock(&qp->mw_lock);
-}
-
-static void leave_qp(struct xiw_mem *mem)
-{
-	spin_lock(&mem->qp->mw_lock);
-	list_del(&mem->bound);
-	spin_unlock(&mem->qp->mw_lock);
-	mem->qp = NULL;
-}
-
-/**
- * xiw_mw_unbind_locked() - take the region away from a window, if it has one
- * @mem: window; its lock is held for writing
- *
- * Context: Any, with bottom halves off.
- */
-void xiw_mw_unbind_locked(struct xiw_mem *mem)
-{
-	lockdep_assert_held_write(&mem->lock);
-
-	mem->state = XIW_MEM_FREE;
-	if (!mem->mr)
-		return;
-	if (mem->qp)
-		leave_qp(mem);
-	/* From here on the region may go away. */
-	atomic_dec(&mem->mr->num_mw);
-	mem->mr = NULL;
+	mem->owner = owner;
+	spin_lock(&owner->lock);
+	list_add(&mem->bound, &owner->bound);
+	spin_unlock(&owner->lock);
 }
 
 /**
@@ -124,12 +96,12 @@ int xiw_dealloc_mw(struct ib_mw *ibmw)
 	struct xiw_mem *mem = to_xmw(ibmw)->mem;
 
 	write_lock_bh(&mem->lock);
-	xiw_mw_unbind_locked(mem);
+	xiw_mem_unbind_locked(mem);
 	mem->state = XIW_MEM_DEAD;
 	write_unlock_bh(&mem->lock);
 
 	xiw_stag_free(mem);
-	atomic_dec(&mem->dev->num_mw);
+	atomic_dec(&to_xdev(ibmw->device)->num_mw);
 	kfree_rcu(mem, rcu);
 	return 0;
 }
@@ -152,9 +124,9 @@ static bool region_admits(const struct xiw_mem *mr, struct ib_pd *pd,
 }
 
 static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
-		       struct xiw_qp *qp, const struct xiw_bind *bind)
+		       struct ib_pd *pd, struct xiw_mw_owner *owner,
+		       const struct xiw_bind *bind)
 {
-	struct ib_pd *pd = qp->ibqp.pd;
 	bool admitted;
 
 	lockdep_assert_held_write(&mw->lock);
@@ -172,9 +144,9 @@ static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 	if (!admitted)
 		return -EINVAL;
 
-	xiw_mw_unbind_locked(mw);
+	xiw_mem_unbind_locked(mw);
 	if (mw->type2)
-		join_qp(mw, qp);
+		join_owner(mw, owner);
 	mw->mr = mr;
 	mw->stag = bind->key;
 	mw->iova = bind->addr;
@@ -184,14 +156,14 @@ static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 	return 0;
 }
 
-/* Nothing to be bound to: a type 1 window is only taken off its region. */
+/* A bind of length 0, which takes a type 1 window off its region. */
 static int unbind(struct xiw_mem *mw, struct ib_pd *pd, u32 key)
 {
 	int ret = -EINVAL;
 
 	write_lock_bh(&mw->lock);
 	if (!mw->type2 && mw->state != XIW_MEM_DEAD && mw->pd == pd) {
-		xiw_mw_unbind_locked(mw);
+		xiw_mem_unbind_locked(mw);
 		mw->stag = key;
 		ret = 0;
 	}
@@ -200,73 +172,86 @@ static int unbind(struct xiw_mem *mw, struct ib_pd *pd, u32 key)
 }
 
 /**
- * xiw_mem_bind() - carry out a BIND_MW work request
- * @qp: queue pair
+ * xiw_mw_bind() - carry out a BIND_MW work request
+ * @pd: protection domain of the QP
+ * @owner: part of the QP that posted it
  * @bind: what it asks for; a length of 0 unbinds a type 1 window
  *
  * Context: Any, with interrupts on.
  * Return: 0 or -EINVAL; then nothing has changed.
  */
-int xiw_mem_bind(struct xiw_qp *qp, const struct xiw_bind *bind)
+int xiw_mw_bind(struct ib_pd *pd, struct xiw_mw_owner *owner,
+		const struct xiw_bind *bind)
 {
-	struct ib_pd *pd = qp->ibqp.pd;
-	struct xiw_dev *dev = qp->dev;
+	struct xiw_mem_table *table = &to_xdev(pd->device)->mems;
 	struct xiw_mem *mw;
 	struct xiw_mem *mr;
 	int ret = -EINVAL;
 
-	/* A window has no local access; consumers name it all the same. */
+	/* Consumers ask for local access, too, which a window has none of. */
 	if (bind->access & ~(u64)(XIW_MEM_REMOTE | IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 
 	rcu_read_lock();
-	mw = xiw_stag_find(dev, bind->key);
+	mw = xiw_stag_find(table, bind->key);
 	if (!mw || mw->kind != XIW_MEM_MW)
 		goto out;
 	if (!bind->length) {
 		ret = unbind(mw, pd, bind->key);
 		goto out;
 	}
-	mr = xiw_stag_find(dev, bind->lkey);
+	mr = xiw_stag_find(table, bind->lkey);
 	if (!mr || mr->kind == XIW_MEM_MW)
 		goto out;
 	write_lock_bh(&mw->lock);
-	ret = bind_locked(mw, mr, qp, bind);
+	ret = bind_locked(mw, mr, pd, owner, bind);
 	write_unlock_bh(&mw->lock);
 out:
 	rcu_read_unlock();
 	return ret;
 }
 
-/* Some window on the list; RCU alone keeps it. */
-static struct xiw_mem *first_bound(struct xiw_qp *qp)
+/* The first window on the list, or NULL. Nothing but RCU keeps it. */
+static struct xiw_mem *first_bound(struct xiw_mw_owner *owner)
 {
 	struct xiw_mem *mem;
 
-	spin_lock_bh(&qp->mw_lock);
-	mem = list_first_entry_or_null(&qp->mws, struct xiw_mem, bound);
-	spin_unlock_bh(&qp->mw_lock);
+	spin_lock_bh(&owner->lock);
+	mem = list_first_entry_or_null(&owner->bound, struct xiw_mem, bound);
+	spin_unlock_bh(&owner->lock);
 	return mem;
 }
 
 /**
- * xiw_mw_release_qp() - invalidate the windows bound to a QP
- * @qp: queue pair that is being destroyed and binds no more
+ * xiw_mw_owner_init() - set up the owner of windows
+ * @owner: part of a new QP, whose number need not be known yet
+ *
+ * Context: Any.
+ */
+void xiw_mw_owner_init(struct xiw_mw_owner *owner)
+{
+	spin_lock_init(&owner->lock);
+	INIT_LIST_HEAD(&owner->bound);
+}
+
+/**
+ * xiw_mw_owner_release() - invalidate the windows bound to a QP
+ * @owner: part of a QP that is being destroyed and binds no more
  *
  * Context: Sleeps.
  */
-void xiw_mw_release_qp(struct xiw_qp *qp)
+void xiw_mw_owner_release(struct xiw_mw_owner *owner)
 {
 	struct xiw_mem *mem;
 
 	do {
 		rcu_read_lock();
-		mem = first_bound(qp);
+		mem = first_bound(owner);
 		if (mem) {
 			write_lock_bh(&mem->lock);
-			/* Who was faster has taken it off the list. */
-			if (mem->qp == qp)
-				xiw_mw_unbind_locked(mem);
+			/* It may have been taken off the list meanwhile. */
+			if (mem->owner == owner)
+				xiw_mem_unbind_locked(mem);
 			write_unlock_bh(&mem->lock);
 		}
 		rcu_read_unlock();

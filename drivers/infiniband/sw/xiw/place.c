@@ -4,11 +4,12 @@
  * every check and never before. Called by deliver.c under the socket lock.
  */
 
-#include "device.h"
-#include "mem.h"
-#include "qp.h"
+#include "place.h"
 
-/* Copies @len octets from the FPDU to a range that was checked and locked. */
+#include "fpdu.h"
+#include "stream.h"
+
+/* Copies @len octets from the FPDU to a range that xiw_mem_get() has locked. */
 static void copy_in(struct xiw_fpdu *f, const struct xiw_mem_ref *ref,
 		    u64 addr, u32 len)
 {
@@ -55,7 +56,7 @@ enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
 
 /**
  * xiw_place_write() - place a segment of an RDMA Write
- * @qp: queue pair
+ * @s: stream
  * @f: FPDU, read position at its payload
  *
  * STag and TO of an empty segment are not looked at (RFC 5041 section 5.2).
@@ -63,18 +64,18 @@ enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
  * Context: Socket lock held.
  * Return: XIW_OK, or the fault; then nothing was written.
  */
-enum xiw_reason xiw_place_write(struct xiw_qp *qp, struct xiw_fpdu *f)
+enum xiw_reason xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
 {
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
 
 	if (!f->h.payload_len)
 		return XIW_OK;
-	status = xiw_mem_get(&qp->rx.mem, f->h.stag, IB_ACCESS_REMOTE_WRITE,
+	status = xiw_mem_get(&s->rx.mem, f->h.stag, IB_ACCESS_REMOTE_WRITE,
 			     f->h.to, f->h.payload_len, &ref);
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_WRITE);
-	if (!xiw_qp_admits(qp, IB_ACCESS_REMOTE_WRITE)) {
+	if (!xiw_stream_admits(s, IB_ACCESS_REMOTE_WRITE)) {
 		xiw_mem_put(&ref);
 		return XIW_WRITE_BAD_RIGHTS;
 	}
@@ -85,7 +86,7 @@ enum xiw_reason xiw_place_write(struct xiw_qp *qp, struct xiw_fpdu *f)
 
 /**
  * xiw_place_sges() - place a segment into a scatter list
- * @qp: queue pair
+ * @s: stream
  * @f: FPDU, read position at its payload
  * @sge: scatter list
  * @num_sge: elements
@@ -95,7 +96,7 @@ enum xiw_reason xiw_place_write(struct xiw_qp *qp, struct xiw_fpdu *f)
  * Context: Socket lock held.
  * Return: false if an element's memory cannot be written any more.
  */
-bool xiw_place_sges(struct xiw_qp *qp, struct xiw_fpdu *f,
+bool xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
 		    const struct xiw_sge *sge, u32 num_sge, u64 offset,
 		    u32 len)
 {
@@ -111,7 +112,7 @@ bool xiw_place_sges(struct xiw_qp *qp, struct xiw_fpdu *f,
 		}
 		addr = sge->addr + offset;
 		n = min_t(u64, len, sge->length - offset);
-		if (xiw_mem_get(&qp->rx.mem, sge->lkey, IB_ACCESS_LOCAL_WRITE,
+		if (xiw_mem_get(&s->rx.mem, sge->lkey, IB_ACCESS_LOCAL_WRITE,
 				addr, n, &ref) != XIW_MEM_OK)
 			return false;
 		copy_in(f, &ref, addr, n);
@@ -124,14 +125,14 @@ bool xiw_place_sges(struct xiw_qp *qp, struct xiw_fpdu *f,
 
 /**
  * xiw_place_check_sges() - can all elements of a sink be written
- * @qp: queue pair
+ * @s: stream
  * @sge: scatter list
  * @num_sge: elements
  *
  * Context: Owner of the transmit side.
  * Return: false if one cannot.
  */
-bool xiw_place_check_sges(struct xiw_qp *qp, const struct xiw_sge *sge,
+bool xiw_place_check_sges(struct xiw_stream *s, const struct xiw_sge *sge,
 			  u32 num_sge)
 {
 	struct xiw_mem_ref ref;
@@ -139,7 +140,7 @@ bool xiw_place_check_sges(struct xiw_qp *qp, const struct xiw_sge *sge,
 	for (; num_sge; sge++, num_sge--) {
 		if (!sge->length)
 			continue;
-		if (xiw_mem_get(&qp->tx.mem, sge->lkey, IB_ACCESS_LOCAL_WRITE,
+		if (xiw_mem_get(&s->tx.mem, sge->lkey, IB_ACCESS_LOCAL_WRITE,
 				sge->addr, sge->length, &ref) != XIW_MEM_OK)
 			return false;
 		xiw_mem_put(&ref);

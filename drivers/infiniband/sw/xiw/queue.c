@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Memory of the rings. A user ring is vmalloc memory that the process maps
- * page by page, each mapping with its own page references: whoever goes first,
- * the kernel object or the mapping, the other keeps valid memory. That is why
- * a device can be removed under a running process without touching its
- * mappings.
+ * page by page. The kernel object and the mapping have references of their own
+ * on each page: whichever goes first, the other keeps valid memory. So a device
+ * can be removed while processes use it, without touching their mappings.
  */
 #include "queue.h"
 
@@ -39,9 +38,9 @@ static int queue_add_mapping(struct xiw_queue *q, struct ib_ucontext *uctx,
 }
 
 /*
- * Zeroed pages for the kernel and a process. A process that has mapped them
- * keeps them when the ring is gone, so each is charged to its memory cgroup,
- * which vmalloc_user() does not do. For vfree().
+ * Zeroed memory for the kernel and a process, to be freed by vfree(). A process
+ * that has mapped it keeps the pages when the ring is gone, so they are charged
+ * to its memory cgroup, which vmalloc_user() does not do.
  */
 static void *alloc_shared(u32 count)
 {

@@ -46,10 +46,6 @@ static inline void *xiw_queue_slot(const struct xiw_queue *q, u32 index)
 	return q->base + (size_t)(index & (q->size - 1)) * q->stride;
 }
 
-/*
- * Allocate a zeroed ring for at least @entries; with @uctx it can be mapped
- * and *@key is the mmap() offset. Sleeps. 0, -EINVAL or -ENOMEM.
- */
 int xiw_queue_alloc(struct xiw_queue *q, u32 entries, u32 stride,
 		    struct ib_ucontext *uctx, u64 *key);
 void xiw_queue_free(struct xiw_queue *q);

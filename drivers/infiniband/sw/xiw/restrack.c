@@ -13,9 +13,9 @@
 #include <uapi/rdma/rdma_netlink.h>
 
 #include "cq.h"
-#include "mem.h"
+#include "mr.h"
 #include "qp.h"
-#include "rq.h"
+#include "srq.h"
 
 /**
  * struct fact - one line of a report
@@ -57,24 +57,25 @@ static int put_facts(struct sk_buff *msg, const struct fact *facts, size_t n)
 int xiw_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	const struct xiw_qp *qp = to_xqp(ibqp);
+	const struct xiw_stream *s = &qp->stream;
 	const struct fact facts[] = {
-		{ "state", READ_ONCE(qp->state) },
+		{ "state", READ_ONCE(s->state) },
 		{ "sq_size", qp->sq.max_wr },
 		{ "sq_posted", READ_ONCE(qp->sq.prod) },
 		{ "sq_started", READ_ONCE(qp->sq.next) },
 		{ "sq_completed", READ_ONCE(qp->sq.head) },
 		{ "rq_size", qp->srq ? 0 : qp->rq.max_wr },
 		{ "rq_taken", qp->srq ? 0 : READ_ONCE(qp->rq.cons) },
-		{ "ord", READ_ONCE(qp->ord) },
-		{ "ord_used", READ_ONCE(qp->orq_tail) -
-			      READ_ONCE(qp->orq_head) },
-		{ "ird", READ_ONCE(qp->irq_size) },
-		{ "ird_used", READ_ONCE(qp->irq_tail) -
-			      READ_ONCE(qp->irq_head) },
-		{ "emss", READ_ONCE(qp->tx.emss) },
-		{ "tx_crc", READ_ONCE(qp->tx.crc) },
-		{ "rx_crc", READ_ONCE(qp->rx.crc) },
-		{ "rx_stalled", READ_ONCE(qp->rx.stalled) },
+		{ "ord", READ_ONCE(s->ord) },
+		{ "ord_used", READ_ONCE(s->orq_tail) -
+			      READ_ONCE(s->orq_head) },
+		{ "ird", READ_ONCE(s->irq_size) },
+		{ "ird_used", READ_ONCE(s->irq_tail) -
+			      READ_ONCE(s->irq_head) },
+		{ "emss", READ_ONCE(s->tx.mpa.emss) },
+		{ "tx_crc", READ_ONCE(s->tx.mpa.crc) },
+		{ "rx_crc", READ_ONCE(s->rx.mpa.crc) },
+		{ "rx_stalled", READ_ONCE(s->rx.stalled) },
 	};
 
 	return put_facts(msg, facts, ARRAY_SIZE(facts));

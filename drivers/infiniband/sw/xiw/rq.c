@@ -129,7 +129,7 @@ int xiw_rq_post(struct xiw_rq *rq, const struct ib_recv_wr *wr,
 	return ret;
 }
 
-/* One reading of an entry that may change at any time. */
+/* Reads the next entry, once, as a process may change it at any time. */
 static bool rq_read(struct xiw_rq *rq, struct xiw_recv *recv)
 {
 	const struct xiw_rqe *rqe = xiw_queue_slot(&rq->queue, rq->cons);

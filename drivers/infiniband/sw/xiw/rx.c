@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive side: bytes of the stream to complete, verified FPDUs.
+ * Receive side: takes verified FPDUs from the framing, one after the other, and
+ * has them delivered.
  *
  * Runs under the socket lock, in the socket's data_ready callback or, after a
- * pause, in process context. An FPDU that lies within one skb is used where
- * it is; one that arrived in pieces, or with Markers in it, is put together
- * first. Nothing of an FPDU is looked at before its CRC was checked.
+ * pause, in process context.
  *
  * When a Send finds no receive posted, reading stops: TCP's window closes and
  * holds the peer back until a receive is posted or the wait is over.
@@ -15,177 +14,64 @@
  * The callback comes on the CPU that took the packets in, which on one machine
  * is also the sender's. Little data is taken there and then: nothing is as
  * fast. Bulk is left to a work item, so that one CPU receives packets while
- * another one checks and places what is in them. rx.deferred is set from then
- * until the work has the socket lock; who finds it set leaves everything to the
- * work. How long turns are stands in tx.c.
+ * another one checks and places what is in them. rx.deferred is set from when
+ * the work is queued until it has the socket lock; whoever finds it set leaves
+ * everything to the work. tx.c says how long turns are.
  */
 
-#include <linux/crc32c.h>
-#include <linux/mm.h>
-#include <linux/sched/mm.h>
+#include "rx.h"
+
+#include <kunit/visibility.h>
+#include <linux/jiffies.h>
 #include <linux/skbuff.h>
 
-#include "cm.h"
-#include "device.h"
-#include "qp.h"
-#include "sock.h"
+#include "deliver.h"
+#include "fpdu.h"
+#include "llp.h"
+#include "stream.h"
 #include "trace.h"
-
-/* A position in an skb: fragments are walked once, never from the start. */
-struct skb_pos {
-	const struct sk_buff *head;
-	const struct sk_buff *skb;	/* @head or a member of its frag_list */
-	int frag;			/* -1: linear part */
-	u32 off;			/* in the linear part or fragment */
-};
-
-static void pos_init(struct skb_pos *p, const struct sk_buff *skb)
-{
-	p->head = skb;
-	p->skb = skb;
-	p->frag = -1;
-	p->off = 0;
-}
-
-/* What lies at the position, in one piece; 0 behind the end. */
-static u32 pos_piece(struct skb_pos *p, u8 **data)
-{
-	while (p->skb) {
-		const struct skb_shared_info *info = skb_shinfo(p->skb);
-		u32 len;
-
-		if (p->frag < 0) {
-			len = skb_headlen(p->skb);
-			*data = p->skb->data + p->off;
-		} else {
-			len = skb_frag_size(&info->frags[p->frag]);
-			*data = (u8 *)skb_frag_address(&info->frags[p->frag]) +
-				p->off;
-		}
-		if (p->off < len)
-			return len - p->off;
-		p->off -= len;
-		if (++p->frag < info->nr_frags)
-			continue;
-		p->frag = -1;
-		p->skb = p->skb == p->head ? info->frag_list : p->skb->next;
-	}
-	return 0;
-}
-
-/**
- * xiw_fpdu_chunk() - what lies at the read position, in one piece
- * @f: FPDU with octets left to read
- * @data: set to the octets
- *
- * Context: As the FPDU's owner.
- * Return: Octets at @data, at least one.
- */
-size_t xiw_fpdu_chunk(const struct xiw_fpdu *f, const void **data)
-{
-	*data = (const u8 *)f->vec->iov_base + f->off;
-	return f->vec->iov_len - f->off;
-}
-
-/**
- * xiw_fpdu_skip() - move the read position
- * @f: FPDU
- * @len: octets, at most what is left
- *
- * Context: As the FPDU's owner.
- */
-void xiw_fpdu_skip(struct xiw_fpdu *f, size_t len)
-{
-	f->off += len;
-	while (len && f->off >= f->vec->iov_len) {
-		f->off -= f->vec->iov_len;
-		f->vec++;
-		if (!f->off)
-			break;
-	}
-}
-
-/**
- * xiw_fpdu_copy() - read octets
- * @f: FPDU
- * @dst: where to
- * @len: octets, at most what is left
- *
- * Context: As the FPDU's owner.
- */
-void xiw_fpdu_copy(struct xiw_fpdu *f, void *dst, size_t len)
-{
-	const void *data;
-
-	while (len) {
-		size_t n = min(len, xiw_fpdu_chunk(f, &data));
-
-		memcpy(dst, data, n);
-		xiw_fpdu_skip(f, n);
-		dst += n;
-		len -= n;
-	}
-}
-
-static bool crc_good(struct xiw_rx *rx, u32 len)
-{
-	struct xiw_fpdu f = { .vec = rx->vec };
-	u32 left = len - XIW_MPA_CRC_LEN;
-	u32 crc = ~0;
-	__le32 wire;
-
-	while (left) {
-		const void *data;
-		u32 n = min_t(u32, left, xiw_fpdu_chunk(&f, &data));
-
-		crc = crc32c(crc, data, n);
-		xiw_fpdu_skip(&f, n);
-		left -= n;
-	}
-	xiw_fpdu_copy(&f, &wire, sizeof(wire));
-	return le32_to_cpu(wire) == ~crc;
-}
+#include "tx.h"
 
 /*
  * The MPA fence of a Responder falls with the first verified FPDU, whatever
- * is in it (RFC 5044 section 7.1.2 rule 4). An RTR goes no further.
+ * is in it (RFC 5044 section 7.1.2 rule 4). An RTR is not delivered.
  */
-static enum xiw_nego_first first_fpdu(struct xiw_qp *qp, struct xiw_fpdu *f,
+static enum xiw_nego_first first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f,
 				      enum xiw_reason reason)
 {
 	u8 body[XIW_READ_REQ_LEN] = {};
 	struct xiw_fpdu peek = *f;
 	enum xiw_nego_first what;
 
-	qp->rx.first = false;
-	if (qp->conn.initiator)
+	s->rx.first = false;
+	if (s->conn.initiator)
 		return XIW_FIRST_MESSAGE;
-	qp->tx.fenced = false;
-	qp->rx.poke_tx = true;
+	s->tx.fenced = false;
+	s->rx.poke_tx = true;
 	if (reason == XIW_OK)
 		xiw_fpdu_copy(&peek, body,
 			      min_t(u32, sizeof(body), f->h.payload_len));
-	what = xiw_nego_first_fpdu(&qp->conn.agreed, f->ulpdu_len,
+	what = xiw_nego_first_fpdu(&s->conn.agreed, f->ulpdu_len,
 				   reason == XIW_OK ? &f->h : NULL, body);
 	if (what == XIW_FIRST_RTR && f->ulpdu_len && !f->h.tagged)
-		qp->rx.queue[XIW_QN_SEND].msn++;
-	xiw_qp_request(qp, XIW_EP_FIRST_FPDU);
+		s->rx.queue[XIW_QN_SEND].msn++;
+	s->ops->first_fpdu(s);
 	return what;
 }
 
-static void blame_segment(struct xiw_qp *qp, const struct xiw_fpdu *f,
+static void blame_segment(struct xiw_stream *s, const struct xiw_fpdu *f,
 			  enum xiw_reason reason)
 {
 	struct xiw_term_offender off = { .ulpdu_len = f->ulpdu_len };
 
 	memcpy(off.hdr, f->hdr, sizeof(off.hdr));
-	xiw_qp_fault(qp, reason, &off);
+	xiw_stream_fault(s, reason, &off);
 }
 
 static void read_header(struct xiw_fpdu *f)
 {
 	u32 len = min_t(u32, f->ulpdu_len, sizeof(f->hdr));
-	struct xiw_fpdu at = { .vec = f->vec };
+	struct xiw_fpdu at;
 
 	/* Nearly always it lies in one piece. */
 	if (len == sizeof(f->hdr) &&
@@ -194,644 +80,369 @@ static void read_header(struct xiw_fpdu *f)
 		       sizeof(f->hdr));
 		return;
 	}
+	at = *f;
 	xiw_fpdu_skip(&at, XIW_MPA_LEN_FIELD);
 	xiw_fpdu_copy(&at, f->hdr, len);
 }
 
-/* One complete FPDU of @len octets in rx.vec, Markers removed. */
-static enum xiw_deliver take_fpdu(struct xiw_qp *qp, u32 ulpdu_len)
+static enum xiw_deliver judge_and_deliver(struct xiw_stream *s)
 {
-	struct xiw_fpdu f = { .vec = qp->rx.vec, .ulpdu_len = ulpdu_len };
+	struct xiw_rx *rx = &s->rx;
+	struct xiw_fpdu f = {
+		.vec = rx->mpa.vec,
+		.ulpdu_len = rx->mpa.ulpdu_len,
+	};
 	enum xiw_reason reason;
 	enum xiw_deliver ret;
 
 	read_header(&f);
-	reason = xiw_ddp_decode(f.hdr, ulpdu_len, qp->rx.features, &f.h);
+	reason = xiw_ddp_decode(f.hdr, f.ulpdu_len, s->env->features, &f.h);
 	if (reason == XIW_OK)
 		xiw_fpdu_skip(&f, XIW_MPA_LEN_FIELD + f.h.payload_off);
 
-	if (qp->rx.first) {
-		enum xiw_nego_first what = first_fpdu(qp, &f, reason);
-
-		if (what == XIW_FIRST_RTR)
-			return XIW_DELIVER_OK;
-	}
+	if (rx->first && first_fpdu(s, &f, reason) == XIW_FIRST_RTR)
+		return XIW_DELIVER_OK;
 	if (reason != XIW_OK) {
-		blame_segment(qp, &f, reason);
+		blame_segment(s, &f, reason);
 		return XIW_DELIVER_DEAD;
 	}
-	ret = xiw_deliver(qp, &f);
-	if (ret != XIW_DELIVER_STALL) {
-		trace_rx_fpdu(qp, &f);
-		qp->rx.heard++;
-		xiw_stat_inc(qp->dev, XIW_STAT_RX_FPDU);
-		xiw_stat_add(qp->dev, XIW_STAT_RX_BYTES, ulpdu_len);
-	}
-	return ret;
-}
-
-static enum xiw_deliver check_and_take(struct xiw_qp *qp, u32 ulpdu_len,
-				       u32 len)
-{
-	if (qp->rx.crc && !crc_good(&qp->rx, len)) {
-		xiw_stat_inc(qp->dev, XIW_STAT_CRC_ERROR);
-		xiw_qp_fault(qp, XIW_MPA_BAD_CRC, NULL);
-		return XIW_DELIVER_DEAD;
-	}
-	return take_fpdu(qp, ulpdu_len);
-}
-
-/* Describe the next @len octets at @p in rx.vec; false if they need more. */
-static bool map_skb(struct xiw_rx *rx, struct skb_pos *p, u32 len)
-{
-	rx->vec_count = 0;
-	while (len) {
-		u8 *data;
-		u32 n = min(len, pos_piece(p, &data));
-
-		if (!n || rx->vec_count == XIW_RX_VECS)
-			return false;
-		rx->vec[rx->vec_count].iov_base = data;
-		rx->vec[rx->vec_count++].iov_len = n;
-		p->off += n;
-		len -= n;
-	}
-	return true;
-}
-
-static bool peek_be16(struct skb_pos p, u32 left, u16 *value)
-{
-	u8 bytes[2];
-	u8 *data;
-	int i;
-
-	if (left < sizeof(bytes))
-		return false;
-	for (i = 0; i < 2; i++) {
-		if (!pos_piece(&p, &data))
-			return false;
-		bytes[i] = *data;
-		p.off++;
-	}
-	*value = get_unaligned_be16(bytes);
-	return true;
-}
-
-/* Where the octet at @off of an FPDU in pieces goes, and the room there. */
-static u8 *piece_at(struct xiw_rx *rx, u32 off, u32 *room)
-{
-	struct xiw_qp *qp = container_of(rx, struct xiw_qp, rx);
-	struct page **page = &rx->pages[off / PAGE_SIZE];
-
-	if (rx->linear) {
-		*room = XIW_RX_PAGES * PAGE_SIZE - off;
-		return rx->linear + off;
-	}
-	rx->pages_used = max_t(u32, rx->pages_used, off / PAGE_SIZE + 1);
-	if (!*page) {
-		*page = xiw_qp_alloc_pages(qp, GFP_ATOMIC | __GFP_NOWARN, 0);
-		xiw_trim_later(qp);
-	}
-	*room = PAGE_SIZE - offset_in_page(off);
-	return *page ? (u8 *)page_address(*page) + offset_in_page(off) : NULL;
-}
-
-/* Moves @len octets from @p behind what is there; how many it managed. */
-static u32 collect(struct xiw_rx *rx, struct skb_pos *p, u32 len)
-{
-	u32 done = 0;
-
-	while (done < len) {
-		u32 room;
-		u8 *data;
-		u8 *dst = piece_at(rx, rx->have, &room);
-		u32 n = min(len - done, pos_piece(p, &data));
-
-		if (!dst || !n)
-			break;
-		n = min(n, room);
-		memcpy(dst, data, n);
-		p->off += n;
-		rx->have += n;
-		done += n;
-	}
-	return done;
-}
-
-static void map_pieces(struct xiw_rx *rx, u32 len)
-{
-	u32 off;
-
-	rx->vec_count = 0;
-	for (off = 0; off < len; rx->vec_count++) {
-		u32 room;
-		u8 *data = piece_at(rx, off, &room);
-		u32 n = min(room, len - off);
-
-		rx->vec[rx->vec_count].iov_base = data;
-		rx->vec[rx->vec_count].iov_len = n;
-		off += n;
-	}
-}
-
-/*
- * All octets of an FPDU that came in pieces are there: verify it and take the
- * Markers out, once, even if it has to wait for a receive afterwards.
- */
-static bool finish_pieces(struct xiw_qp *qp)
-{
-	struct xiw_rx *rx = &qp->rx;
-
-	map_pieces(rx, rx->need);
-	if (rx->crc && !crc_good(rx, rx->need)) {
-		xiw_stat_inc(qp->dev, XIW_STAT_CRC_ERROR);
-		xiw_qp_fault(qp, XIW_MPA_BAD_CRC, NULL);
-		return false;
-	}
-	if (rx->linear) {
-		rx->need = xiw_mpa_rx_strip(&rx->mpa, rx->linear, rx->need);
-		rx->have = rx->need;
-		map_pieces(rx, rx->need);
-	} else {
-		xiw_mpa_rx_advance(&rx->mpa, rx->need);
-	}
-	/* Only behind a good CRC does a Marker mean anything. */
-	if (rx->mpa.mismatch) {
-		xiw_qp_fault(qp, XIW_MPA_BAD_MARKER, NULL);
-		return false;
-	}
-	rx->ready = true;
-	return true;
-}
-
-static enum xiw_deliver take_ready(struct xiw_qp *qp)
-{
-	struct xiw_rx *rx = &qp->rx;
-	enum xiw_deliver ret;
-	u8 *data;
-	u32 room;
-
-	data = piece_at(rx, 0, &room);
-	ret = take_fpdu(qp, get_unaligned_be16(data));
+	ret = xiw_deliver(s, &f);
 	if (ret == XIW_DELIVER_STALL)
 		return ret;
-	rx->ready = false;
-	rx->have = 0;
-	rx->need = 0;
+	trace_rx_fpdu(s->id, &f.h, f.ulpdu_len);
+	rx->taken++;
+	xiw_stat_inc(s->env->stats, XIW_STAT_RX_FPDU);
+	xiw_stat_add(s->env->stats, XIW_STAT_RX_BYTES, f.ulpdu_len);
 	return ret;
 }
 
-static u32 split_len(struct xiw_rx *rx, u32 head)
+/* The FPDU that the framing has found. */
+static enum xiw_deliver take_fpdu(struct xiw_stream *s)
 {
-	u32 room;
-	u8 *data = piece_at(rx, 0, &room);
+	enum xiw_deliver ret = judge_and_deliver(s);
 
-	return xiw_mpa_rx_fpdu_len(&rx->mpa,
-				   get_unaligned_be16(data + head - 2));
+	if (ret != XIW_DELIVER_STALL)
+		xiw_rx_mpa_done(&s->rx.mpa);
+	return ret;
 }
 
-/* Continue an FPDU that comes in pieces. Returns octets consumed. */
-static u32 take_split(struct xiw_qp *qp, struct skb_pos *p, u32 left,
-		      enum xiw_deliver *ret)
+static void bad_crc(struct xiw_stream *s)
 {
-	struct xiw_rx *rx = &qp->rx;
-	u32 done = 0;
-
-	if (!rx->have)
-		xiw_stat_inc(qp->dev, XIW_STAT_RX_SPLIT);
-	if (!rx->need) {
-		u32 head = xiw_mpa_rx_begin(&rx->mpa);
-
-		if (rx->have < head)
-			done = collect(rx, p, min(left, head - rx->have));
-		if (rx->have < head)
-			return done;
-		rx->need = split_len(rx, head);
-	}
-	done += collect(rx, p, min(left - done, rx->need - rx->have));
-	if (rx->have == rx->need && finish_pieces(qp))
-		*ret = take_ready(qp);
-	return done;
+	xiw_stat_inc(s->env->stats, XIW_STAT_CRC_ERROR);
+	xiw_stream_fault(s, XIW_MPA_BAD_CRC, NULL);
 }
 
-/* The FPDU that begins at @p, if all of it is in this skb. */
-static u32 take_in_place(struct xiw_qp *qp, struct skb_pos *p, u32 left,
-			 enum xiw_deliver *ret)
+/* There is no memory now for an FPDU in pieces. */
+static void try_later(struct xiw_stream *s)
 {
-	struct xiw_rx *rx = &qp->rx;
-	struct skb_pos start;
-	u16 ulpdu_len;
-	u32 piece;
-	u8 *data;
-	u32 len;
+	xiw_stat_inc(s->env->stats, XIW_STAT_RX_NOMEM);
+	xiw_stream_rx_again(s, 1);
+}
 
-	piece = min(left, pos_piece(p, &data));
-	if (piece >= sizeof(ulpdu_len))
-		ulpdu_len = get_unaligned_be16(data);
-	else if (!peek_be16(*p, left, &ulpdu_len))
-		return take_split(qp, p, left, ret);
-	len = xiw_mpa_fpdu_len(ulpdu_len);
-	start = *p;
-	if (len <= piece) {
-		rx->vec[0].iov_base = data;
-		rx->vec[0].iov_len = len;
-		rx->vec_count = 1;
-		p->off += len;
-	} else if (len > left || !map_skb(rx, p, len)) {
-		*p = start;
-		return take_split(qp, p, left, ret);
+/* The next FPDU of a packet, or a part of it; false ends this pass. */
+static bool take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
+{
+	struct xiw_rx *rx = &s->rx;
+	u32 left = p->left;
+	bool more = true;
+
+	switch (xiw_rx_mpa_next(&rx->mpa, p)) {
+	case XIW_RX_FPDU:
+		if (take_fpdu(s) == XIW_DELIVER_STALL && !rx->mpa.ready)
+			p->left = left;
+		break;
+	case XIW_RX_CRC:
+		bad_crc(s);
+		break;
+	case XIW_RX_MARKER:
+		xiw_stream_fault(s, XIW_MPA_BAD_MARKER, NULL);
+		break;
+	case XIW_RX_NOMEM:
+		try_later(s);
+		more = false;
+		break;
+	case XIW_RX_MORE:
+		break;
 	}
-	*ret = check_and_take(qp, ulpdu_len, len);
-	if (*ret == XIW_DELIVER_STALL)
-		return 0;
-	return len;
+	xiw_turn_charge(&rx->turn, left - p->left);
+	return more && !rx->dead && !rx->stalled && !xiw_turn_over(&rx->turn);
 }
 
 static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 		    size_t len)
 {
-	enum xiw_deliver ret = XIW_DELIVER_OK;
-	struct xiw_qp *qp = arg;
-	struct xiw_rx *rx = &qp->rx;
-	struct skb_pos p;
-	u32 left = len;
-	u32 n;
+	struct xiw_stream *s = arg;
+	struct xiw_rx *rx = &s->rx;
+	struct xiw_rx_pos p;
 
-	/* Device memory, of which this CPU sees nothing but the headers. */
+	/* Payload in the memory of a device, which this CPU cannot read. */
 	if (!skb_frags_readable(skb)) {
-		xiw_qp_fault(qp, XIW_LOCAL_FAULT, NULL);
+		xiw_stream_fault(s, XIW_LOCAL_FAULT, NULL);
 		return len;
 	}
-	pos_init(&p, skb);
-	p.off = off;
-	while (left && !rx->dead && !rx->stalled &&
-	       !xiw_turn_over(&rx->turn)) {
-		if (rx->have || rx->linear)
-			n = take_split(qp, &p, left, &ret);
-		else
-			n = take_in_place(qp, &p, left, &ret);
-		left -= n;
-		xiw_turn_charge(&rx->turn, n);
-		if (!n)
-			break;
+	xiw_rx_pos_init(&p, skb, off, len);
+	if (!rx->dead && !rx->stalled && !xiw_turn_over(&rx->turn))
+		while (p.left && take_next(s, &p))
+			;
+	if (rx->mpa.grown) {
+		rx->mpa.grown = false;
+		xiw_stream_trim_later(s);
 	}
 	/* RFC 5041 section 7.1: after an error, drop silently. */
-	if (rx->dead)
-		return len;
-	if (left && !rx->stalled && !xiw_turn_over(&rx->turn)) {
-		/* No memory for an FPDU in pieces. */
-		xiw_stat_inc(qp->dev, XIW_STAT_RX_NOMEM);
-		xiw_rx_again(qp, 1);
-	}
-	return len - left;
+	return rx->dead ? len : len - p.left;
 }
 
-/* Between messages, with nothing outstanding: a FIN here is graceful. */
-static bool at_rest(struct xiw_qp *qp)
+/* Is no message under way and nothing outstanding? Then a FIN is graceful. */
+static bool at_rest(struct xiw_stream *s)
 {
-	const struct xiw_rx *rx = &qp->rx;
+	const struct xiw_rx *rx = &s->rx;
 	u32 qn;
 
 	for (qn = 0; qn < XIW_QN_COUNT; qn++)
 		if (rx->queue[qn].open)
 			return false;
-	return !rx->have && !rx->write_bytes &&
-	       qp->orq_head == qp->orq_tail;
+	return !rx->mpa.have && !rx->write_bytes &&
+	       s->orq_head == s->orq_tail;
 }
 
-static void peer_closed(struct xiw_qp *qp)
+static void peer_closed(struct xiw_stream *s)
 {
-	if (qp->rx.peer_closed)
+	if (s->rx.peer_closed)
 		return;
-	qp->rx.peer_closed = true;
-	xiw_qp_event(qp, at_rest(qp) ? XIW_QPE_PEER_FIN :
+	s->rx.peer_closed = true;
+	xiw_stream_event(s, at_rest(s) ? XIW_QPE_PEER_FIN :
 		     XIW_QPE_PEER_FIN_DIRTY);
 	/*
 	 * What the MPA fence holds back can never be sent now: it is flushed
 	 * when both FINs have been exchanged.
 	 */
-	if (qp->tx.fenced)
-		xiw_tx_fin(qp);
-	/* Our own FIN goes out when the engine finds nothing left. */
-	qp->rx.poke_tx = true;
+	if (s->tx.fenced)
+		xiw_tx_fin(s);
+	/* This side's FIN is sent when the engine finds nothing left. */
+	s->rx.poke_tx = true;
 }
 
-static void lower_layer_gone(struct xiw_qp *qp)
+static void lower_layer_gone(struct xiw_stream *s)
 {
-	if (qp->rx.lost)
+	if (s->rx.lost)
 		return;
-	qp->rx.lost = true;
-	if (!xiw_sock_orderly(qp->xs)) {
-		xiw_stat_inc(qp->dev, XIW_STAT_LLP_LOST);
-		xiw_qp_event(qp, XIW_QPE_LLP_LOST);
+	s->rx.lost = true;
+	if (!s->llp->ops->orderly(s->llp)) {
+		xiw_stat_inc(s->env->stats, XIW_STAT_LLP_LOST);
+		xiw_stream_event(s, XIW_QPE_LLP_LOST);
 		return;
 	}
 	/* The peer's FIN may have been the last of both. */
-	peer_closed(qp);
-	xiw_qp_event(qp, XIW_QPE_LLP_CLOSED);
+	peer_closed(s);
+	xiw_stream_event(s, XIW_QPE_LLP_CLOSED);
 }
 
-static void check_end(struct xiw_qp *qp)
+static void check_end(struct xiw_stream *s)
 {
-	enum xiw_sock_status status = xiw_sock_status(qp->xs);
+	enum xiw_llp_status status = s->llp->ops->status(s->llp);
 
 	/* A message that waits for its receive came before the FIN. */
-	if (qp->rx.ready && qp->rx.stalled &&
-	    (status == XIW_SOCK_PEER_CLOSED || xiw_sock_orderly(qp->xs)))
+	if (s->rx.mpa.ready && s->rx.stalled &&
+	    (status == XIW_LLP_PEER_CLOSED || s->llp->ops->orderly(s->llp)))
 		return;
-	if (status == XIW_SOCK_PEER_CLOSED)
-		peer_closed(qp);
-	else if (status == XIW_SOCK_LOST)
-		lower_layer_gone(qp);
+	if (status == XIW_LLP_PEER_CLOSED)
+		peer_closed(s);
+	else if (status == XIW_LLP_LOST)
+		lower_layer_gone(s);
 }
 
-/* Leaves everything to the work item. */
-static void defer(struct xiw_qp *qp)
+/* Leaves everything to the bulk work. */
+static void defer(struct xiw_stream *s)
 {
-	qp->rx.deferred = true;
-	xiw_qp_queue_work(qp, xiw_wq, &qp->rx.bulk);
+	s->rx.deferred = true;
+	xiw_stream_queue_work(s, &s->rx.bulk);
 }
 
-static bool is_bulk(const struct xiw_qp *qp)
+static bool is_bulk(const struct xiw_stream *s)
 {
-	return !qp->rx.stalled && !qp->rx.dead &&
-	       xiw_sock_unread_locked(qp->xs) > XIW_RX_INLINE_BYTES;
+	return !s->rx.stalled && !s->rx.dead &&
+	       s->llp->ops->unread(s->llp) > XIW_RX_INLINE_BYTES;
 }
 
-/* Takes what has arrived; what is left after @times short turns, the work. */
-static void take(struct xiw_qp *qp, u32 times)
+/* Takes what has arrived, in a turn as long as @times short ones. */
+static void take(struct xiw_stream *s, u32 times)
 {
-	struct xiw_rx *rx = &qp->rx;
+	struct xiw_rx *rx = &s->rx;
 
 	xiw_turn_begin(&rx->turn, times);
-	if (rx->ready && !rx->stalled && !rx->dead)
-		take_ready(qp);
+	if (rx->mpa.ready && !rx->stalled && !rx->dead)
+		take_fpdu(s);
 	if (!rx->stalled) {
 		/* No RDMA stream uses urgent data, and TCP stops at it. */
-		if (xiw_sock_urgent_locked(qp->xs))
-			xiw_qp_event(qp, XIW_QPE_FAULT_SILENT);
+		if (s->llp->ops->urgent(s->llp))
+			xiw_stream_event(s, XIW_QPE_FAULT_SILENT);
 		else
-			xiw_sock_read_locked(qp->xs, rx_actor, qp);
+			s->llp->ops->read(s->llp, rx_actor, s);
 	}
-	trace_rx_turn(qp, &rx->turn, times, 0);
+	trace_rx_turn(s->id, times, times * XIW_TURN_BYTES - rx->turn.bytes,
+		      times * XIW_TURN_STEPS - rx->turn.steps, 0);
 	if (xiw_turn_over(&rx->turn))
-		defer(qp);
-	check_end(qp);
+		defer(s);
+	check_end(s);
 	if (rx->poke_tx) {
 		rx->poke_tx = false;
-		xiw_tx_run_locked(qp);
+		xiw_tx_run_locked(s);
 	}
 }
 
 /**
  * xiw_rx_run_locked() - take what has arrived
- * @qp: queue pair with a stream attached
+ * @s: stream attached to a socket
  *
  * Context: Socket lock held; process context or softirq. Does not sleep.
  */
-void xiw_rx_run_locked(struct xiw_qp *qp)
+void xiw_rx_run_locked(struct xiw_stream *s)
 {
-	if (qp->rx.deferred)
+	if (s->rx.deferred)
 		return;
-	if (is_bulk(qp))
-		defer(qp);
+	if (is_bulk(s))
+		defer(s);
 	else
-		take(qp, 1);
+		take(s, 1);
 }
 
 static void rx_bulk(struct work_struct *work)
 {
-	struct xiw_qp *qp = container_of(work, struct xiw_qp, rx.bulk);
-	struct xiw_sock *xs = xiw_qp_lock_stream(qp);
+	struct xiw_stream *s = container_of(work, struct xiw_stream, rx.bulk);
+	struct xiw_llp *llp = xiw_stream_lock(s);
 
-	if (xs) {
-		qp->rx.deferred = false;
-		take(qp, XIW_TURN_LONG_RX);
-		xiw_qp_unlock_stream(xs);
+	if (llp) {
+		s->rx.deferred = false;
+		take(s, XIW_TURN_LONG_RX);
+		xiw_stream_unlock(llp);
 	}
-	xiw_qp_put(qp);
-}
-
-/**
- * xiw_rx_again() - run the receive side in process context
- * @qp: queue pair
- * @delay: jiffies from now
- *
- * Context: Any.
- */
-void xiw_rx_again(struct xiw_qp *qp, unsigned long delay)
-{
-	xiw_qp_queue_delayed(qp, &qp->rx.kick, delay);
+	s->ops->put(s);
 }
 
 /*
- * Does not leave the line of an SRQ before it has tried: it may have been woken
- * for an entry that is kept for it, and if not, it goes on where it stood.
+ * A stream that waits for a receive of an SRQ keeps its place until it has
+ * tried to take one: it may have been woken for an entry that is kept for it,
+ * and if there is none, it waits on in the same place.
  */
-static void run_again(struct xiw_qp *qp)
+static void run_again(struct xiw_stream *s)
 {
-	bool was_stalled = qp->rx.stalled;
+	bool was_stalled = s->rx.stalled;
 
-	WRITE_ONCE(qp->rx.stalled, false);
-	xiw_rx_run_locked(qp);
-	if (was_stalled && !qp->rx.stalled)
-		xiw_recv_wait_end(qp);
+	WRITE_ONCE(s->rx.stalled, false);
+	xiw_rx_run_locked(s);
+	if (was_stalled && !s->rx.stalled)
+		s->ops->unwait_recv(s);
 }
 
 static void rx_kick(struct work_struct *work)
 {
-	struct xiw_qp *qp = container_of(to_delayed_work(work), struct xiw_qp,
-					 rx.kick);
-	struct xiw_sock *xs = xiw_qp_lock_stream(qp);
+	struct xiw_stream *s = container_of(to_delayed_work(work),
+					    struct xiw_stream, rx.kick);
+	struct xiw_llp *llp = xiw_stream_lock(s);
 
-	if (xs) {
-		qp->rx.gave_up = false;
-		run_again(qp);
-		xiw_qp_unlock_stream(xs);
+	if (llp) {
+		s->rx.late_over = false;
+		run_again(s);
+		xiw_stream_unlock(llp);
 	}
-	xiw_qp_put(qp);
-}
-
-/*
- * Who waits in line for an entry of an SRQ waits for as long as its turn comes
- * nearer: each one that is woken stood before it, so that has an end.
- */
-static unsigned long patient_until(const struct xiw_qp *qp)
-{
-	unsigned long until = qp->rx.late_at;
-	unsigned long moved;
-
-	if (!qp->srq)
-		return until;
-	moved = READ_ONCE(qp->srq->moved_at) +
-		msecs_to_jiffies(READ_ONCE(qp->dev->late_recv_ms));
-	return time_after(moved, until) ? moved : until;
+	s->ops->put(s);
 }
 
 static void rx_late(struct work_struct *work)
 {
-	struct xiw_qp *qp = container_of(to_delayed_work(work), struct xiw_qp,
-					 rx.late);
-	struct xiw_sock *xs = xiw_qp_lock_stream(qp);
+	struct xiw_stream *s = container_of(to_delayed_work(work),
+					    struct xiw_stream, rx.late);
+	struct xiw_llp *llp = xiw_stream_lock(s);
 	unsigned long until;
 
-	if (xs && qp->rx.stalled) {
-		until = patient_until(qp);
+	if (llp && s->rx.stalled) {
+		until = s->ops->wait_until(s, s->rx.late_at);
 		if (time_before(jiffies, until)) {
-			xiw_qp_queue_delayed(qp, &qp->rx.late,
-					     until - jiffies);
+			xiw_stream_queue_delayed(s, &s->rx.late,
+						 until - jiffies);
 		} else {
-			qp->rx.gave_up = true;
-			run_again(qp);
+			s->rx.late_over = true;
+			run_again(s);
 		}
 	}
-	if (xs)
-		xiw_qp_unlock_stream(xs);
-	xiw_qp_put(qp);
+	if (llp)
+		xiw_stream_unlock(llp);
+	s->ops->put(s);
 }
 
 /**
  * xiw_rx_posted() - a receive was posted
- * @qp: queue pair that may be waiting for it
+ * @s: stream that may be waiting for it
  *
  * Context: Any.
  */
-void xiw_rx_posted(struct xiw_qp *qp)
+void xiw_rx_posted(struct xiw_stream *s)
 {
-	if (READ_ONCE(qp->rx.stalled))
-		xiw_rx_again(qp, 0);
+	if (READ_ONCE(s->rx.stalled))
+		xiw_stream_rx_again(s, 0);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_rx_posted);
 
 /**
- * xiw_rx_stall() - stop reading until a receive is posted
- * @qp: queue pair
- *
- * Context: Socket lock held.
- */
-void xiw_rx_stall(struct xiw_qp *qp)
-{
-	u32 ms = READ_ONCE(qp->dev->late_recv_ms);
-
-	WRITE_ONCE(qp->rx.stalled, true);
-	xiw_stat_inc(qp->dev, XIW_STAT_RX_LATE_RECV);
-	/* Woken in vain it goes on waiting, not longer. */
-	if (!delayed_work_pending(&qp->rx.late))
-		qp->rx.late_at = jiffies + msecs_to_jiffies(ms);
-	xiw_qp_queue_delayed(qp, &qp->rx.late, msecs_to_jiffies(ms));
-}
-
-static void free_pages_from(struct xiw_rx *rx, u32 first)
-{
-	u32 i;
-
-	for (i = first; i < XIW_RX_PAGES; i++) {
-		if (rx->pages[i])
-			__free_page(rx->pages[i]);
-		rx->pages[i] = NULL;
-	}
-}
-
-/**
- * xiw_rx_trim() - give back the pages that were not used of late
- * @qp: queue pair
- *
- * Context: Socket lock held.
- * Return: true if there are others.
- */
-bool xiw_rx_trim(struct xiw_qp *qp)
-{
-	struct xiw_rx *rx = &qp->rx;
-
-	free_pages_from(rx, rx->pages_used);
-	/* What is there of an FPDU stays. */
-	rx->pages_used = DIV_ROUND_UP(rx->have, PAGE_SIZE);
-	return rx->pages[0];
-}
-
-/**
- * xiw_rx_init() - set up the receive side of a new queue pair
- * @qp: queue pair
+ * xiw_rx_init() - set up the receive side of a new stream
+ * @s: stream, zeroed but for what its owner has set
  *
  * Context: Any.
  */
-void xiw_rx_init(struct xiw_qp *qp)
+void xiw_rx_init(struct xiw_stream *s)
 {
-	INIT_DELAYED_WORK(&qp->rx.kick, rx_kick);
-	INIT_WORK(&qp->rx.bulk, rx_bulk);
-	INIT_DELAYED_WORK(&qp->rx.late, rx_late);
-}
+	struct xiw_rx *rx = &s->rx;
 
-/* Paid for like other memory of the stream, see xiw_qp_alloc_pages(). */
-static void *alloc_linear(struct xiw_qp *qp)
-{
-	struct mem_cgroup *old = set_active_memcg(qp->memcg);
-	void *p = kvmalloc(XIW_RX_PAGES * PAGE_SIZE, GFP_KERNEL_ACCOUNT);
-
-	set_active_memcg(old);
-	return p;
+	rx->mpa.stats = s->env->stats;
+	rx->mpa.memcg = s->memcg;
+	INIT_DELAYED_WORK(&rx->kick, rx_kick);
+	INIT_WORK(&rx->bulk, rx_bulk);
+	INIT_DELAYED_WORK(&rx->late, rx_late);
 }
 
 /**
  * xiw_rx_start() - set the receive side to the beginning of a stream
- * @qp: queue pair with @qp->conn filled in, not yet visible to the socket
+ * @s: stream with @s->conn filled in, not yet visible to the socket
  *
  * Context: Sleeps.
  * Return: 0 or -ENOMEM.
  */
-int xiw_rx_start(struct xiw_qp *qp)
+int xiw_rx_start(struct xiw_stream *s)
 {
-	const struct xiw_mpa_agreed *agreed = &qp->conn.agreed;
-	struct xiw_rx *rx = &qp->rx;
+	const struct xiw_mpa_agreed *agreed = &s->conn.agreed;
+	struct xiw_rx *rx = &s->rx;
 	u32 qn;
 
-	xiw_mem_view_init(&rx->mem, qp->dev, qp->ibqp.pd, qp->qpn,
-			  qp->kernel);
-	xiw_mpa_rx_init(&rx->mpa, agreed->rx_markers);
-	if (agreed->rx_markers) {
-		rx->linear = alloc_linear(qp);
-		if (!rx->linear)
-			return -ENOMEM;
-	}
-	rx->features = qp->dev->caps & (XIW_CAP_ATOMIC | XIW_CAP_IMM) ?
-		XIW_FEAT_RFC7306 : 0;
-	rx->crc = agreed->crc;
 	rx->first = true;
 	rx->dead = false;
 	rx->stalled = false;
-	rx->gave_up = false;
-	rx->ready = false;
+	rx->late_over = false;
 	rx->peer_closed = false;
 	rx->lost = false;
 	rx->poke_tx = false;
 	rx->deferred = false;
-	rx->have = 0;
-	rx->need = 0;
-	rx->recv_active = false;
 	rx->write_bytes = 0;
 	rx->last_write = 0;
 	for (qn = 0; qn < XIW_QN_COUNT; qn++)
 		xiw_ddp_queue_init(&rx->queue[qn]);
-	return 0;
+	return xiw_rx_mpa_start(&rx->mpa, agreed->rx_markers, agreed->crc);
 }
 
 /**
  * xiw_rx_stop() - give back what the receive side holds
- * @qp: queue pair whose stream was detached
+ * @s: stream that was detached
  *
  * Context: Sleeps. The caller owns the receive side.
  */
-void xiw_rx_stop(struct xiw_qp *qp)
+void xiw_rx_stop(struct xiw_stream *s)
 {
-	struct xiw_rx *rx = &qp->rx;
+	struct xiw_rx *rx = &s->rx;
 
-	xiw_qp_cancel_delayed(qp, &rx->kick);
-	if (cancel_work_sync(&rx->bulk))
-		xiw_qp_put(qp);
-	xiw_qp_cancel_delayed(qp, &rx->late);
+	xiw_stream_cancel_delayed(s, &rx->kick);
+	xiw_stream_cancel_work(s, &rx->bulk);
+	xiw_stream_cancel_delayed(s, &rx->late);
 	if (rx->stalled)
-		xiw_recv_wait_end(qp);
+		s->ops->unwait_recv(s);
 	rx->stalled = false;
-	free_pages_from(rx, 0);
-	kvfree(rx->linear);
-	rx->linear = NULL;
+	xiw_rx_mpa_stop(&rx->mpa);
 }

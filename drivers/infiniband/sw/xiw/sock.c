@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The only file that knows TCP: kernel sockets with their callbacks
- * redirected. The connection path creates and closes them, the data path sends
- * and reads through the functions named _locked.
+ * redirected. The connection manager creates and closes them, streams send and
+ * read through struct xiw_llp_ops.
  *
- * A connection keeps its network namespace alive, as any user's socket does,
- * so that TCP may go on with it in the background after it was closed. A
- * listener does not: its consumer does, see xiw_cm_create_listen().
+ * A socket that connects or listens has a reference on its network namespace,
+ * as that of a process has, so that TCP may go on with a connection in the
+ * background after it was closed.
  */
+#include "sock.h"
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -19,8 +20,6 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "sock.h"
-
 enum sock_event {
 	EV_DATA		= 1 << 0,
 	EV_SPACE	= 1 << 1,
@@ -31,6 +30,11 @@ enum sock_event {
  * Callbacks
  */
 
+static struct xiw_sock *to_sock(const struct xiw_llp *llp)
+{
+	return container_of(llp, struct xiw_sock, llp);
+}
+
 /* Socket lock held. */
 static void run_callbacks(struct xiw_sock *xs)
 {
@@ -38,25 +42,25 @@ static void run_callbacks(struct xiw_sock *xs)
 		return;
 	xs->busy = true;
 	while (xs->pending) {
-		const struct xiw_sock_ops *ops = xs->ops;
-		u8 events = xs->pending;
+		const struct xiw_llp_events *events = xs->events;
+		u8 due = xs->pending;
 
 		xs->pending = 0;
-		if (!ops)
+		if (!events)
 			break;
-		if (events & EV_DATA)
-			ops->data_ready(xs, xs->ctx);
-		if (events & EV_SPACE)
-			ops->write_space(xs, xs->ctx);
-		if (events & EV_STATE)
-			ops->state_change(xs, xs->ctx);
+		if (due & EV_DATA)
+			events->data_ready(&xs->llp, xs->ctx);
+		if (due & EV_SPACE)
+			events->write_space(&xs->llp, xs->ctx);
+		if (due & EV_STATE)
+			events->state_change(&xs->llp, xs->ctx);
 	}
 	xs->busy = false;
 }
 
 /*
- * TCP calls with the socket lock held. sk_user_data is only cleared under
- * that lock, which is what keeps the owner valid beyond the RCU section.
+ * TCP calls with the socket lock held. sk_user_data is only cleared under that
+ * lock, so the owner stays valid beyond the RCU section.
  */
 static struct xiw_sock *owner(struct sock *sk)
 {
@@ -79,8 +83,8 @@ static void stream_event(struct sock *sk, enum sock_event event)
 }
 
 /*
- * TCP calls without the listener's lock. A connection that was not accepted
- * yet inherits the function but not the owner.
+ * TCP calls without the socket lock of the listener. A connection that was not
+ * accepted yet has inherited the callback from it, but not the owner.
  */
 static void listener_event(struct sock *sk)
 {
@@ -88,8 +92,8 @@ static void listener_event(struct sock *sk)
 
 	read_lock_bh(&sk->sk_callback_lock);
 	xs = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
-	if (xs && xs->ops)
-		xs->ops->data_ready(xs, xs->ctx);
+	if (xs && xs->events)
+		xs->events->data_ready(&xs->llp, xs->ctx);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -104,7 +108,7 @@ static void on_data_ready(struct sock *sk)
 
 static void on_write_space(struct sock *sk)
 {
-	/* Same hysteresis as for everybody: a third must be free. */
+	/* As for all sockets: not before a third of the buffer is free. */
 	if (inet_sk_state_load(sk) == TCP_LISTEN ||
 	    !sk_stream_is_writeable(sk) || !sk->sk_socket)
 		return;
@@ -117,7 +121,7 @@ static void on_state_change(struct sock *sk)
 	int err = READ_ONCE(sk->sk_err);
 	struct xiw_sock *xs = owner(sk);
 
-	/* TCP tells the next one who sends, and forgets it. */
+	/* TCP reports the error to the next sender, and then clears it. */
 	if (xs && err)
 		WRITE_ONCE(xs->err, err);
 	stream_event(sk, EV_STATE);
@@ -131,27 +135,234 @@ static void sock_free(struct kref *ref)
 	kfree(xs);
 }
 
-/**
- * xiw_sock_get() - take a reference
- * @xs: socket
- *
- * Context: Any.
+/*
+ * As streams see it
  */
-void xiw_sock_get(struct xiw_sock *xs)
+
+static void sock_llp_get(struct xiw_llp *llp)
 {
-	kref_get(&xs->ref);
+	kref_get(&to_sock(llp)->ref);
 }
 
-/**
- * xiw_sock_put() - drop a reference
- * @xs: socket
- *
- * Context: Any.
- */
-void xiw_sock_put(struct xiw_sock *xs)
+static void sock_llp_put(struct xiw_llp *llp)
 {
-	kref_put(&xs->ref, sock_free);
+	kref_put(&to_sock(llp)->ref, sock_free);
 }
+
+static void sock_lock(struct xiw_llp *llp)
+{
+	lock_sock(to_sock(llp)->sk);
+}
+
+static void sock_unlock(struct xiw_llp *llp)
+{
+	struct xiw_sock *xs = to_sock(llp);
+
+	run_callbacks(xs);
+	release_sock(xs->sk);
+}
+
+static bool sock_trylock_bh(struct xiw_llp *llp)
+{
+	struct sock *sk = to_sock(llp)->sk;
+
+	if (!spin_trylock_bh(&sk->sk_lock.slock))
+		return false;
+	if (sock_owned_by_user(sk)) {
+		spin_unlock_bh(&sk->sk_lock.slock);
+		return false;
+	}
+	/* The lock stays held; sparse cannot follow a conditional lock. */
+	__release(&sk->sk_lock.slock);
+	return true;
+}
+
+static void sock_unlock_bh(struct xiw_llp *llp)
+{
+	struct xiw_sock *xs = to_sock(llp);
+
+	run_callbacks(xs);
+	__acquire(&xs->sk->sk_lock.slock);
+	spin_unlock_bh(&xs->sk->sk_lock.slock);
+}
+
+static void sock_set_events(struct xiw_llp *llp,
+			    const struct xiw_llp_events *events, void *ctx)
+{
+	struct xiw_sock *xs = to_sock(llp);
+	struct sock *sk = xs->sk;
+
+	/* A stream is called under the first, a listener under the second. */
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	xs->events = events;
+	xs->ctx = ctx;
+	xs->pending = 0;
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+}
+
+/*
+ * Not in a callback: TCP may have called it for a packet of the backlog, and
+ * would process those after it out of order.
+ */
+static bool sock_can_yield(const struct xiw_llp *llp)
+{
+	const struct xiw_sock *xs = to_sock(llp);
+
+	return sock_owned_by_user_nocheck(xs->sk) && !xs->busy;
+}
+
+static void sock_yield(struct xiw_llp *llp)
+{
+	struct xiw_sock *xs = to_sock(llp);
+
+	xs->busy = true;
+	sk_flush_backlog(xs->sk);
+	xs->busy = false;
+}
+
+static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
+		     size_t len, bool more)
+{
+	struct xiw_sock *xs = to_sock(llp);
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES |
+			     (more ? MSG_MORE : 0),
+	};
+	bool was_busy = xs->busy;
+	int ret;
+
+	/* TCP may call back meanwhile: for its backlog, or for little room. */
+	xs->busy = true;
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, len);
+	ret = tcp_sendmsg_locked(xs->sk, &msg, len);
+	xs->busy = was_busy;
+	/*
+	 * With nothing in flight TCP announces room at once. If it was memory
+	 * that it lacked, that is in vain: the caller has to wait some time.
+	 */
+	if (ret == -EAGAIN && tcp_rtx_and_write_queues_empty(xs->sk))
+		xs->pending &= ~EV_SPACE;
+	return ret;
+}
+
+static u32 tail_fill(struct sock *sk, u32 emss)
+{
+	const struct sk_buff *skb = tcp_write_queue_tail(sk);
+
+	if (!skb || !tcp_skb_can_collapse_to(skb))
+		return 0;
+	return skb->len % emss;
+}
+
+static void sock_space(const struct xiw_llp *llp, struct xiw_llp_space *space)
+{
+	struct sock *sk = to_sock(llp)->sk;
+
+	space->emss = max_t(u32, tcp_sk(sk)->mss_cache, 1);
+	space->tail_fill = tail_fill(sk, space->emss);
+	space->sndbuf = READ_ONCE(sk->sk_sndbuf);
+}
+
+static bool sock_idle(const struct xiw_llp *llp)
+{
+	return tcp_rtx_and_write_queues_empty(to_sock(llp)->sk);
+}
+
+struct read_ctx {
+	xiw_llp_actor actor;
+	void *arg;
+};
+
+static int read_actor(read_descriptor_t *desc, struct sk_buff *skb,
+		      unsigned int off, size_t len)
+{
+	struct read_ctx *ctx = desc->arg.data;
+
+	return ctx->actor(ctx->arg, skb, off, len);
+}
+
+static int sock_read(struct xiw_llp *llp, xiw_llp_actor actor, void *arg)
+{
+	struct xiw_sock *xs = to_sock(llp);
+	struct read_ctx ctx = { .actor = actor, .arg = arg };
+	read_descriptor_t desc = { .arg.data = &ctx, .count = 1 };
+	bool was_busy = xs->busy;
+	int ret;
+
+	xs->busy = true;
+	ret = tcp_read_sock(xs->sk, &desc, read_actor);
+	xs->busy = was_busy;
+	return ret;
+}
+
+static int sock_unread(struct xiw_llp *llp)
+{
+	return tcp_inq(to_sock(llp)->sk);
+}
+
+static bool sock_urgent(const struct xiw_llp *llp)
+{
+	return READ_ONCE(tcp_sk(to_sock(llp)->sk)->urg_data);
+}
+
+static int lost_by(const struct xiw_sock *xs)
+{
+	int err = READ_ONCE(xs->sk->sk_err);
+
+	return err ? err : READ_ONCE(xs->err);
+}
+
+static enum xiw_llp_status sock_status(struct xiw_llp *llp)
+{
+	struct xiw_sock *xs = to_sock(llp);
+	struct sock *sk = xs->sk;
+	int state = inet_sk_state_load(sk);
+
+	if (lost_by(xs))
+		return XIW_LLP_LOST;
+	switch (state) {
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+		return XIW_LLP_CONNECTING;
+	case TCP_CLOSE:
+		/* Both FINs may be exchanged before the last byte is read. */
+		return sock_flag(sk, SOCK_DONE) && tcp_inq(sk) > 0 ?
+		       XIW_LLP_OPEN : XIW_LLP_LOST;
+	}
+	if ((READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) && !tcp_inq(sk))
+		return XIW_LLP_PEER_CLOSED;
+	return XIW_LLP_OPEN;
+}
+
+static bool sock_orderly(struct xiw_llp *llp)
+{
+	struct xiw_sock *xs = to_sock(llp);
+	struct sock *sk = xs->sk;
+
+	return !lost_by(xs) && sock_flag(sk, SOCK_DONE) && !tcp_inq(sk);
+}
+
+static const struct xiw_llp_ops sock_llp_ops = {
+	.get = sock_llp_get,
+	.put = sock_llp_put,
+	.lock = sock_lock,
+	.unlock = sock_unlock,
+	.trylock_bh = sock_trylock_bh,
+	.unlock_bh = sock_unlock_bh,
+	.set_events = sock_set_events,
+	.can_yield = sock_can_yield,
+	.yield = sock_yield,
+	.send = sock_send,
+	.space = sock_space,
+	.idle = sock_idle,
+	.read = sock_read,
+	.unread = sock_unread,
+	.urgent = sock_urgent,
+	.status = sock_status,
+	.orderly = sock_orderly,
+};
 
 /*
  * Set-up
@@ -167,6 +378,7 @@ static struct xiw_sock *take_over(struct socket *sock,
 	xs = kzalloc(sizeof(*xs), GFP_KERNEL);
 	if (!xs)
 		return NULL;
+	xs->llp.ops = &sock_llp_ops;
 	kref_init(&xs->ref);
 	sock_hold(sk);
 	xs->sk = sk;
@@ -175,7 +387,7 @@ static struct xiw_sock *take_over(struct socket *sock,
 	lock_sock(sk);
 	/* Sending happens in softirq too, and never in a task's name. */
 	sk->sk_allocation = GFP_ATOMIC;
-	sk->sk_use_task_frag = false;
+	xiw_sk_use_task_frag(sk, false);
 	write_lock_bh(&sk->sk_callback_lock);
 	xs->saved_data_ready = parent ? parent->saved_data_ready :
 					sk->sk_data_ready;
@@ -193,7 +405,7 @@ static struct xiw_sock *take_over(struct socket *sock,
 	return xs;
 }
 
-/* Let the connection hold its namespace. Not under the socket lock. */
+/* Has the socket hold its namespace. Not under the socket lock. */
 static int hold_net(struct sock *sk)
 {
 	struct net *net = sock_net(sk);
@@ -258,7 +470,7 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 		ret = sock_bindtoindex(sk, bound_if, true);
 		if (ret)
 			return ret;
-		/* The address exists, for rdma_cm, if perhaps elsewhere. */
+		/* rdma_cm found the address, but perhaps on another netdev. */
 		ip_sock_set_freebind(sk);
 	}
 	if (v6only && sk->sk_family == AF_INET6) {
@@ -268,7 +480,7 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 	}
 	/* Connections of an earlier listener may linger on the port. */
 	sock_set_reuseaddr(sk);
-	/* Of which type the address is depends on the kernel's age. */
+	/* The type of the parameter depends on the kernel's age. */
 	return kernel_bind(xs->sock, (void *)addr, addr_len(addr));
 }
 
@@ -285,8 +497,8 @@ static int set_ip_option(struct xiw_sock *xs, int name, int value)
  * @addr: address and port, in network order; the port is an ephemeral one
  * @bound_if: index of the only interface to use, or 0
  *
- * As TCP does with ports of its choice, of which it is given only one: the port
- * is taken when the socket connects, and other connections may have it, too.
+ * TCP treats the port as one of its own choice, from a range of one: it is
+ * taken when the socket connects, and other connections may have it, too.
  *
  * Context: Sleeps.
  * Return: 0 or negative errno.
@@ -332,7 +544,9 @@ struct net *xiw_sock_get_net(const struct xiw_sock *xs)
  */
 int xiw_sock_listen(struct xiw_sock *xs, int backlog)
 {
-	return kernel_listen(xs->sock, backlog);
+	int ret = hold_net(xs->sk);
+
+	return ret ? ret : kernel_listen(xs->sock, backlog);
 }
 
 /**
@@ -383,7 +597,7 @@ int xiw_sock_accept(struct xiw_sock *listener, struct xiw_sock **xs)
 	return ret;
 }
 
-/* IPv4 through an IPv6 socket: what counts is what is on the wire. */
+/* An address of IPv4 from an IPv6 socket, as it is on the wire. */
 static void unmap_v4(struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
@@ -416,6 +630,21 @@ struct in6_addr xiw_sock_peer(const struct xiw_sock *xs)
 #endif
 	ipv6_addr_set_v4mapped(sk->sk_daddr, &addr);
 	return addr;
+}
+
+/**
+ * xiw_sock_local() - the own end
+ * @xs: bound socket
+ * @local: set to the local address
+ *
+ * Context: Sleeps.
+ * Return: 0 or negative errno.
+ */
+int xiw_sock_local(struct xiw_sock *xs, struct sockaddr_storage *local)
+{
+	int ret = kernel_getsockname(xs->sock, (struct sockaddr *)local);
+
+	return ret < 0 ? ret : 0;
 }
 
 /**
@@ -490,32 +719,7 @@ void xiw_sock_set_keepalive(struct xiw_sock *xs, u32 idle_s, u32 intvl_s,
 }
 
 /**
- * xiw_sock_set_ops() - say who hears of a socket's events
- * @xs: socket
- * @ops: the new callbacks, or NULL for none
- * @ctx: their argument
- *
- * When it returns, no callback of the former ops runs or will run.
- *
- * Context: Sleeps.
- */
-void xiw_sock_set_ops(struct xiw_sock *xs, const struct xiw_sock_ops *ops,
-		      void *ctx)
-{
-	struct sock *sk = xs->sk;
-
-	/* Streams call under the one lock, listeners under the other. */
-	lock_sock(sk);
-	write_lock_bh(&sk->sk_callback_lock);
-	xs->ops = ops;
-	xs->ctx = ctx;
-	xs->pending = 0;
-	write_unlock_bh(&sk->sk_callback_lock);
-	release_sock(sk);
-}
-
-/**
- * xiw_sock_shutdown() - send FIN behind everything queued
+ * xiw_sock_shutdown() - send FIN after everything queued
  * @xs: connected socket
  *
  * Context: Sleeps.
@@ -527,8 +731,10 @@ void xiw_sock_shutdown(struct xiw_sock *xs)
 
 /**
  * xiw_sock_release() - close
- * @xs: socket; the caller's reference is consumed
+ * @xs: socket; the creator's reference is dropped
  * @abort: reset the connection instead of closing it gracefully
+ *
+ * No callback runs, or will run, when this returns.
  *
  * Context: Sleeps.
  */
@@ -540,7 +746,7 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 		sock_no_linger(sk);
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
-	xs->ops = NULL;
+	xs->events = NULL;
 	xs->pending = 0;
 	sk->sk_data_ready = xs->saved_data_ready;
 	sk->sk_write_space = xs->saved_write_space;
@@ -549,7 +755,7 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
 	sock_release(xs->sock);
-	xiw_sock_put(xs);
+	sock_llp_put(&xs->llp);
 }
 
 /*
@@ -573,17 +779,17 @@ int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len)
 	int ret;
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
-	xiw_sock_lock(xs);
+	sock_lock(&xs->llp);
 	/*
 	 * TCP copies this into the task's block, which serves many sockets.
 	 * Otherwise it would get one of 32 KiB for each of them, and keep it.
 	 */
 	sk->sk_allocation = GFP_KERNEL;
-	sk->sk_use_task_frag = true;
+	xiw_sk_use_task_frag(sk, true);
 	ret = tcp_sendmsg_locked(sk, &msg, len);
-	sk->sk_use_task_frag = false;
+	xiw_sk_use_task_frag(sk, false);
 	sk->sk_allocation = GFP_ATOMIC;
-	xiw_sock_unlock(xs);
+	sock_unlock(&xs->llp);
 	return ret;
 }
 
@@ -620,23 +826,23 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
 	struct copy_ctx copy = { .buf = buf, .room = len };
 	int ret;
 
-	xiw_sock_lock(xs);
-	if (xiw_sock_urgent_locked(xs))
+	sock_lock(&xs->llp);
+	if (sock_urgent(&xs->llp))
 		ret = -EPROTO;
 	else
-		ret = xiw_sock_read_locked(xs, copy_actor, &copy);
+		ret = sock_read(&xs->llp, copy_actor, &copy);
 	if (!ret) {
-		switch (xiw_sock_status(xs)) {
-		case XIW_SOCK_PEER_CLOSED:
+		switch (sock_status(&xs->llp)) {
+		case XIW_LLP_PEER_CLOSED:
 			break;
-		case XIW_SOCK_LOST:
-			ret = xiw_sock_orderly(xs) ? 0 : xiw_sock_error(xs);
+		case XIW_LLP_LOST:
+			ret = sock_orderly(&xs->llp) ? 0 : xiw_sock_error(xs);
 			break;
 		default:
 			ret = -EAGAIN;
 		}
 	}
-	xiw_sock_unlock(xs);
+	sock_unlock(&xs->llp);
 	return ret;
 }
 
@@ -651,29 +857,10 @@ int xiw_sock_unread(struct xiw_sock *xs)
 {
 	int ret;
 
-	xiw_sock_lock(xs);
-	ret = xiw_sock_unread_locked(xs);
-	xiw_sock_unlock(xs);
+	sock_lock(&xs->llp);
+	ret = sock_unread(&xs->llp);
+	sock_unlock(&xs->llp);
 	return ret;
-}
-
-/**
- * xiw_sock_unread_locked() - bytes that arrived and were not read
- * @xs: connected socket
- *
- * Context: Socket lock held.
- * Return: Bytes, not counting a FIN.
- */
-int xiw_sock_unread_locked(struct xiw_sock *xs)
-{
-	return tcp_inq(xs->sk);
-}
-
-static int lost_by(const struct xiw_sock *xs)
-{
-	int err = READ_ONCE(xs->sk->sk_err);
-
-	return err ? err : READ_ONCE(xs->err);
 }
 
 /**
@@ -687,7 +874,7 @@ int xiw_sock_error(struct xiw_sock *xs)
 {
 	int err = lost_by(xs);
 
-	/* EPIPE is a reset behind the peer's FIN. */
+	/* EPIPE is a reset after the peer's FIN. */
 	return err && err != EPIPE ? -err : -ECONNRESET;
 }
 
@@ -705,281 +892,9 @@ static int discard_actor(void *arg, struct sk_buff *skb, unsigned int off,
  */
 void xiw_sock_discard(struct xiw_sock *xs)
 {
-	xiw_sock_lock(xs);
-	xiw_sock_read_locked(xs, discard_actor, NULL);
-	xiw_sock_unlock(xs);
-}
-
-/*
- * The lock
- */
-
-/**
- * xiw_sock_lock() - take the socket lock
- * @xs: socket, may be released already
- *
- * Context: Process context, sleeps.
- */
-void xiw_sock_lock(struct xiw_sock *xs)
-{
-	lock_sock(xs->sk);
-}
-
-/**
- * xiw_sock_unlock() - give it back
- * @xs: socket
- *
- * Runs the callbacks that became due meanwhile.
- *
- * Context: Process context, sleeps.
- */
-void xiw_sock_unlock(struct xiw_sock *xs)
-{
-	run_callbacks(xs);
-	release_sock(xs->sk);
-}
-
-/**
- * xiw_sock_trylock_bh() - take the socket lock without sleeping
- * @xs: socket, may be released already
- *
- * Context: Process or softirq context, interrupts on.
- * Return: False if somebody holds it.
- */
-bool xiw_sock_trylock_bh(struct xiw_sock *xs)
-{
-	struct sock *sk = xs->sk;
-
-	if (!spin_trylock_bh(&sk->sk_lock.slock))
-		return false;
-	if (sock_owned_by_user(sk)) {
-		spin_unlock_bh(&sk->sk_lock.slock);
-		return false;
-	}
-	/* Held beyond the end; sparse cannot follow a conditional lock. */
-	__release(&sk->sk_lock.slock);
-	return true;
-}
-
-/**
- * xiw_sock_unlock_bh() - undo xiw_sock_trylock_bh()
- * @xs: socket
- *
- * Runs the callbacks that became due meanwhile.
- *
- * Context: As it was locked.
- */
-void xiw_sock_unlock_bh(struct xiw_sock *xs)
-{
-	run_callbacks(xs);
-	__acquire(&xs->sk->sk_lock.slock);
-	spin_unlock_bh(&xs->sk->sk_lock.slock);
-}
-
-/**
- * xiw_sock_can_yield_locked() - may the lock's holder let others in
- * @xs: socket
- *
- * Not in a callback: TCP may have called it for a packet of the backlog, and
- * would get those behind it out of order.
- *
- * Context: Socket lock held.
- * Return: True if xiw_sock_yield_locked() may be called.
- */
-bool xiw_sock_can_yield_locked(const struct xiw_sock *xs)
-{
-	return sock_owned_by_user_nocheck(xs->sk) && !xs->busy;
-}
-
-/**
- * xiw_sock_yield_locked() - let TCP process what it received meanwhile
- * @xs: socket of which xiw_sock_can_yield_locked() was true
- *
- * The caller keeps the lock. The connection may be lost afterwards; that, and
- * whatever else the callbacks would tell, is told when the lock is given back.
- *
- * Context: Owner of the socket lock, may sleep.
- */
-void xiw_sock_yield_locked(struct xiw_sock *xs)
-{
-	xs->busy = true;
-	sk_flush_backlog(xs->sk);
-	xs->busy = false;
-}
-
-/*
- * Data path
- */
-
-/**
- * xiw_sock_send_locked() - hand bytes to TCP
- * @xs: connected socket
- * @bv: where they are; TCP takes references on the pages, which must not
- *	change while it holds them
- * @nr: elements in @bv
- * @len: bytes in all
- * @more: more follows at once, a partial segment may wait for it
- *
- * Context: Socket lock held. Does not sleep.
- * Return: Bytes taken, at least one; -EAGAIN if there is no room: write_space
- * will tell, unless nothing is in flight; or another negative errno if the
- * connection is lost or shut down.
- */
-int xiw_sock_send_locked(struct xiw_sock *xs, struct bio_vec *bv,
-			 unsigned int nr, size_t len, bool more)
-{
-	struct msghdr msg = {
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES |
-			     (more ? MSG_MORE : 0),
-	};
-	bool was_busy = xs->busy;
-	int ret;
-
-	/* TCP may work on its backlog in between, and wakes up too eagerly. */
-	xs->busy = true;
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, len);
-	ret = tcp_sendmsg_locked(xs->sk, &msg, len);
-	xs->busy = was_busy;
-	/*
-	 * Without anything in flight TCP announces room on the spot, in vain
-	 * if it was memory that lacked: the caller has to wait some time.
-	 */
-	if (ret == -EAGAIN && tcp_rtx_and_write_queues_empty(xs->sk))
-		xs->pending &= ~EV_SPACE;
-	return ret;
-}
-
-struct read_ctx {
-	xiw_sock_actor actor;
-	void *arg;
-};
-
-static int read_actor(read_descriptor_t *desc, struct sk_buff *skb,
-		      unsigned int off, size_t len)
-{
-	struct read_ctx *ctx = desc->arg.data;
-
-	return ctx->actor(ctx->arg, skb, off, len);
-}
-
-/**
- * xiw_sock_read_locked() - offer what has arrived
- * @xs: connected socket
- * @actor: called with one skb after the other, the offset of the first unread
- *	byte in it and the number of bytes; returns how many it consumed, and
- *	stops the reading by consuming less
- * @arg: its first argument
- *
- * Reading stops before urgent data.
- *
- * Context: Socket lock held. Does not sleep.
- * Return: Bytes consumed, or a negative errno.
- */
-int xiw_sock_read_locked(struct xiw_sock *xs, xiw_sock_actor actor, void *arg)
-{
-	struct read_ctx ctx = { .actor = actor, .arg = arg };
-	read_descriptor_t desc = { .arg.data = &ctx, .count = 1 };
-	bool was_busy = xs->busy;
-	int ret;
-
-	xs->busy = true;
-	ret = tcp_read_sock(xs->sk, &desc, read_actor);
-	xs->busy = was_busy;
-	return ret;
-}
-
-/**
- * xiw_sock_orderly() - did a lost stream end in good order
- * @xs: socket whose xiw_sock_status() is XIW_SOCK_LOST
- *
- * Context: Any; a snapshot without the socket lock.
- * Return: True if both FINs were exchanged and everything was read.
- */
-bool xiw_sock_orderly(struct xiw_sock *xs)
-{
-	struct sock *sk = xs->sk;
-
-	return !lost_by(xs) && sock_flag(sk, SOCK_DONE) && !tcp_inq(sk);
-}
-
-/**
- * xiw_sock_status() - how the stream stands
- * @xs: socket
- *
- * Context: Any; a snapshot without the socket lock.
- * Return: See enum xiw_sock_status.
- */
-enum xiw_sock_status xiw_sock_status(struct xiw_sock *xs)
-{
-	struct sock *sk = xs->sk;
-	int state = inet_sk_state_load(sk);
-
-	if (lost_by(xs))
-		return XIW_SOCK_LOST;
-	switch (state) {
-	case TCP_SYN_SENT:
-	case TCP_SYN_RECV:
-		return XIW_SOCK_CONNECTING;
-	case TCP_CLOSE:
-		/* Both FINs may be exchanged before the last byte is read. */
-		return sock_flag(sk, SOCK_DONE) && tcp_inq(sk) > 0 ?
-		       XIW_SOCK_OPEN : XIW_SOCK_LOST;
-	}
-	if ((READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) && !tcp_inq(sk))
-		return XIW_SOCK_PEER_CLOSED;
-	return XIW_SOCK_OPEN;
-}
-
-/**
- * xiw_sock_emss_locked() - effective maximum segment size
- * @xs: connected socket
- *
- * Context: Socket lock held.
- * Return: Bytes of payload in a full segment.
- */
-u32 xiw_sock_emss_locked(struct xiw_sock *xs)
-{
-	return max_t(u32, tcp_sk(xs->sk)->mss_cache, 1);
-}
-
-/**
- * xiw_sock_sndbuf_locked() - how much TCP takes before it has sent it
- * @xs: connected socket
- *
- * Context: Socket lock held.
- * Return: Bytes, at present; TCP adapts it to the path.
- */
-u32 xiw_sock_sndbuf_locked(const struct xiw_sock *xs)
-{
-	return READ_ONCE(xs->sk->sk_sndbuf);
-}
-
-/**
- * xiw_sock_tail_fill_locked() - how full the last segment is
- * @xs: connected socket
- *
- * Context: Socket lock held.
- * Return: Bytes that wait in a segment to which more can be added.
- */
-u32 xiw_sock_tail_fill_locked(struct xiw_sock *xs)
-{
-	const struct sk_buff *skb = tcp_write_queue_tail(xs->sk);
-
-	if (!skb || !tcp_skb_can_collapse_to(skb))
-		return 0;
-	return skb->len % xiw_sock_emss_locked(xs);
-}
-
-/**
- * xiw_sock_idle_locked() - is nothing queued and nothing in flight
- * @xs: connected socket
- *
- * Context: Socket lock held.
- * Return: True if the peer acknowledged everything that was ever sent.
- */
-bool xiw_sock_idle_locked(struct xiw_sock *xs)
-{
-	return tcp_rtx_and_write_queues_empty(xs->sk);
+	sock_lock(&xs->llp);
+	sock_read(&xs->llp, discard_actor, NULL);
+	sock_unlock(&xs->llp);
 }
 
 /**
@@ -994,14 +909,3 @@ u32 xiw_sock_acked(const struct xiw_sock *xs)
 	return READ_ONCE(tcp_sk(xs->sk)->snd_una);
 }
 
-/**
- * xiw_sock_urgent_locked() - does the peer use urgent data
- * @xs: connected socket
- *
- * Context: Socket lock held.
- * Return: True if there is urgent data ahead; reading stops at it.
- */
-bool xiw_sock_urgent_locked(struct xiw_sock *xs)
-{
-	return READ_ONCE(tcp_sk(xs->sk)->urg_data);
-}

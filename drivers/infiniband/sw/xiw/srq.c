@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Verbs of shared receive queues, and what sharing adds to a receive queue:
- * the limit event, and the QPs that wait for the next entry. These get the
- * entries in the order in which they came; so one is late only if nobody's turn
- * came for late_receive_ms, see patient_until() in rx.c.
+ * the limit event, and the streams that wait for the next entry. Streams get
+ * entries in the order in which they began to wait. So the wait of a stream is
+ * too long only if no stream got an entry for late_receive_ms, see wait_until()
+ * in qp_stream.c.
  */
+#include "srq.h"
+
 #include <linux/list.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "compat.h"
-#include "device.h"
-#include "mem.h"
-#include "qp.h"
-#include "rq.h"
+#include "dev.h"
+#include "rx.h"
 
 /* Number 0 means "no SRQ" in a completion. */
 #define XIW_SRQ_IDS		XA_LIMIT(1, INT_MAX)
 
-/* How many QPs are on their way to an entry at once. */
+/* How many streams may be woken that have not come for their entry yet. */
 #define XIW_SRQ_MAX_WOKEN	64U
 
 static int srq_respond(struct xiw_srq *srq, u64 key, struct ib_udata *udata)
@@ -192,78 +192,92 @@ int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 }
 
 /*
- * Wakes as many QPs as there are entries that nobody was woken for, the first
- * ones first. Interrupts are off, so there is a limit to how many are on their
- * way at once; each one that arrives wakes the next.
+ * Wakes as many streams as there are entries for which none was woken, the
+ * first on the list first. Interrupts are off, so it wakes no more than
+ * XIW_SRQ_MAX_WOKEN; each of these that comes for its entry wakes another.
  *
- * A QP that is on the list, or woken, is stalled, or its receive side is just
- * being run. In the end it takes an entry, waits again, or stops waiting: in
- * run_again(), or at the latest in xiw_rx_stop() when its stream ends.
+ * The receive side of a stream that is on the list, or woken, is stalled or
+ * just running. In the end the stream takes an entry, waits again, or stops
+ * waiting: in run_again(), or at the latest in xiw_rx_stop().
  */
 static void wake_waiters(struct xiw_srq *srq)
 {
-	struct xiw_qp *qp;
+	struct xiw_srq_waiter *w;
 	u32 count;
 
 	lockdep_assert_held(&srq->rq.lock);
 
 	if (list_empty(&srq->waiters))
 		return;
-	/* Before the look: what is posted behind it is announced. */
+	/* First of all: so what is posted after the look is announced. */
 	xiw_rq_want_doorbell(&srq->rq, true);
 	count = min(xiw_rq_count(&srq->rq), XIW_SRQ_MAX_WOKEN);
 	while (srq->woken < count && !list_empty(&srq->waiters)) {
-		qp = list_first_entry(&srq->waiters, struct xiw_qp, srq_wait);
-		list_del_init(&qp->srq_wait);
-		qp->srq_woken = true;
+		w = list_first_entry(&srq->waiters, struct xiw_srq_waiter,
+				     node);
+		list_del_init(&w->node);
+		w->woken = true;
 		srq->woken++;
 		WRITE_ONCE(srq->moved_at, jiffies);
-		xiw_rx_posted(qp);
+		xiw_rx_posted(w->stream);
 	}
 	if (list_empty(&srq->waiters))
 		xiw_rq_want_doorbell(&srq->rq, false);
 }
 
-/* True if it had been woken. */
-static bool end_turn(struct xiw_srq *srq, struct xiw_qp *qp)
+/* True if the stream had been woken. */
+static bool end_wake(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 {
-	bool woken = qp->srq_woken;
+	bool woken = w->woken;
 
 	lockdep_assert_held(&srq->rq.lock);
 	srq->woken -= woken;
-	qp->srq_woken = false;
+	w->woken = false;
 	return woken;
 }
 
-/* Nobody takes what others wait for, or were woken for. */
-static bool may_take(struct xiw_srq *srq, const struct xiw_qp *qp)
+/* May a stream take an entry, or are all for others that came before? */
+static bool may_take(struct xiw_srq *srq, const struct xiw_srq_waiter *w)
 {
-	/* Not for those that wait, unless somebody did not announce a post. */
+	/* Wakes nobody, unless entries were posted without a doorbell. */
 	wake_waiters(srq);
-	return qp->srq_woken || (list_empty(&srq->waiters) &&
+	return w->woken || (list_empty(&srq->waiters) &&
 				 xiw_rq_count(&srq->rq) > srq->woken);
 }
 
 /**
- * xiw_srq_take() - take the next receive work request for a QP
- * @srq: shared receive queue
- * @qp: QP
- * @recv: result, unless there is nothing for @qp or the queue is corrupt
+ * xiw_srq_waiter_init() - a stream that may wait
+ * @w: zeroed
+ * @s: the stream
  *
  * Context: Any.
- * Return: As xiw_rq_take(); XIW_RQ_EMPTY, too, if all entries are for others
- * that were there before.
  */
-enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_qp *qp,
+void xiw_srq_waiter_init(struct xiw_srq_waiter *w, struct xiw_stream *s)
+{
+	INIT_LIST_HEAD(&w->node);
+	w->stream = s;
+}
+
+/**
+ * xiw_srq_take() - take the next receive work request for a stream
+ * @srq: shared receive queue
+ * @w: place of a stream
+ * @recv: result, unless there is nothing for it or the queue is corrupt
+ *
+ * Context: Any.
+ * Return: As xiw_rq_take(); XIW_RQ_EMPTY, too, if all entries are for streams
+ * that came before.
+ */
+enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_srq_waiter *w,
 			      struct xiw_recv *recv)
 {
 	enum xiw_rq_take ret = XIW_RQ_EMPTY;
 	unsigned long flags;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
-	if (may_take(srq, qp)) {
+	if (may_take(srq, w)) {
 		ret = xiw_rq_take_locked(&srq->rq, recv);
-		if (ret != XIW_RQ_EMPTY && end_turn(srq, qp))
+		if (ret != XIW_RQ_EMPTY && end_wake(srq, w))
 			wake_waiters(srq);
 	}
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
@@ -271,27 +285,27 @@ enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_qp *qp,
 }
 
 /**
- * xiw_srq_wait() - have a QP called when there is an entry for it
+ * xiw_srq_wait() - have a stream called when there is an entry for it
  * @srq: shared receive queue of which it could not take one
- * @qp: QP whose xiw_rx_posted() is to be called, once, possibly right now; its
- *	receive side is stalled
+ * @w: place of a stream whose receive side is stalled; xiw_rx_posted() is
+ *	called once, possibly right now
  *
- * One that waits already keeps its place.
+ * A stream that waits already keeps its place.
  *
  * Context: Any.
  */
-void xiw_srq_wait(struct xiw_srq *srq, struct xiw_qp *qp)
+void xiw_srq_wait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
 	if (list_empty(&srq->waiters))
 		WRITE_ONCE(srq->moved_at, jiffies);
-	/* Woken for nothing: a process has taken back what it had posted. */
-	if (end_turn(srq, qp))
-		list_add(&qp->srq_wait, &srq->waiters);
-	else if (list_empty(&qp->srq_wait))
-		list_add_tail(&qp->srq_wait, &srq->waiters);
+	/* Woken in vain: a process has taken back what it had posted. */
+	if (end_wake(srq, w))
+		list_add(&w->node, &srq->waiters);
+	else if (list_empty(&w->node))
+		list_add_tail(&w->node, &srq->waiters);
 	wake_waiters(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 }
@@ -299,20 +313,20 @@ void xiw_srq_wait(struct xiw_srq *srq, struct xiw_qp *qp)
 /**
  * xiw_srq_unwait() - stop waiting
  * @srq: shared receive queue
- * @qp: QP that may or may not wait; when the call returns it will not be
- *	called any more. If it was woken, another one is in its place
+ * @w: place of a stream that may or may not wait; xiw_rx_posted() is not called
+ *	for it after this returns. If it was woken, another stream is instead
  *
  * Context: Any.
  */
-void xiw_srq_unwait(struct xiw_srq *srq, struct xiw_qp *qp)
+void xiw_srq_unwait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
-	list_del_init(&qp->srq_wait);
+	list_del_init(&w->node);
 	if (list_empty(&srq->waiters))
 		xiw_rq_want_doorbell(&srq->rq, false);
-	if (end_turn(srq, qp))
+	if (end_wake(srq, w))
 		wake_waiters(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 }
@@ -348,7 +362,8 @@ int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		*bad_wr = wr;
 		ret = -EINVAL;
 	} else {
-		xiw_stat_inc(to_xdev(ibsrq->device), XIW_STAT_DOORBELL);
+		xiw_stat_inc(to_xdev(ibsrq->device)->stats,
+			     XIW_STAT_DOORBELL);
 	}
 	srq_posted(srq);
 	return ret;

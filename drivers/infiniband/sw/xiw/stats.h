@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Event counters of a device, one per event somebody may want to know of.
- * Shown by "rdma statistic show". Incremented from any context.
+ * counters.c shows them.
  */
 #ifndef _XIW_STATS_H
 #define _XIW_STATS_H
 
 #include <linux/percpu.h>
 #include <linux/types.h>
-
-struct ib_device;
-struct rdma_hw_stats;
 
 enum xiw_stat {
 	XIW_STAT_TX_FPDU,
@@ -44,14 +41,9 @@ struct xiw_stats {
 	u64 cnt[XIW_STAT_COUNT];
 };
 
-#define xiw_stat_add(dev, stat, n) \
-	this_cpu_add((dev)->stats->cnt[(stat)], (n))
-#define xiw_stat_inc(dev, stat)		xiw_stat_add(dev, stat, 1)
-
-/* stats.c */
-struct rdma_hw_stats *xiw_alloc_hw_port_stats(struct ib_device *ibdev,
-					      u32 port_num);
-int xiw_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *hw_stats,
-		     u32 port_num, int index);
+/* @stats: those of a device, struct xiw_stats __percpu *. Any context. */
+#define xiw_stat_add(stats, stat, n) \
+	this_cpu_add((stats)->cnt[(stat)], (n))
+#define xiw_stat_inc(stats, stat)	xiw_stat_add(stats, stat, 1)
 
 #endif /* _XIW_STATS_H */

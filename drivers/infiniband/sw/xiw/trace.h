@@ -11,11 +11,9 @@
 
 #include <linux/tracepoint.h>
 
-#include "cq.h"
-#include "ep.h"
+#include "ep_state.h"
+#include "proto/ddp.h"
 #include "proto/qpstate.h"
-#include "proto/wire.h"
-#include "qp.h"
 
 TRACE_DEFINE_ENUM(XIW_QPS_IDLE);
 TRACE_DEFINE_ENUM(XIW_QPS_RTS);
@@ -63,6 +61,7 @@ TRACE_DEFINE_ENUM(XIW_QPE_RESET);
 
 TRACE_DEFINE_ENUM(XIW_EPS_NEW);
 TRACE_DEFINE_ENUM(XIW_EPS_LISTEN);
+TRACE_DEFINE_ENUM(XIW_EPS_PAUSE);
 TRACE_DEFINE_ENUM(XIW_EPS_CONNECTING);
 TRACE_DEFINE_ENUM(XIW_EPS_REPLY);
 TRACE_DEFINE_ENUM(XIW_EPS_REQUEST);
@@ -77,6 +76,7 @@ TRACE_DEFINE_ENUM(XIW_EPS_DEAD);
 	__print_symbolic(x,						\
 		{ XIW_EPS_NEW, "NEW" },					\
 		{ XIW_EPS_LISTEN, "LISTEN" },				\
+		{ XIW_EPS_PAUSE, "PAUSE" },				\
 		{ XIW_EPS_CONNECTING, "CONNECTING" },			\
 		{ XIW_EPS_REPLY, "REPLY" },				\
 		{ XIW_EPS_REQUEST, "REQUEST" },				\
@@ -88,14 +88,14 @@ TRACE_DEFINE_ENUM(XIW_EPS_DEAD);
 		{ XIW_EPS_DEAD, "DEAD" })
 
 TRACE_EVENT(qp_state,
-	    TP_PROTO(const struct xiw_qp *qp, enum xiw_qp_event event,
+	    TP_PROTO(u32 qpn, enum xiw_qp_event event,
 		     enum xiw_qp_state old, enum xiw_qp_state new),
-	    TP_ARGS(qp, event, old, new),
+	    TP_ARGS(qpn, event, old, new),
 	    TP_STRUCT__entry(__field(u32, qpn)
 			     __field(u8, event)
 			     __field(u8, old)
 			     __field(u8, new)),
-	    TP_fast_assign(__entry->qpn = qp->qpn;
+	    TP_fast_assign(__entry->qpn = qpn;
 			   __entry->event = event;
 			   __entry->old = old;
 			   __entry->new = new;),
@@ -106,15 +106,15 @@ TRACE_EVENT(qp_state,
 );
 
 TRACE_EVENT(ep_state,
-	    TP_PROTO(const struct xiw_ep *ep, enum xiw_ep_state old,
+	    TP_PROTO(const void *ep, u32 qpn, enum xiw_ep_state old,
 		     enum xiw_ep_state new),
-	    TP_ARGS(ep, old, new),
+	    TP_ARGS(ep, qpn, old, new),
 	    TP_STRUCT__entry(__field(const void *, ep)
 			     __field(u32, qpn)
 			     __field(u8, old)
 			     __field(u8, new)),
 	    TP_fast_assign(__entry->ep = ep;
-			   __entry->qpn = ep->qp ? ep->qp->qpn : 0;
+			   __entry->qpn = qpn;
 			   __entry->old = old;
 			   __entry->new = new;),
 	    TP_printk("ep=%p qpn=%u %s->%s", __entry->ep, __entry->qpn,
@@ -123,11 +123,11 @@ TRACE_EVENT(ep_state,
 );
 
 DECLARE_EVENT_CLASS(terminate,
-		    TP_PROTO(const struct xiw_qp *qp, u16 code),
-		    TP_ARGS(qp, code),
+		    TP_PROTO(u32 qpn, u16 code),
+		    TP_ARGS(qpn, code),
 		    TP_STRUCT__entry(__field(u32, qpn)
 				     __field(u16, code)),
-		    TP_fast_assign(__entry->qpn = qp->qpn;
+		    TP_fast_assign(__entry->qpn = qpn;
 				   __entry->code = code;),
 		    TP_printk("qpn=%u layer=%u type=%u code=0x%02x",
 			      __entry->qpn,
@@ -136,22 +136,22 @@ DECLARE_EVENT_CLASS(terminate,
 );
 
 DEFINE_EVENT(terminate, terminate_sent,
-	     TP_PROTO(const struct xiw_qp *qp, u16 code),
-	     TP_ARGS(qp, code)
+	     TP_PROTO(u32 qpn, u16 code),
+	     TP_ARGS(qpn, code)
 );
 
 DEFINE_EVENT(terminate, terminate_received,
-	     TP_PROTO(const struct xiw_qp *qp, u16 code),
-	     TP_ARGS(qp, code)
+	     TP_PROTO(u32 qpn, u16 code),
+	     TP_ARGS(qpn, code)
 );
 
 TRACE_EVENT(tx_train,
-	    TP_PROTO(const struct xiw_qp *qp, u32 len, int taken),
-	    TP_ARGS(qp, len, taken),
+	    TP_PROTO(u32 qpn, u32 len, int taken),
+	    TP_ARGS(qpn, len, taken),
 	    TP_STRUCT__entry(__field(u32, qpn)
 			     __field(u32, len)
 			     __field(int, taken)),
-	    TP_fast_assign(__entry->qpn = qp->qpn;
+	    TP_fast_assign(__entry->qpn = qpn;
 			   __entry->len = len;
 			   __entry->taken = taken;),
 	    TP_printk("qpn=%u len=%u taken=%d", __entry->qpn, __entry->len,
@@ -159,21 +159,18 @@ TRACE_EVENT(tx_train,
 );
 
 DECLARE_EVENT_CLASS(turn,
-		    TP_PROTO(const struct xiw_qp *qp,
-			     const struct xiw_turn *left, u32 times,
+		    TP_PROTO(u32 qpn, u32 times, u32 bytes, u32 steps,
 			     u32 fetched),
-		    TP_ARGS(qp, left, times, fetched),
+		    TP_ARGS(qpn, times, bytes, steps, fetched),
 		    TP_STRUCT__entry(__field(u32, qpn)
 				     __field(u32, times)
 				     __field(u32, bytes)
 				     __field(u32, steps)
 				     __field(u32, fetched)),
-		    TP_fast_assign(__entry->qpn = qp->qpn;
+		    TP_fast_assign(__entry->qpn = qpn;
 				   __entry->times = times;
-				   __entry->bytes = times * XIW_TURN_BYTES -
-						    left->bytes;
-				   __entry->steps = times * XIW_TURN_STEPS -
-						    left->steps;
+				   __entry->bytes = bytes;
+				   __entry->steps = steps;
 				   __entry->fetched = fetched;),
 		    TP_printk("qpn=%u turns=%u bytes=%u steps=%u fetched=%u",
 			      __entry->qpn, __entry->times, __entry->bytes,
@@ -181,43 +178,58 @@ DECLARE_EVENT_CLASS(turn,
 );
 
 DEFINE_EVENT(turn, tx_turn,
-	     TP_PROTO(const struct xiw_qp *qp, const struct xiw_turn *left,
-		      u32 times, u32 fetched),
-	     TP_ARGS(qp, left, times, fetched)
+	     TP_PROTO(u32 qpn, u32 times, u32 bytes, u32 steps, u32 fetched),
+	     TP_ARGS(qpn, times, bytes, steps, fetched)
 );
 
 DEFINE_EVENT(turn, rx_turn,
-	     TP_PROTO(const struct xiw_qp *qp, const struct xiw_turn *left,
-		      u32 times, u32 fetched),
-	     TP_ARGS(qp, left, times, fetched)
+	     TP_PROTO(u32 qpn, u32 times, u32 bytes, u32 steps, u32 fetched),
+	     TP_ARGS(qpn, times, bytes, steps, fetched)
 );
 
 TRACE_EVENT(rx_fpdu,
-	    TP_PROTO(const struct xiw_qp *qp, const struct xiw_fpdu *f),
-	    TP_ARGS(qp, f),
+	    TP_PROTO(u32 qpn, const struct xiw_ddp_hdr *h, u32 ulpdu_len),
+	    TP_ARGS(qpn, h, ulpdu_len),
 	    TP_STRUCT__entry(__field(u32, qpn)
 			     __field(u32, ulpdu_len)
 			     __field(u32, payload_len)
 			     __field(u8, opcode)
 			     __field(u8, last)),
-	    TP_fast_assign(__entry->qpn = qp->qpn;
-			   __entry->ulpdu_len = f->ulpdu_len;
-			   __entry->payload_len = f->h.payload_len;
-			   __entry->opcode = f->h.opcode;
-			   __entry->last = f->h.last;),
+	    TP_fast_assign(__entry->qpn = qpn;
+			   __entry->ulpdu_len = ulpdu_len;
+			   __entry->payload_len = h->payload_len;
+			   __entry->opcode = h->opcode;
+			   __entry->last = h->last;),
 	    TP_printk("qpn=%u opcode=%u ulpdu_len=%u payload_len=%u last=%u",
 		      __entry->qpn, __entry->opcode, __entry->ulpdu_len,
 		      __entry->payload_len, __entry->last)
 );
 
+DECLARE_EVENT_CLASS(receive,
+		    TP_PROTO(u32 qpn),
+		    TP_ARGS(qpn),
+		    TP_STRUCT__entry(__field(u32, qpn)),
+		    TP_fast_assign(__entry->qpn = qpn;),
+		    TP_printk("qpn=%u", __entry->qpn)
+);
+
+DEFINE_EVENT(receive, recv_wait,
+	     TP_PROTO(u32 qpn),
+	     TP_ARGS(qpn)
+);
+
+DEFINE_EVENT(receive, recv_there,
+	     TP_PROTO(u32 qpn),
+	     TP_ARGS(qpn)
+);
+
 TRACE_EVENT(cq_notify,
-	    TP_PROTO(const struct xiw_cq *cq),
-	    TP_ARGS(cq),
+	    TP_PROTO(u32 cq, int wanted),
+	    TP_ARGS(cq, wanted),
 	    TP_STRUCT__entry(__field(u32, cq)
 			     __field(int, wanted)),
-	    TP_fast_assign(__entry->cq = cq->id;
-			   __entry->wanted = cq->cpu == XIW_CQ_ANY_CPU ?
-					     -1 : cq->cpu;),
+	    TP_fast_assign(__entry->cq = cq;
+			   __entry->wanted = wanted;),
 	    TP_printk("cq=%u wanted_cpu=%d", __entry->cq, __entry->wanted)
 );
 

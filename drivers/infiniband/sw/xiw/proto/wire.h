@@ -2,8 +2,9 @@
 /*
  * Every structure and constant that appears on the wire: MPA (RFC 5044,
  * RFC 6581), DDP (RFC 5041), RDMAP (RFC 5040) and its atomic and immediate
- * data extension (RFC 7306).  Layouts only; rules live in the files named
- * after the protocol.
+ * data extension (RFC 7306), and the Private Data by which queue pairs find
+ * each other (Documentation/rendezvous.rst).  Layouts only; rules live in the
+ * files named after the protocol.
  */
 #ifndef _XIW_WIRE_H
 #define _XIW_WIRE_H
@@ -47,6 +48,51 @@ struct xiw_mpa_enh_hdr {
 	__be16 ord;
 } __packed;
 static_assert(sizeof(struct xiw_mpa_enh_hdr) == XIW_MPA_ENH_LEN);
+
+/* Private Data of rendezvous, Documentation/rendezvous.rst section 4 */
+#define XIW_RDV_MAGIC		0x58524456	/* "XRDV" */
+#define XIW_RDV_VERSION		1
+#define XIW_RDV_PORT		4791	/* of TCP, if nobody says otherwise */
+#define XIW_RDV_FLAG_S		0x01	/* the sender is at RTS: sq is there */
+#define XIW_RDV_FEAT_IMM	0x0001	/* Send with Immediate, section 8 */
+#define XIW_RDV_FEAT_ALL	XIW_RDV_FEAT_IMM
+#define XIW_RDV_NUMBER		0x00ffffff	/* queue pairs and PSNs */
+#define XIW_RDV_RNR_SHIFT	24	/* RNR retries, beside a PSN */
+#define XIW_RDV_RNR_MAX		7
+#define XIW_RDV_GID_LEN		16
+
+/* What a Request and a Reply have in common */
+#define XIW_RDV_HEAD_LEN	24
+
+struct xiw_rdv_head {
+	__be32 magic;
+	u8 version;
+	u8 flags;
+	__be16 features;
+	__be32 init_qpn;
+	__be32 resp_qpn;
+	__be32 sq;			/* RNR retries and own PSN */
+	__be32 rq;			/* PSN expected of the peer */
+} __packed;
+static_assert(sizeof(struct xiw_rdv_head) == XIW_RDV_HEAD_LEN);
+
+#define XIW_RDV_REQ_LEN		56
+
+struct xiw_rdv_req_hdr {
+	struct xiw_rdv_head head;
+	u8 init_gid[XIW_RDV_GID_LEN];
+	u8 resp_gid[XIW_RDV_GID_LEN];
+} __packed;
+static_assert(sizeof(struct xiw_rdv_req_hdr) == XIW_RDV_REQ_LEN);
+
+#define XIW_RDV_REP_LEN		28
+
+struct xiw_rdv_rep_hdr {
+	struct xiw_rdv_head head;
+	u8 reason;
+	u8 reserved[3];
+} __packed;
+static_assert(sizeof(struct xiw_rdv_rep_hdr) == XIW_RDV_REP_LEN);
 
 /* FPDU framing and Markers, RFC 5044 section 4 */
 #define XIW_MPA_LEN_FIELD	2

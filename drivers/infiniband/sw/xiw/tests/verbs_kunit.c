@@ -12,8 +12,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-#include "../compat.h"
-#include "../device.h"
+#include "../dev.h"
 #include "verbs.h"
 
 static void messages(struct kunit *test, const struct vt_how *how)

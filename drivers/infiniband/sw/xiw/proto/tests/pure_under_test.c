@@ -9,5 +9,6 @@
 #include "../nego.c"
 #include "../qpstate.c"
 #include "../rdmap.c"
+#include "../rendezvous.c"
 #include "../segment.c"
 #include "../term.c"

@@ -162,7 +162,7 @@ static void live_once(struct kunit *test, struct rnd_state *rnd)
 		/* A FIN goes out some time after it was asked for. */
 		if (wanted && !(prandom_u32_state(rnd) % 4))
 			fin = true;
-		/* The rule of xiw_qp_fault(). */
+		/* The rule of xiw_stream_fault(). */
 		if (state == XIW_QPS_CLOSING && event == XIW_QPE_FAULT && fin)
 			event = XIW_QPE_FAULT_SILENT;
 		step = xiw_qpstate_step(state, event);

@@ -3,12 +3,14 @@
  * The MPA policy of a device in /sys/class/infiniband/<device>/mpa. What is
  * written here is in force for connections that begin afterwards.
  */
+#include "policy.h"
+
 #include <linux/kstrtox.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <rdma/ib_verbs.h>
 
-#include "device.h"
+#include "dev.h"
 
 /* No wait of connection set-up is of use for longer than an hour. */
 #define POLICY_MAX_MS		(3600 * MSEC_PER_SEC)
@@ -119,7 +121,7 @@ static ssize_t policy_show(struct device *device,
 						    attr);
 	struct xiw_mpa_policy policy;
 
-	xiw_device_get_policy(from_device(device), &policy);
+	xiw_dev_get_policy(from_device(device), &policy);
 	return sysfs_emit(buf, "%u\n", policy_get(&policy, pa->field));
 }
 
@@ -183,7 +185,7 @@ static ssize_t rtr_types_show(struct device *device,
 	int len = 0;
 	int i;
 
-	xiw_device_get_policy(from_device(device), &policy);
+	xiw_dev_get_policy(from_device(device), &policy);
 	for (i = 0; i < ARRAY_SIZE(rtr_names); i++)
 		if (policy.rtr & rtr_names[i].type)
 			len += sysfs_emit_at(buf, len, "%s%s", len ? " " : "",
@@ -238,7 +240,7 @@ static ssize_t late_receive_ms_show(struct device *device,
 				    struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(from_device(device)->late_recv_ms));
+			  READ_ONCE(from_device(device)->env.late_recv_ms));
 }
 
 static ssize_t late_receive_ms_store(struct device *device,
@@ -253,10 +255,32 @@ static ssize_t late_receive_ms_store(struct device *device,
 		return ret;
 	if (value > POLICY_MAX_MS)
 		return -EINVAL;
-	WRITE_ONCE(from_device(device)->late_recv_ms, value);
+	WRITE_ONCE(from_device(device)->env.late_recv_ms, value);
 	return count;
 }
 static DEVICE_ATTR_RW(late_receive_ms);
+
+static ssize_t rendezvous_port_show(struct device *device,
+				    struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(from_device(device)->rdv_port));
+}
+
+static ssize_t rendezvous_port_store(struct device *device,
+				     struct device_attribute *attr,
+				     const char *buf, size_t count)
+{
+	u16 value;
+	int ret;
+
+	ret = kstrtou16(buf, 0, &value);
+	if (ret)
+		return ret;
+	WRITE_ONCE(from_device(device)->rdv_port, value);
+	return count;
+}
+static DEVICE_ATTR_RW(rendezvous_port);
 
 static struct attribute *policy_attrs[] = {
 	&policy_files[0].attr.attr,
@@ -271,6 +295,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_files[9].attr.attr,
 	&dev_attr_rtr_types.attr,
 	&dev_attr_late_receive_ms.attr,
+	&dev_attr_rendezvous_port.attr,
 	NULL
 };
 

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What all of the connection manager's files do with an endpoint: its socket,
+ * the peer's startup frame, its QP, and what iw_cm hears.
+ */
+#include "cm_conn.h"
+
+#include <linux/in.h>
+#include <linux/netdevice.h>
+#include <net/ipv6.h>
+#include <rdma/iw_cm.h>
+
+#include "consumer.h"
+#include "dev.h"
+#include "ep.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "sock.h"
+
+static void on_socket(struct xiw_llp *llp, void *ctx)
+{
+	xiw_ep_raise(ctx, XIW_EPE_SOCK);
+}
+
+/* Startup frames fit into an empty send buffer: nobody waits for room. */
+static void on_write_space(struct xiw_llp *llp, void *ctx)
+{
+}
+
+static const struct xiw_llp_events ep_events = {
+	.data_ready = on_socket,
+	.write_space = on_write_space,
+	.state_change = on_socket,
+};
+
+/**
+ * xiw_conn_own_sock() - hear of a socket's events
+ * @ep: endpoint
+ * @xs: socket, which becomes the endpoint's
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_conn_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
+{
+	ep->xs = xs;
+	xs->llp.ops->set_events(&xs->llp, &ep_events, ep);
+}
+
+/**
+ * xiw_conn_status() - how the connection stands
+ * @ep: endpoint with a socket
+ *
+ * Context: The endpoint is locked.
+ * Return: See enum xiw_llp_status.
+ */
+enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep)
+{
+	struct xiw_llp *llp = &ep->xs->llp;
+
+	return llp->ops->status(llp);
+}
+
+/**
+ * xiw_conn_bound_if() - must a socket be confined to the netdev
+ * @ep: endpoint
+ * @addr: local address of the socket
+ *
+ * A wildcard listener takes only what arrives for its own netdev: rdma_cm
+ * makes one per device, all with the same port. It does so for the loopback
+ * addresses, too, though only a device on the loopback interface can serve
+ * these. A link-local address means nothing without an interface, and a netdev
+ * within a VRF is not reachable from a socket outside of it.
+ *
+ * Context: Any.
+ * Return: Index of the netdev, or 0.
+ */
+int xiw_conn_bound_if(const struct xiw_ep *ep,
+		      const struct sockaddr_storage *addr)
+{
+	const struct net_device *netdev = ep->dev->netdev;
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	bool bound = netif_is_l3_slave(netdev);
+	int type;
+
+	if (addr->ss_family == AF_INET) {
+		bound |= in->sin_addr.s_addr == htonl(INADDR_ANY) ||
+			 (ep->listen && ipv4_is_loopback(in->sin_addr.s_addr));
+	} else {
+		type = __ipv6_addr_type(&in6->sin6_addr);
+		bound |= type == IPV6_ADDR_ANY ||
+			 (ep->listen && (type & IPV6_ADDR_LOOPBACK)) ||
+			 __ipv6_addr_needs_scope_id(type);
+	}
+	return bound ? netdev->ifindex : 0;
+}
+
+/**
+ * xiw_conn_collect() - read on in the peer's startup frame
+ * @ep: endpoint in startup
+ * @reply: a Reply is expected, else a Request
+ *
+ * Takes exactly the octets of the frame, however they arrive.
+ *
+ * Context: The endpoint is locked.
+ * Return: Octets of the frame when it is complete; -EAGAIN if more must
+ * arrive; -EPROTO if it is improperly formatted (RFC 5044 section 7.1.1);
+ * -ECONNRESET if the peer closed; another negative errno of the socket.
+ */
+int xiw_conn_collect(struct xiw_ep *ep, bool reply)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	size_t missing;
+	int len;
+	int ret;
+
+	for (;;) {
+		len = xiw_mpa_frame_len(st->frame, st->have, reply);
+		if (len < 0)
+			return len;
+		missing = xiw_mpa_frame_missing(len, st->have);
+		if (!missing)
+			return len;
+		ret = xiw_sock_recv_buf(ep->xs, st->frame + st->have, missing);
+		if (ret <= 0)
+			return ret ? ret : -ECONNRESET;
+		st->have += ret;
+	}
+}
+
+/**
+ * xiw_conn_set_depths() - put the peer's IRD and ORD into an event
+ * @ep: endpoint
+ * @event: event
+ * @valid: the peer sent values
+ * @ird: its IRD
+ * @ord: its ORD
+ *
+ * An event has eight bits for each. Without values from the peer what this
+ * side can do stands in for them.
+ *
+ * Context: Any.
+ */
+void xiw_conn_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
+			 bool valid, u16 ird, u16 ord)
+{
+	event->ird = min_t(u16, valid ? ird : ep->policy.max_ord, U8_MAX);
+	event->ord = min_t(u16, valid ? ord : ep->policy.max_ird, U8_MAX);
+}
+
+/**
+ * xiw_conn_report() - tell iw_cm
+ * @ep: endpoint; without a cm_id nothing happens
+ * @type: event
+ * @status: 0, or negative errno in a reply
+ * @pdata: Private Data, copied
+ * @pdata_len: its length in bytes
+ *
+ * Context: The endpoint is locked.
+ * Return: 0, or -ENOMEM if there was Private Data and the event is lost.
+ */
+int xiw_conn_report(struct xiw_ep *ep, enum iw_cm_event_type type, int status,
+		    const void *pdata, u8 pdata_len)
+{
+	const struct xiw_mpa_agreed *agreed = &ep->conn.agreed;
+	struct iw_cm_event event = {
+		.event = type,
+		.status = status,
+		.private_data = (void *)pdata,
+		.private_data_len = pdata_len,
+	};
+
+	if (!ep->cm_id)
+		return 0;
+	if (!ep->xs || xiw_sock_names(ep->xs, &event.local_addr,
+				      &event.remote_addr)) {
+		event.local_addr = ep->cm_id->local_addr;
+		event.remote_addr = ep->cm_id->remote_addr;
+	}
+	xiw_conn_set_depths(ep, &event, agreed->peer_values_valid,
+			    agreed->peer_ird, agreed->peer_ord);
+	return ep->cm_id->event_handler(ep->cm_id, &event);
+}
+
+/**
+ * xiw_conn_attach_qp() - tie a QP to the endpoint
+ * @ep: published endpoint without a QP
+ * @cm_id: identifier that is to connect or to accept
+ * @qpn: number of the QP that its consumer named
+ *
+ * From here on the QP may ask to abort.
+ *
+ * Context: The endpoint is locked; in the consumer's call.
+ * Return: 0, -EINVAL if there is no such QP or it cannot be connected,
+ * -EPERM if it is not the consumer's, -EISCONN if it has an endpoint.
+ */
+int xiw_conn_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
+{
+	struct xiw_qp *qp = xiw_qp_get_by_num(ep->dev, qpn);
+	int ret;
+
+	if (!qp)
+		return -EINVAL;
+	ret = xiw_consumer_owns(cm_id, qp);
+	if (!ret)
+		ret = xiw_qp_attach(qp, ep);
+	if (ret)
+		xiw_qp_put(qp);
+	else
+		ep->qp = qp;
+	ep->qpn = ret ? 0 : qpn;
+	return ret;
+}
+
+/**
+ * xiw_conn_detach_qp() - end the QP's time with the endpoint
+ * @ep: endpoint, with or without a QP
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_conn_detach_qp(struct xiw_ep *ep)
+{
+	if (!ep->qp)
+		return;
+	xiw_qp_stop(ep->qp, ep);
+	xiw_qp_put(ep->qp);
+	ep->qp = NULL;
+	ep->qpn = 0;
+}
+
+/**
+ * xiw_conn_drop_cm_id() - nothing more to report
+ * @ep: endpoint, with or without a cm_id
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_conn_drop_cm_id(struct xiw_ep *ep)
+{
+	if (!ep->cm_id)
+		return;
+	ep->cm_id->rem_ref(ep->cm_id);
+	ep->cm_id = NULL;
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# features.sh <PROBE.i >FEATURES.h: what the headers of a kernel declare, from
+# what the preprocessor makes of probe.c.
+
+set -e
+text=$(mktemp)
+trap 'rm -f "$text"' EXIT
+# One line without the places where lines came from; blanks only between words.
+grep -v '^#' | tr -s '[:space:]' ' ' |
+	sed 's/ *\([][(){}*,;=]\) */\1/g' >"$text"
+[ -s "$text" ]
+
+# has NAME REGEX: NAME, if the text is found.
+has()
+{
+	! grep -qE "$2" "$text" || echo "#define XIW_HAVE_$1 1"
+}
+
+echo "/* Made by features.sh from the headers of a kernel. */"
+has CREATE_CQ_ATTRS		'\(\*create_cq\)\([^)]*\<uverbs_attr_bundle\>'
+has DMA_BUF_VMAP_UNLOCKED	'\<dma_buf_vmap_unlocked\('
+has FILL_RES_SRQ		'\(\*fill_res_srq_entry\)\('
+has HRTIMER_SETUP		'\<hrtimer_setup\('
+has IB_UMEM_GET_VA		'\<ib_umem_get_va\('
+has IB_VIRT_DMA_TO_PTR		'\<ib_virt_dma_to_ptr\('
+has IMPORT_NS_STRING		'"import_ns" "=" "XIW_PROBE"'
+has NETNS_TRACKER_FREE		'\<__netns_tracker_free\('
+has REG_DMABUF_ATTRS		'\(\*reg_user_mr_dmabuf\)\([^)]*\<uverbs_attr_bundle\>'
+has REG_MR_DMAH			'\(\*reg_user_mr\)\([^)]*\<ib_dmah\>'
+has RESIZE_USER_CQ		'\(\*resize_user_cq\)\('
+has SKB_FRAGS_READABLE		'\<skb_frags_readable\('
+has SK_NET_REFCNT_UPGRADE	'\<sk_net_refcnt_upgrade\('
+has SK_USE_TASK_FRAG		'\<bool sk_use_task_frag;'
+has SYSTEM_BH_WQ		'\*system_bh_wq;'
+has SYSTEM_DFL_WQ		'\*system_dfl_wq;'
+# Where sendpage() is still there, sendmsg() need not do its work.
+grep -qE '\<tcp_sendpage_locked\(' "$text" ||
+	echo "#define XIW_HAVE_SPLICE_PAGES 1"

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Things that exist in each kernel, under a name or in a form of its own. */
+#ifndef _XIW_COMPAT_NAMES_H
+#define _XIW_COMPAT_NAMES_H
+
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/timer.h>
+
+#ifndef XIW_HAVE_HRTIMER_SETUP
+#include <linux/hrtimer.h>
+
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*fn)(struct hrtimer *),
+				 clockid_t clock_id, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock_id, mode);
+	timer->function = fn;
+}
+#endif
+
+#ifndef timer_container_of
+#define timer_container_of	from_timer
+#endif
+
+/* The name of the namespace has become a string. */
+#ifndef XIW_HAVE_IMPORT_NS_STRING
+#undef MODULE_IMPORT_NS
+#define MODULE_IMPORT_NS(ns)	MODULE_INFO(import_ns, ns)
+#endif
+
+#ifndef XIW_HAVE_SYSTEM_DFL_WQ
+#define system_dfl_wq		system_unbound_wq
+#endif
+
+/* Where it is a function, it wants the size of an array to be told, too. */
+#ifndef strscpy
+#define xiw_second_of(first, second, ...)	second
+#define strscpy(dst, src, ...)						\
+	strscpy(dst, src, xiw_second_of(0, ##__VA_ARGS__, sizeof(dst)))
+#endif
+
+/* An exporter's lock was not the caller's business. */
+#ifndef XIW_HAVE_DMA_BUF_VMAP_UNLOCKED
+#define dma_buf_vmap_unlocked	dma_buf_vmap
+#define dma_buf_vunmap_unlocked	dma_buf_vunmap
+#endif
+
+#ifndef XIW_HAVE_IB_VIRT_DMA_TO_PTR
+#define ib_virt_dma_to_ptr(addr)	((void *)(uintptr_t)(addr))
+#endif
+
+#ifndef XIW_HAVE_IB_UMEM_GET_VA
+#define ib_umem_get_va		ib_umem_get
+#endif
+
+#endif /* _XIW_COMPAT_NAMES_H */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Operations whose arguments have changed: the table in device.c names them by
+ * xiw_op_NAME. Where a call from user space was told by its data alone, that is
+ * a part of the bundle that is told now.
+ */
+#ifndef _XIW_COMPAT_OPS_H
+#define _XIW_COMPAT_OPS_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#ifdef XIW_HAVE_CREATE_CQ_ATTRS
+#define xiw_op_create_cq	xiw_create_cq
+#else
+int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs);
+
+static inline int xiw_op_create_cq(struct ib_cq *ibcq,
+				   const struct ib_cq_init_attr *attr,
+				   struct ib_udata *udata)
+{
+	return xiw_create_cq(ibcq, attr, udata ?
+			     container_of(udata, struct uverbs_attr_bundle,
+					  driver_udata) : NULL);
+}
+#endif
+
+#ifdef XIW_HAVE_RESIZE_USER_CQ
+#define xiw_op_resize_user_cq	xiw_resize_cq
+#else
+int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
+		  struct ib_udata *udata);
+
+static inline int xiw_op_resize_user_cq(struct ib_cq *ibcq, int cqe,
+					struct ib_udata *udata)
+{
+	return xiw_resize_cq(ibcq, cqe, udata);
+}
+
+#define resize_user_cq		resize_cq
+/* Consumers in the kernel could change the size of theirs. */
+#define XIW_KERNEL_RESIZES_CQ
+#endif
+
+/* What "rdma resource show" tells of shared receive queues was the core's. */
+#ifdef XIW_HAVE_FILL_RES_SRQ
+#define XIW_OPS_FILL_RES_SRQ	.fill_res_srq_entry = xiw_fill_res_srq,
+#else
+#define XIW_OPS_FILL_RES_SRQ
+#endif
+
+/* Hints for devices that do DMA came later than the bundle. */
+#ifdef XIW_HAVE_REG_MR_DMAH
+#define xiw_op_reg_user_mr		xiw_reg_user_mr
+#define xiw_op_reg_user_mr_dmabuf	xiw_reg_user_mr_dmabuf
+#else
+struct ib_dmah;
+
+struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+			      u64 iova, int access, struct ib_dmah *dmah,
+			      struct ib_udata *udata);
+struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+				     u64 iova, int fd, int access,
+				     struct ib_dmah *dmah,
+				     struct uverbs_attr_bundle *attrs);
+
+static inline struct ib_mr *xiw_op_reg_user_mr(struct ib_pd *pd, u64 start,
+					       u64 length, u64 iova,
+					       int access,
+					       struct ib_udata *udata)
+{
+	return xiw_reg_user_mr(pd, start, length, iova, access, NULL, udata);
+}
+
+#ifdef XIW_HAVE_REG_DMABUF_ATTRS
+static inline struct ib_mr *
+xiw_op_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+			  int fd, int access, struct uverbs_attr_bundle *attrs)
+{
+	return xiw_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access,
+				      NULL, attrs);
+}
+#else
+static inline struct ib_mr *
+xiw_op_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+			  int fd, int access, struct ib_udata *udata)
+{
+	return xiw_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access,
+				      NULL,
+				      container_of(udata,
+						   struct uverbs_attr_bundle,
+						   driver_udata));
+}
+#endif
+#endif /* !XIW_HAVE_REG_MR_DMAH */
+
+#endif /* _XIW_COMPAT_OPS_H */

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Never compiled: features.sh looks for declarations in what the preprocessor
+ * makes of it.
+ */
+#include <linux/dma-buf.h>
+#include <linux/hrtimer.h>
+#include <linux/module.h>
+#include <linux/skbuff.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+
+MODULE_IMPORT_NS("XIW_PROBE");

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# For packaging/make-patches: what the driver calls by a name of this folder, as
+# the newest kernel calls it.
+
+# ops.h
+s/\<xiw_op_resize_user_cq\>/xiw_resize_cq/
+s/\<xiw_op_/xiw_/
+s/\<XIW_OPS_FILL_RES_SRQ$/.fill_res_srq_entry = xiw_fill_res_srq,/
+
+# bh.h
+s/\<struct xiw_bh_work\>/struct work_struct/
+s/\<xiw_bh_init(/INIT_WORK(/
+s/\<xiw_bh_queue_on(\(.*\), \(&.*\));/queue_work_on(\1, system_bh_wq,\n\t\t      \2);/
+s/\<xiw_bh_cancel_sync(/cancel_work_sync(/
+
+# socket.h
+s/\<xiw_sk_use_task_frag(\(\w*\), \(\w*\));/\1->sk_use_task_frag = \2;/
+
+# What allocates objects has a name of its own.
+s/\<kzalloc(sizeof(\(\*[a-z>-]*\)), /kzalloc_obj(\1, /

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connections that cost this side something while peers keep them waiting: half
+ * open at a listener, or lingering. Their number is bounded, and those peers
+ * that exhaust the bound are to lose by it.
+ *
+ * DOC: who has to go
+ *
+ * A connection counts for its peer's address and for the peer's network: a /64
+ * of IPv6, of which one host may use every address, or a /24 of IPv4. When one
+ * has to go, it is the oldest of those for which the sum of both counts is
+ * highest. So a peer that floods from one address gives way to others of its
+ * network, and a network that floods from many addresses to other networks.
+ *
+ * The counts are in a table, in slots by a secret hash. A connection that
+ * shares a slot with a flood by chance may be chosen instead of one of the
+ * flood, but is not worse off than if the oldest of all were.
+ */
+#include "crowd.h"
+
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <net/ipv6.h>
+
+enum {
+	IPV4_NET_BITS	= 96 + 24,
+	IPV6_NET_BITS	= 64,
+};
+
+static u8 slot_of(const struct xiw_crowd *crowd, const struct in6_addr *peer,
+		  int bits)
+{
+	struct in6_addr prefix;
+	u32 hash;
+
+	ipv6_addr_prefix(&prefix, peer, bits);
+	hash = jhash2((const u32 *)&prefix, sizeof(prefix) / sizeof(u32),
+		      crowd->seed + bits);
+	return hash % XIW_CROWD_SLOTS;
+}
+
+/**
+ * xiw_crowd_init() - prepare for the first one
+ * @crowd: all zero
+ *
+ * Context: Any.
+ */
+void xiw_crowd_init(struct xiw_crowd *crowd)
+{
+	INIT_LIST_HEAD(&crowd->list);
+	crowd->seed = get_random_u32();
+}
+
+/**
+ * xiw_crowd_join() - one more waits
+ * @crowd: crowd whose lock is held
+ * @m: connection that is in no list; its peer is known
+ *
+ * Context: Any.
+ */
+void xiw_crowd_join(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
+{
+	m->slots[0] = slot_of(crowd, &m->peer, 128);
+	m->slots[1] = slot_of(crowd, &m->peer,
+			      ipv6_addr_v4mapped(&m->peer) ? IPV4_NET_BITS :
+							     IPV6_NET_BITS);
+	crowd->held[m->slots[0]]++;
+	crowd->held[m->slots[1]]++;
+	list_add_tail(&m->node, &crowd->list);
+	crowd->count++;
+}
+
+/**
+ * xiw_crowd_leave() - one waits no longer
+ * @crowd: crowd whose lock is held
+ * @m: connection that has joined it
+ *
+ * Context: Any.
+ */
+void xiw_crowd_leave(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
+{
+	list_del_init(&m->node);
+	crowd->count--;
+	crowd->held[m->slots[0]]--;
+	crowd->held[m->slots[1]]--;
+}
+
+/**
+ * xiw_crowd_victim() - who has to go
+ * @crowd: crowd whose lock is held, not empty
+ *
+ * Context: Any.
+ * Return: The connection, which is still in the crowd.
+ */
+struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd)
+{
+	struct xiw_crowd_member *victim = NULL;
+	struct xiw_crowd_member *m;
+	u32 most = 0;
+	u32 held;
+
+	list_for_each_entry(m, &crowd->list, node) {
+		held = crowd->held[m->slots[0]] + crowd->held[m->slots[1]];
+		if (held <= most)
+			continue;
+		most = held;
+		victim = m;
+	}
+	return victim;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The RDMA device of one netdev: what all its objects share, and the limits it
+ * advertises. What it does is in device.c.
+ */
+#ifndef _XIW_DEV_H
+#define _XIW_DEV_H
+
+#include <linux/if_ether.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/xiw-abi.h>
+
+#include "crowd.h"
+#include "mem.h"
+#include "proto/nego.h"
+#include "stats.h"
+#include "stream.h"
+
+struct xiw_ep_ops;
+
+enum xiw_limits {
+	XIW_MAX_QP		= 64 * 1024,
+	XIW_MAX_QP_WR		= 32 * 1024,
+	XIW_MAX_SGE		= XIW_ABI_MAX_SGE,
+	XIW_MAX_INLINE		= XIW_ABI_MAX_INLINE,
+	XIW_MAX_ORD		= 128,
+	XIW_MAX_IRD		= 128,
+	XIW_MAX_CQ		= 64 * 1024,
+	XIW_MAX_CQE		= 1024 * 1024,
+	XIW_MAX_SRQ		= 16 * 1024,
+	XIW_MAX_SRQ_WR		= 32 * 1024,
+	XIW_MAX_MR		= 1024 * 1024,
+	XIW_MAX_MW		= 1024 * 1024,
+	XIW_MAX_PD		= 64 * 1024,
+	XIW_MAX_UCTX		= 64 * 1024,
+	XIW_MAX_FRWR_PAGES	= 1024,
+	XIW_LATE_RECV_MS	= 1000,
+	XIW_MAX_GIDS		= 64,
+};
+
+/**
+ * struct xiw_dev - one RDMA device
+ * @ibdev: the device as the core sees it; its allocation is this struct
+ * @netdev: the netdev below, with a reference of our own, because the core
+ *	drops its reference before the last endpoints are gone
+ * @netdev_tracker: tracks that reference
+ * @gid_mac: hardware address of @netdev when the device was added, or a random
+ *	one; the first GID
+ * @gid_lock: protects @gids
+ * @gids: addresses of the port, zero where there is none
+ * @gid_work: brings them up to date; holds a reference that keeps the device
+ *	registered
+ * @port_active: state last reported by an event; RTNL
+ * @qps: QP number to struct ib_qp; its lock guards look-up and reference
+ * @mems: STags
+ * @cqs: CQ numbers
+ * @srqs: SRQ numbers
+ * @num_qp: QPs that exist, bounded by XIW_MAX_QP; likewise the others
+ * @num_cq: CQs
+ * @num_srq: SRQs
+ * @num_mr: memory regions
+ * @num_mw: memory windows
+ * @num_pd: protection domains
+ * @num_ctx: user contexts
+ * @policy: MPA policy for new connections
+ * @policy_lock: protects @policy
+ * @caps: XIW_CAP_* in force
+ * @ep_ops: what endpoints of rdma_cm do
+ * @rdv_ops: what those of connections by number do
+ * @cm_wq: runs the endpoints' work; created with the device
+ * @ep_lock: protects @eps, @eps_closed and @lingering
+ * @eps: every struct xiw_ep of the device, for teardown
+ * @eps_closed: teardown began, no endpoint may be added
+ * @lingering: those whose closed connections wait for the peer's FIN
+ * @requests: connection requests that nobody answered yet, by the cookie that
+ *	iw_cm knows them by; see cm_passive.c
+ * @next_request: where the search for a free cookie starts
+ * @rdv_lock: protects @rdv_ports; within the queue pairs' modify_lock, outside
+ *	of the endpoints' mutexes
+ * @rdv_ports: where connections by number are listened for
+ * @rdv_port: TCP port for new ones, 0 if there are to be none
+ * @stats: event counters
+ * @env: what streams see of the device
+ */
+struct xiw_dev {
+	struct ib_device ibdev;
+	struct net_device *netdev;
+	netdevice_tracker netdev_tracker;
+	u8 gid_mac[ETH_ALEN];
+	bool port_active;
+	spinlock_t gid_lock; /* see above */
+	union ib_gid gids[XIW_MAX_GIDS];
+	struct work_struct gid_work;
+
+	struct xarray qps;
+	struct xiw_mem_table mems;
+	struct xarray cqs;
+	struct xarray srqs;
+
+	atomic_t num_qp;
+	atomic_t num_cq;
+	atomic_t num_srq;
+	atomic_t num_mr;
+	atomic_t num_mw;
+	atomic_t num_pd;
+	atomic_t num_ctx;
+
+	spinlock_t policy_lock; /* see above */
+	struct xiw_mpa_policy policy;
+	u32 caps;
+
+	const struct xiw_ep_ops *ep_ops;
+	const struct xiw_ep_ops *rdv_ops;
+	struct workqueue_struct *cm_wq;
+	spinlock_t ep_lock; /* see above */
+	struct list_head eps;
+	bool eps_closed;
+	struct xiw_crowd lingering;
+	struct xarray requests;
+	u32 next_request;
+
+	struct mutex rdv_lock; /* see above */
+	struct list_head rdv_ports;
+	u16 rdv_port;
+
+	struct xiw_stats __percpu *stats;
+	struct xiw_stream_env env;
+};
+
+/**
+ * struct xiw_ucontext - an open device in a process
+ * @ibuctx: as the core sees it; its allocation is this struct
+ */
+struct xiw_ucontext {
+	struct ib_ucontext ibuctx;
+};
+
+/**
+ * struct xiw_pd - protection domain
+ * @ibpd: as the core sees it; its allocation is this struct
+ */
+struct xiw_pd {
+	struct ib_pd ibpd;
+};
+
+static inline struct xiw_dev *to_xdev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct xiw_dev, ibdev);
+}
+
+/* MPA policy for a new connection, a private copy. Process context. */
+static inline void xiw_dev_get_policy(struct xiw_dev *dev,
+				      struct xiw_mpa_policy *policy)
+{
+	spin_lock(&dev->policy_lock);
+	*policy = dev->policy;
+	spin_unlock(&dev->policy_lock);
+}
+
+/*
+ * No command of this ABI has input for the driver. What is not zero, a later
+ * one has a meaning for: the caller must learn that this kernel has not.
+ */
+static inline bool xiw_udata_known(struct ib_udata *udata)
+{
+	return !udata || !udata->inlen ||
+	       ib_is_udata_cleared(udata, 0, udata->inlen);
+}
+
+#endif /* _XIW_DEV_H */

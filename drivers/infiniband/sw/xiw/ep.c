@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Endpoints: the object, its lock, its timer, and who handles what happens to
+ * it. The QP, the socket and the timer only leave a bit; everything else is
+ * done by whoever has the endpoint locked, so that nothing a peer does, or
+ * fails to do, can hold up anybody but its own connection.
+ *
+ * DOC: who handles events
+ *
+ * Whoever locks an endpoint handles its events. That may be its work; but who
+ * is in process context anyway, because a consumer calls, need not wait for the
+ * work: it locks the endpoint, does its part, and handles what was raised
+ * meanwhile as it unlocks. That saves most of the changes of context that a
+ * connection would take. Handlers never wait for a consumer or a peer, so
+ * neither does who waits for the lock.
+ */
+#include "ep.h"
+
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+
+#include "dev.h"
+#include "trace.h"
+
+static void ep_free(struct kref *ref)
+{
+	struct xiw_ep *ep = container_of(ref, struct xiw_ep, ref);
+
+	kfree(ep->listen);
+	kfree(ep);
+}
+
+/**
+ * xiw_ep_get() - take a reference
+ * @ep: endpoint
+ *
+ * Context: Any.
+ */
+void xiw_ep_get(struct xiw_ep *ep)
+{
+	kref_get(&ep->ref);
+}
+
+/**
+ * xiw_ep_put() - drop a reference
+ * @ep: endpoint
+ *
+ * Context: Any.
+ */
+void xiw_ep_put(struct xiw_ep *ep)
+{
+	kref_put(&ep->ref, ep_free);
+}
+
+/* ep->lock held. */
+static void queue_ep(struct xiw_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+
+	if (!ep->idle || ep->gone || !ep->events)
+		return;
+	xiw_ep_get(ep);
+	if (!queue_work(ep->dev->cm_wq, &ep->work))
+		xiw_ep_put(ep);
+}
+
+/**
+ * xiw_ep_raise_all() - several things happened to an endpoint
+ * @ep: endpoint
+ * @events: bits of enum xiw_ep_event
+ *
+ * Context: Any.
+ */
+void xiw_ep_raise_all(struct xiw_ep *ep, u32 events)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	ep->events |= events;
+	queue_ep(ep);
+	spin_unlock_irqrestore(&ep->lock, flags);
+}
+
+/**
+ * xiw_ep_raise() - something happened to an endpoint
+ * @ep: endpoint
+ * @event: what
+ *
+ * Context: Any.
+ */
+void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event)
+{
+	xiw_ep_raise_all(ep, BIT(event));
+}
+
+/**
+ * xiw_ep_set_timer() - start the endpoint's timer over
+ * @ep: endpoint
+ * @ms: milliseconds from now
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms)
+{
+	ep->timed = true;
+	ep->deadline = jiffies + msecs_to_jiffies(ms);
+	mod_timer(&ep->timer, ep->deadline);
+}
+
+/**
+ * xiw_ep_clear_timer() - stop the endpoint's timer
+ * @ep: endpoint
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_ep_clear_timer(struct xiw_ep *ep)
+{
+	ep->timed = false;
+	timer_delete(&ep->timer);
+}
+
+static void on_timer(struct timer_list *t)
+{
+	struct xiw_ep *ep = timer_container_of(ep, t, timer);
+
+	xiw_ep_raise(ep, XIW_EPE_TIMER);
+}
+
+/* False if this is the echo of a timer that was started over or stopped. */
+static bool timer_is_due(struct xiw_ep *ep)
+{
+	if (!ep->timed || time_before(jiffies, ep->deadline))
+		return false;
+	ep->timed = false;
+	return true;
+}
+
+/*
+ * Everything is given back. From then on the endpoint is memory in which
+ * whoever has a reference may leave bits without effect, and xiw_dev may go.
+ */
+static void teardown(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+
+	ep->state = XIW_EPS_DEAD;
+	timer_shutdown_sync(&ep->timer);
+	ep->ops->teardown(ep);
+
+	spin_lock_irq(&ep->lock);
+	ep->gone = true;
+	spin_unlock_irq(&ep->lock);
+	complete_all(&ep->dead);
+
+	spin_lock(&dev->ep_lock);
+	list_del_init(&ep->node);
+	/* With the list empty, and this lock free, the device may go. */
+	wake_up_var(&dev->eps);
+	spin_unlock(&dev->ep_lock);
+	xiw_ep_put(ep);
+}
+
+static void handle(struct xiw_ep *ep, enum xiw_ep_event event)
+{
+	enum xiw_ep_state next;
+
+	if (ep->state == XIW_EPS_DEAD ||
+	    (event == XIW_EPE_TIMER && !timer_is_due(ep)))
+		return;
+	next = ep->ops->handle(ep, event);
+	if (next != ep->state)
+		trace_ep_state(ep, ep->qpn, ep->state, next);
+	if (next == XIW_EPS_DEAD)
+		teardown(ep);
+	else
+		ep->state = next;
+}
+
+/* What is to be handled before the lock is dropped; 0 ends that. */
+static u32 take_events(struct xiw_ep *ep, bool go_on)
+{
+	u32 events = 0;
+
+	spin_lock_irq(&ep->lock);
+	if (go_on)
+		swap(events, ep->events);
+	if (!events) {
+		ep->idle = true;
+		/* Left by a peer that keeps us busy: the work goes on. */
+		queue_ep(ep);
+	}
+	spin_unlock_irq(&ep->lock);
+	return events;
+}
+
+/**
+ * xiw_ep_lock() - lock an endpoint
+ * @ep: endpoint to which the caller has a reference
+ *
+ * Context: Sleeps, but not for a peer or a consumer.
+ */
+void xiw_ep_lock(struct xiw_ep *ep)
+{
+	mutex_lock(&ep->mutex);
+	spin_lock_irq(&ep->lock);
+	ep->idle = false;
+	spin_unlock_irq(&ep->lock);
+}
+
+/* The rest is for the work. */
+static void handle_and_unlock(struct xiw_ep *ep, int rounds)
+{
+	u32 events;
+
+	while ((events = take_events(ep, rounds-- > 0))) {
+		for (; events; events &= events - 1)
+			handle(ep, __ffs(events));
+	}
+	mutex_unlock(&ep->mutex);
+}
+
+/**
+ * xiw_ep_unlock() - handle what was raised, and unlock
+ * @ep: endpoint to which the caller has a reference
+ *
+ * Context: Sleeps, but not for a peer or a consumer.
+ */
+void xiw_ep_unlock(struct xiw_ep *ep)
+{
+	handle_and_unlock(ep, XIW_EP_ROUNDS);
+}
+
+static void ep_work(struct work_struct *work)
+{
+	struct xiw_ep *ep = container_of(work, struct xiw_ep, work);
+
+	xiw_ep_lock(ep);
+	xiw_ep_unlock(ep);
+	xiw_ep_put(ep);
+}
+
+/**
+ * xiw_ep_command() - execute a call of iw_cm
+ * @ep: endpoint to which the caller has a reference
+ * @event: XIW_EPE_ACCEPT or XIW_EPE_REJECT
+ * @cmd: its arguments
+ *
+ * Context: Sleeps, but not for the peer.
+ * Return: Result of the command, -EINVAL if it does not fit the state,
+ * -ECONNRESET if the endpoint is dead.
+ */
+int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
+		   struct xiw_ep_command *cmd)
+{
+	xiw_ep_lock(ep);
+	cmd->ret = ep->state == XIW_EPS_DEAD ? -ECONNRESET : -EINVAL;
+	ep->cmd = cmd;
+	handle(ep, event);
+	ep->cmd = NULL;
+	xiw_ep_unlock(ep);
+	return cmd->ret;
+}
+
+/**
+ * xiw_ep_create() - new endpoint
+ * @dev: device
+ * @listener: with what a listener needs, else with what startup needs
+ *
+ * The endpoint is locked until xiw_ep_arm() or xiw_ep_discard(). The caller may
+ * have locked another one, too: a listener creates its children.
+ *
+ * Context: Sleeps.
+ * Return: Endpoint with one reference, or NULL.
+ */
+struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
+{
+	struct xiw_ep *ep;
+
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	if (!ep)
+		return NULL;
+	if (listener)
+		ep->listen = kzalloc(sizeof(*ep->listen), GFP_KERNEL);
+	else
+		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
+	if (!ep->listen && !ep->startup) {
+		kfree(ep);
+		return NULL;
+	}
+	kref_init(&ep->ref);
+	ep->dev = dev;
+	ep->ops = dev->ep_ops;
+	INIT_LIST_HEAD(&ep->node);
+	INIT_WORK(&ep->work, ep_work);
+	timer_setup(&ep->timer, on_timer, 0);
+	init_completion(&ep->dead);
+	spin_lock_init(&ep->lock);
+	mutex_init(&ep->mutex);
+	mutex_lock_nested(&ep->mutex, listener ? 0 : SINGLE_DEPTH_NESTING);
+	ep->state = XIW_EPS_NEW;
+	ep->born = jiffies;
+	INIT_LIST_HEAD(&ep->place.node);
+	xiw_dev_get_policy(dev, &ep->policy);
+	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
+	return ep;
+}
+
+/**
+ * xiw_ep_publish() - let the device's teardown find the endpoint
+ * @ep: new endpoint
+ *
+ * Context: Process context.
+ * Return: 0, or -ENODEV if teardown has begun.
+ */
+int xiw_ep_publish(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+	int ret = -ENODEV;
+
+	spin_lock(&dev->ep_lock);
+	if (!dev->eps_closed) {
+		list_add_tail(&ep->node, &dev->eps);
+		ret = 0;
+	}
+	spin_unlock(&dev->ep_lock);
+	return ret;
+}
+
+/**
+ * xiw_ep_arm() - the creator is done: begin, and unlock
+ * @ep: published endpoint; the creator's reference is the endpoint's now
+ * @state: first state
+ *
+ * Events that came before take effect now, and the socket is looked at once:
+ * on a short way TCP has connected, or the Request arrived, already. A
+ * listener's work does that: who listens is not to begin with others' requests.
+ *
+ * Context: Sleeps, but not for a peer or a consumer.
+ */
+void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
+{
+	trace_ep_state(ep, ep->qpn, ep->state, state);
+	ep->state = state;
+	xiw_ep_raise(ep, XIW_EPE_SOCK);
+	/* It may be dead behind this. */
+	xiw_ep_get(ep);
+	handle_and_unlock(ep, ep->listen ? 0 : XIW_EP_ROUNDS);
+	xiw_ep_put(ep);
+}
+
+/**
+ * xiw_ep_discard() - end an endpoint that was not armed
+ * @ep: endpoint, published or not
+ *
+ * Context: Sleeps.
+ */
+void xiw_ep_discard(struct xiw_ep *ep)
+{
+	xiw_ep_get(ep);
+	teardown(ep);
+	mutex_unlock(&ep->mutex);
+	xiw_ep_put(ep);
+}

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * STags: how they are made, the one look-up through which all access to memory
+ * goes, the bytes behind an STag, and how it is invalidated. An STag is a
+ * 24-bit index and an 8-bit key. Both are random when a region is made, because
+ * a peer must not be able to guess the STags of others (RFC 5040 section
+ * 8.1.1); the consumer may change the key later.
+ */
+#include "mem.h"
+
+#include <kunit/visibility.h>
+#include <linux/align.h>
+#include <linux/minmax.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include "proto/rdmap.h"
+
+/* STag of all kernel memory, valid on the QPs of kernel consumers only */
+#define XIW_STAG_LOCAL_DMA	0
+
+#define XIW_STAG_INDEX_MAX	GENMASK(23, 0)
+
+/* With XIW_MAX_MR and XIW_MAX_MW one index in eight is taken. */
+#define XIW_STAG_TRIES		64
+
+/**
+ * xiw_mem_table_init() - set up the STags of a device
+ * @table: table
+ *
+ * Context: Any.
+ */
+void xiw_mem_table_init(struct xiw_mem_table *table)
+{
+	xa_init(&table->mems);
+	atomic64_set(&table->generation, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_table_init);
+
+/**
+ * xiw_stag_alloc() - give an object an STag and publish it
+ * @mem: complete object; from here on look-ups can find it
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -ENOSPC or -ENOMEM.
+ */
+int xiw_stag_alloc(struct xiw_mem *mem)
+{
+	int tries;
+	u32 index;
+	int ret;
+
+	for (tries = 0; tries < XIW_STAG_TRIES; tries++) {
+		/* Index 0 belongs to the local DMA key. */
+		index = get_random_u32_inclusive(1, XIW_STAG_INDEX_MAX);
+		mem->stag = index << 8 | get_random_u8();
+		ret = xa_insert(&mem->table->mems, index, mem, GFP_KERNEL);
+		if (ret != -EBUSY)
+			return ret;
+	}
+	return -ENOSPC;
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stag_alloc);
+
+/**
+ * xiw_stag_free() - take an object out of the reach of look-ups
+ * @mem: object, already in state XIW_MEM_DEAD
+ *
+ * Look-ups that are under way may hold the structure until the end of an RCU
+ * grace period.
+ *
+ * Context: Process context, may sleep.
+ */
+void xiw_stag_free(struct xiw_mem *mem)
+{
+	struct xiw_mem_table *table = mem->table;
+
+	xa_erase(&table->mems, mem->stag >> 8);
+	/* From here on no view uses it any more, see find_in_view(). */
+	atomic64_inc_return_release(&table->generation);
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stag_free);
+
+/**
+ * xiw_stag_find() - object with the index of an STag
+ * @table: the STags of a device
+ * @stag: STag
+ *
+ * Nothing is known about the object yet: take its lock, then compare the
+ * whole STag and the state.
+ *
+ * Context: RCU read-side critical section.
+ * Return: The object or NULL.
+ */
+struct xiw_mem *xiw_stag_find(struct xiw_mem_table *table, u32 stag)
+{
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "STag look-up without RCU");
+	return xa_load(&table->mems, stag >> 8);
+}
+
+static enum xiw_mem_status check_range(u64 addr, u64 len, u64 base, u64 size)
+{
+	switch (xiw_rdmap_range_check(addr, len, base, size)) {
+	case XIW_RANGE_FITS:
+		return XIW_MEM_OK;
+	case XIW_RANGE_WRAPS:
+		return XIW_MEM_WRAP;
+	default:
+		return XIW_MEM_BOUNDS;
+	}
+}
+
+/* The first check that fails decides which error the peer is told. */
+static enum xiw_mem_status check_mem(const struct xiw_mem *mem,
+				     struct ib_pd *pd, u32 qpn, u32 stag,
+				     int access)
+{
+	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
+		return XIW_MEM_BAD_STAG;
+	if (mem->pd != pd || (mem->owner && mem->owner->qpn != qpn))
+		return XIW_MEM_BAD_PD;
+	/* A window is for the peer only. */
+	if (mem->kind == XIW_MEM_MW && !(access & XIW_MEM_REMOTE))
+		return XIW_MEM_BAD_STAG;
+	if ((mem->access & access) != access)
+		return XIW_MEM_BAD_ACCESS;
+	return XIW_MEM_OK;
+}
+
+static enum xiw_mem_status get_local_dma(int access, u64 addr, u64 len,
+					 struct xiw_mem_ref *ref)
+{
+	if (access & XIW_MEM_REMOTE)
+		return XIW_MEM_BAD_STAG;
+
+	ref->mem = NULL;
+	ref->base = NULL;
+	return len ? check_range(addr, len, 0, U64_MAX) : XIW_MEM_OK;
+}
+
+/*
+ * A view caches the object of its last look-up, as most segments name the same
+ * STag as the one before. An object is freed a grace period after the
+ * generation has changed. So within an RCU section that finds the generation
+ * unchanged the cached object still exists. All checks are made anew, under its
+ * lock.
+ */
+static struct xiw_mem *find_in_view(struct xiw_mem_view *view, u32 stag)
+{
+	/* Pairs with the release in xiw_stag_free(). */
+	u64 now = atomic64_read_acquire(&view->table->generation);
+	u32 index = stag >> 8;
+
+	if (view->last && view->index == index && view->generation == now)
+		return view->last;
+	view->last = xiw_stag_find(view->table, stag);
+	view->index = index;
+	view->generation = now;
+	return view->last;
+}
+
+/**
+ * xiw_mem_get() - look up memory, check the right to use it, and lock it
+ * @view: whose memory; the caller is its only user
+ * @stag: STag or local key
+ * @access: IB_ACCESS_* that are all needed; 0 for a local read
+ * @addr: first byte
+ * @len: bytes; 0 skips the checks of the range
+ * @ref: result, for xiw_mem_read() and so on
+ *
+ * Context: Any, with interrupts on. On success bottom halves are off and the
+ * memory cannot be revoked until xiw_mem_put(); do not sleep.
+ * Return: XIW_MEM_OK or the first check that failed.
+ */
+enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
+				int access, u64 addr, u64 len,
+				struct xiw_mem_ref *ref)
+{
+	enum xiw_mem_status status;
+	struct xiw_mem *mem;
+
+	if (view->kernel_qp && stag == XIW_STAG_LOCAL_DMA)
+		return get_local_dma(access, addr, len, ref);
+
+	rcu_read_lock();
+	mem = find_in_view(view, stag);
+	if (!mem) {
+		rcu_read_unlock();
+		return XIW_MEM_BAD_STAG;
+	}
+
+	read_lock_bh(&mem->lock);
+	status = check_mem(mem, view->pd, view->qpn, stag, access);
+	if (status == XIW_MEM_OK && len)
+		status = check_range(addr, len, mem->iova, mem->length);
+	if (status != XIW_MEM_OK) {
+		read_unlock_bh(&mem->lock);
+		rcu_read_unlock();
+		return status;
+	}
+
+	ref->mem = mem;
+	ref->base = mem->mr ? mem->mr : mem;
+	/* Both stay held, xiw_mem_put() releases them. For sparse only: */
+	__release(&mem->lock);
+	__release(RCU);
+	return XIW_MEM_OK;
+}
+
+/**
+ * xiw_mem_view_init() - set up a view
+ * @view: zeroed
+ * @table: the STags of the device
+ * @pd: protection domain
+ * @qpn: number of the queue pair
+ * @kernel_qp: it belongs to a kernel consumer
+ *
+ * Context: Any.
+ */
+void xiw_mem_view_init(struct xiw_mem_view *view, struct xiw_mem_table *table,
+		       struct ib_pd *pd, u32 qpn, bool kernel_qp)
+{
+	view->table = table;
+	view->pd = pd;
+	view->qpn = qpn;
+	view->kernel_qp = kernel_qp;
+}
+
+/**
+ * xiw_mem_put() - end of the access that xiw_mem_get() allowed
+ * @ref: from xiw_mem_get()
+ *
+ * Context: That of the xiw_mem_get().
+ */
+void xiw_mem_put(struct xiw_mem_ref *ref)
+{
+	if (!ref->mem)
+		return;
+
+	/* Taken in xiw_mem_get(). For sparse only: */
+	__acquire(RCU);
+	__acquire(&ref->mem->lock);
+	read_unlock_bh(&ref->mem->lock);
+	rcu_read_unlock();
+}
+
+/* Where byte @addr is in kernel memory, and how many follow it there. */
+static void *byte_at(const struct xiw_mem *base, u64 addr, size_t *room)
+{
+	u64 in_page;
+	u64 off;
+
+	if (!base || base->kind == XIW_MEM_DMA) {
+		*room = SIZE_MAX;
+		return (void *)(uintptr_t)addr;
+	}
+
+	off = addr - base->iova + base->first_off;
+	in_page = off & (BIT_ULL(base->page_shift) - 1);
+	*room = BIT_ULL(base->page_shift) - in_page;
+	return base->pages[off >> base->page_shift] + in_page;
+}
+
+/**
+ * xiw_mem_write() - copy bytes into registered memory
+ * @ref: from xiw_mem_get() with a right to write
+ * @addr: first byte
+ * @src: what to copy
+ * @len: bytes, within the range that was checked
+ *
+ * Context: Between xiw_mem_get() and xiw_mem_put().
+ */
+void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
+		   size_t len)
+{
+	size_t room;
+	size_t n;
+	void *p;
+
+	while (len) {
+		p = byte_at(ref->base, addr, &room);
+		n = min(len, room);
+		memcpy(p, src, n);
+		addr += n;
+		src += n;
+		len -= n;
+	}
+}
+
+/**
+ * xiw_mem_read() - copy bytes out of registered memory
+ * @ref: from xiw_mem_get()
+ * @addr: first byte
+ * @dst: where to
+ * @len: bytes, within the range that was checked
+ *
+ * The owner of the memory may be changing it at the same time: use what was
+ * copied, do not read the same bytes twice.
+ *
+ * Context: Between xiw_mem_get() and xiw_mem_put().
+ */
+void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
+		  size_t len)
+{
+	size_t room;
+	size_t n;
+	void *p;
+
+	while (len) {
+		p = byte_at(ref->base, addr, &room);
+		n = min(len, room);
+		memcpy(dst, p, n);
+		addr += n;
+		dst += n;
+		len -= n;
+	}
+}
+
+/**
+ * xiw_mem_word() - a 64-bit word in place, for an atomic
+ * @ref: from xiw_mem_get() for 8 bytes at @addr
+ * @addr: address of the word
+ *
+ * What counts is the alignment of the memory itself: an aligned word never
+ * crosses a page, and the CPU's atomic instructions work on it.
+ *
+ * Context: Between xiw_mem_get() and xiw_mem_put().
+ * Return: The word, or NULL if it is not aligned to 8 bytes.
+ */
+u64 *xiw_mem_word(const struct xiw_mem_ref *ref, u64 addr)
+{
+	size_t room;
+	void *p;
+
+	p = byte_at(ref->base, addr, &room);
+	return PTR_ALIGN(p, sizeof(u64)) == p ? p : NULL;
+}
+
+static void leave_owner(struct xiw_mem *mem)
+{
+	spin_lock(&mem->owner->lock);
+	list_del(&mem->bound);
+	spin_unlock(&mem->owner->lock);
+	mem->owner = NULL;
+}
+
+/**
+ * xiw_mem_unbind_locked() - take the region away from a window, if it has one
+ * @mem: window; its lock is held for writing
+ *
+ * Context: Any, with bottom halves off.
+ */
+void xiw_mem_unbind_locked(struct xiw_mem *mem)
+{
+	lockdep_assert_held_write(&mem->lock);
+
+	mem->state = XIW_MEM_FREE;
+	if (!mem->mr)
+		return;
+	if (mem->owner)
+		leave_owner(mem);
+	/* From here on the region may go away. */
+	atomic_dec(&mem->mr->num_mw);
+	mem->mr = NULL;
+}
+
+static enum xiw_mem_status invalidate_locked(struct xiw_mem *mem,
+					     const struct xiw_mem_view *view,
+					     u32 stag, bool remote)
+{
+	lockdep_assert_held_write(&mem->lock);
+
+	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
+		return XIW_MEM_BAD_STAG;
+	if (mem->pd != view->pd ||
+	    (mem->type2 && mem->owner->qpn != view->qpn))
+		return XIW_MEM_BAD_PD;
+	if (mem->type2) {
+		xiw_mem_unbind_locked(mem);
+		return XIW_MEM_OK;
+	}
+	/*
+	 * A region that gives peers no rights has an STag that no peer should
+	 * know, so no peer may invalidate it.
+	 */
+	if (mem->kind != XIW_MEM_FRWR || atomic_read(&mem->num_mw) ||
+	    (remote && !(mem->access & XIW_MEM_REMOTE)))
+		return XIW_MEM_BAD_STAG;
+
+	mem->state = XIW_MEM_FREE;
+	return XIW_MEM_OK;
+}
+
+/**
+ * xiw_mem_invalidate() - revoke a registration, keep the STag allocated
+ * @view: memory as the QP sees it
+ * @stag: STag
+ * @remote: the peer asks (RFC 5040 section 5.3), not the consumer
+ *
+ * Only fast registrations without windows on them and type 2 windows, by the
+ * QP that has bound them, can be revoked this way. When the call returns no
+ * byte is read or written through the STag any more.
+ *
+ * Context: Any, with interrupts on.
+ * Return: XIW_MEM_OK; XIW_MEM_BAD_STAG if the STag is unknown, has no valid
+ * registration or is of another kind; XIW_MEM_BAD_PD.
+ */
+enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_view *view,
+				       u32 stag, bool remote)
+{
+	enum xiw_mem_status status = XIW_MEM_BAD_STAG;
+	struct xiw_mem *mem;
+
+	rcu_read_lock();
+	mem = xiw_stag_find(view->table, stag);
+	if (mem) {
+		write_lock_bh(&mem->lock);
+		status = invalidate_locked(mem, view, stag, remote);
+		write_unlock_bh(&mem->lock);
+	}
+	rcu_read_unlock();
+	return status;
+}

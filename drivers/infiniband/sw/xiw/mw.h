@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Memory windows: the verbs, and binding.
+ */
+#ifndef _XIW_MW_H
+#define _XIW_MW_H
+
+#include <rdma/ib_verbs.h>
+
+#include "mem.h"
+
+/**
+ * struct xiw_mw - memory window as the consumer sees it
+ * @ibmw: as the core sees it; its allocation is this struct
+ * @mem: what the data path sees
+ */
+struct xiw_mw {
+	struct ib_mw ibmw;
+	struct xiw_mem *mem;
+};
+
+static inline struct xiw_mw *to_xmw(struct ib_mw *ibmw)
+{
+	return container_of(ibmw, struct xiw_mw, ibmw);
+}
+
+/**
+ * struct xiw_bind - what a BIND_MW work request asks for
+ * @key: STag of the window, with the key part to use from now on
+ * @lkey: region to bind it to
+ * @addr: first byte of the window, which is also how the peer calls it
+ * @length: bytes
+ * @access: rights of the peer
+ */
+struct xiw_bind {
+	u32 key;
+	u32 lkey;
+	u64 addr;
+	u64 length;
+	u64 access;
+};
+
+int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int xiw_dealloc_mw(struct ib_mw *ibmw);
+int xiw_mw_bind(struct ib_pd *pd, struct xiw_mw_owner *owner,
+		const struct xiw_bind *bind);
+void xiw_mw_owner_init(struct xiw_mw_owner *owner);
+void xiw_mw_owner_release(struct xiw_mw_owner *owner);
+
+#endif /* _XIW_MW_H */

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory of a stream is charged to the control group of the process that has
+ * created the queue pair, in whatever context it is allocated. The queue pair
+ * has a reference on the group, so the group can be charged in softirq context,
+ * too. A kernel consumer has no group, and is not charged.
+ */
+#include "pages.h"
+
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+/**
+ * xiw_pages_alloc() - pages in one piece
+ * @memcg: who pays, or NULL
+ * @gfp: how; never sleeps
+ * @order: log2 of the pages wanted
+ *
+ * Context: Any but hardirq.
+ * Return: Pages, or NULL.
+ */
+struct page *xiw_pages_alloc(struct mem_cgroup *memcg, gfp_t gfp, u32 order)
+{
+	struct mem_cgroup *old;
+	struct page *page;
+
+	if (!memcg)
+		return alloc_pages(gfp, order);
+	old = set_active_memcg(memcg);
+	page = alloc_pages(gfp | __GFP_ACCOUNT, order);
+	set_active_memcg(old);
+	return page;
+}
+
+/**
+ * xiw_pages_alloc_linear() - memory that looks like one piece
+ * @memcg: who pays, or NULL
+ * @len: bytes
+ *
+ * Context: Sleeps.
+ * Return: Memory for kvfree(), or NULL.
+ */
+void *xiw_pages_alloc_linear(struct mem_cgroup *memcg, size_t len)
+{
+	struct mem_cgroup *old = set_active_memcg(memcg);
+	void *p = kvmalloc(len, GFP_KERNEL_ACCOUNT);
+
+	set_active_memcg(old);
+	return p;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The MPA policy of a device, as files.
+ */
+#ifndef _XIW_POLICY_H
+#define _XIW_POLICY_H
+
+struct attribute_group;
+
+extern const struct attribute_group xiw_policy_group;
+
+#endif /* _XIW_POLICY_H */

@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rendezvous: the frames that Documentation/rendezvous.rst shows, octet by
+ * octet, and its rules on who connects, what belongs together, and how long
+ * things may take.
+ */
+#include <linux/kernel.h>
+
+#include "../mpa.h"
+#include "../rendezvous.h"
+#include "util.h"
+
+enum { REQUEST_V4, REPLY_V4, REQUEST_V6, REFUSAL_V6 };
+
+/* As in rendezvous.rst, section 10; "make lint L=docs" compares. */
+static const char * const frames[] = {
+	[REQUEST_V4] =
+	"4d504120 49442052 65712046 72616d65 5002003c 8010c001 58524456 01010001 00012345 00abcdef 07111111 00222222 00000000 00000000 0000ffff c0000201 00000000 00000000 0000ffff c0000202",
+	[REPLY_V4] =
+	"4d504120 49442052 65702046 72616d65 50020020 8001c010 58524456 01010001 00012345 00abcdef 07222222 00111111 00000000",
+	[REQUEST_V6] =
+	"4d504120 49442052 65712046 72616d65 5002003c 8001c080 58524456 01000001 00000002 00ffffff 00000000 00000000 20010db8 00000000 00000000 00000001 20010db8 00000000 00000000 00000002",
+	[REFUSAL_V6] =
+	"4d504120 49442052 65702046 72616d65 70020020 8080c001 58524456 01000000 00000002 00ffffff 00000000 00000000 03000000",
+};
+
+#define V4(a, b, c, d) \
+	{ [10] = 0xff, [11] = 0xff, [12] = (a), [13] = (b), [14] = (c), \
+	  [15] = (d) }
+#define V6(last) \
+	{ 0x20, 0x01, 0x0d, 0xb8, [15] = (last) }
+
+/* The two ends of the first exchange. */
+static struct xiw_rdv_path path_a(void)
+{
+	return (struct xiw_rdv_path){
+		.own = { V4(192, 0, 2, 1), 0x012345 },
+		.peer = { V4(192, 0, 2, 2), 0xabcdef },
+		.token = { true, 7, 0x111111, 0x222222 },
+		.max_dest_rd_atomic = 16,
+		.max_rd_atomic = 1,
+	};
+}
+
+static struct xiw_rdv_path path_b(void)
+{
+	return (struct xiw_rdv_path){
+		.own = { V4(192, 0, 2, 2), 0xabcdef },
+		.peer = { V4(192, 0, 2, 1), 0x012345 },
+		.token = { true, 7, 0x222222, 0x111111 },
+		.max_dest_rd_atomic = 1,
+		.max_rd_atomic = 16,
+	};
+}
+
+/* The Initiator of the second one; it has not come to RTS. */
+static struct xiw_rdv_path path_v6(void)
+{
+	return (struct xiw_rdv_path){
+		.own = { V6(1), 2 },
+		.peer = { V6(2), 0xffffff },
+		.max_dest_rd_atomic = 1,
+	};
+}
+
+static struct xiw_rdv_request request_of(const struct xiw_rdv_path *path)
+{
+	struct xiw_rdv_request req;
+
+	xiw_rdv_request_init(path, XIW_RDV_FEAT_ALL, &req);
+	return req;
+}
+
+/* A frame as the connection path builds it, against its vector. */
+static void expect_frame(struct kunit *test, int frame,
+			 struct xiw_mpa_frame *f, const u8 *pd)
+{
+	u8 want[XIW_MPA_FRAME_MAX];
+	u8 buf[XIW_MPA_FRAME_MAX];
+	u32 len = xiw_test_hex(test, frames[frame], want, sizeof(want));
+
+	f->rev = 2;
+	f->crc = true;
+	f->enhanced = true;
+	f->enh.p2p = true;
+	f->enh.rtr = XIW_RTR_WRITE | XIW_RTR_READ;
+	KUNIT_ASSERT_EQ(test, xiw_mpa_frame_encode(buf, sizeof(buf), f, pd),
+			len);
+	KUNIT_EXPECT_MEMEQ(test, buf, want, len);
+}
+
+/* The Private Data of a vector. */
+static u32 pd_of(struct kunit *test, int frame, bool reply, u8 *pd)
+{
+	u8 buf[XIW_MPA_FRAME_MAX];
+	u32 len = xiw_test_hex(test, frames[frame], buf, sizeof(buf));
+	struct xiw_mpa_frame f;
+
+	KUNIT_ASSERT_EQ(test, xiw_mpa_frame_decode(buf, len, reply, &f), 0);
+	memcpy(pd, buf + f.pd_off, f.pd_len);
+	return f.pd_len;
+}
+
+/* Covers: RDV-04 RDV-05 */
+static void rendezvous_requests_are_as_shown(struct kunit *test)
+{
+	struct xiw_mpa_frame f = { .enh = { .ird = 16, .ord = 1 } };
+	struct xiw_rdv_path path = path_a();
+	struct xiw_rdv_request req = request_of(&path);
+	u8 pd[XIW_RDV_REQ_LEN];
+
+	f.pd_len = xiw_rdv_request_encode(&req, pd);
+	expect_frame(test, REQUEST_V4, &f, pd);
+
+	path = path_v6();
+	req = request_of(&path);
+	f.pd_len = xiw_rdv_request_encode(&req, pd);
+	f.enh.ird = xiw_rdv_ird(&path, 128);
+	f.enh.ord = xiw_rdv_ord(&path, 128);
+	expect_frame(test, REQUEST_V6, &f, pd);
+}
+
+/* Covers: RDV-06 RDV-10 */
+static void rendezvous_replies_are_as_shown(struct kunit *test)
+{
+	struct xiw_mpa_frame f = {
+		.reply = true,
+		.enh = { .ird = 1, .ord = 16 },
+	};
+	struct xiw_rdv_path a = path_a();
+	struct xiw_rdv_path b = path_b();
+	struct xiw_rdv_request req = request_of(&a);
+	struct xiw_rdv_reply reply;
+	u8 pd[XIW_RDV_REP_LEN];
+
+	xiw_rdv_accept(&b, &req, XIW_RDV_FEAT_ALL, &reply);
+	f.pd_len = xiw_rdv_reply_encode(&reply, pd);
+	expect_frame(test, REPLY_V4, &f, pd);
+
+	a = path_v6();
+	req = request_of(&a);
+	xiw_rdv_refuse(XIW_RDV_NO_MATCH, &req, &reply);
+	f.pd_len = xiw_rdv_reply_encode(&reply, pd);
+	f.reject = true;
+	f.enh.ird = 128;
+	f.enh.ord = 1;
+	expect_frame(test, REFUSAL_V6, &f, pd);
+}
+
+/* Covers: RDV-04 RDV-06 */
+static void rendezvous_frames_decode(struct kunit *test)
+{
+	struct xiw_rdv_request req, want;
+	struct xiw_rdv_reply reply;
+	struct xiw_rdv_path path;
+	u8 pd[XIW_MPA_PD_MAX];
+	u32 len;
+
+	path = path_a();
+	want = request_of(&path);
+	len = pd_of(test, REQUEST_V4, false, pd);
+	memset(&req, 0, sizeof(req));
+	KUNIT_ASSERT_EQ(test, xiw_rdv_request_decode(pd, len, &req),
+			XIW_RDV_OK);
+	KUNIT_EXPECT_MEMEQ(test, &req, &want, sizeof(req));
+
+	len = pd_of(test, REPLY_V4, true, pd);
+	KUNIT_ASSERT_EQ(test, xiw_rdv_reply_decode(pd, len, false, &reply), 0);
+	KUNIT_EXPECT_EQ(test, reply.reason, XIW_RDV_OK);
+	KUNIT_EXPECT_EQ(test, reply.features, XIW_RDV_FEAT_IMM);
+	KUNIT_EXPECT_EQ(test, reply.token.sq_psn, 0x222222);
+	KUNIT_EXPECT_EQ(test, reply.token.rq_psn, 0x111111);
+	KUNIT_EXPECT_TRUE(test, xiw_rdv_check_reply(&path, &req, &reply));
+
+	len = pd_of(test, REFUSAL_V6, true, pd);
+	KUNIT_ASSERT_EQ(test, xiw_rdv_reply_decode(pd, len, true, &reply), 0);
+	KUNIT_EXPECT_EQ(test, reply.reason, XIW_RDV_NO_MATCH);
+	KUNIT_EXPECT_EQ(test, reply.init_qpn, 2);
+	KUNIT_EXPECT_EQ(test, reply.resp_qpn, 0xffffff);
+	KUNIT_EXPECT_FALSE(test, reply.token.rts);
+}
+
+/* One octet of the Private Data changed, and what becomes of it. */
+struct damage {
+	u32 at;
+	u8 value;
+	enum xiw_rdv_reason reason;
+};
+
+/* Covers: RDV-07 */
+static void rendezvous_refuses_damaged_requests(struct kunit *test)
+{
+	static const struct damage rows[] = {
+		{ 0, 'x', XIW_RDV_MALFORMED },
+		{ 3, 'v', XIW_RDV_MALFORMED },
+		{ 4, 0, XIW_RDV_BAD_VERSION },
+		{ 4, 2, XIW_RDV_BAD_VERSION },
+		{ 5, 0x03, XIW_RDV_MALFORMED },
+		{ 5, 0x00, XIW_RDV_MALFORMED },	/* sq without S */
+		{ 6, 0x80, XIW_RDV_OK },	/* a feature to come */
+		{ 8, 0x01, XIW_RDV_MALFORMED },
+		{ 12, 0x01, XIW_RDV_MALFORMED },
+		{ 16, 0x08, XIW_RDV_MALFORMED },
+		{ 16, 0x00, XIW_RDV_OK },
+		{ 20, 0x01, XIW_RDV_MALFORMED },
+	};
+	struct xiw_rdv_request req;
+	u8 pd[XIW_MPA_PD_MAX];
+	unsigned int i;
+	u32 len;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		len = pd_of(test, REQUEST_V4, false, pd);
+		pd[rows[i].at] = rows[i].value;
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_request_decode(pd, len, &req),
+				    rows[i].reason, "row %u", i);
+	}
+	for (i = 0; i < 2 * XIW_RDV_REQ_LEN; i++) {
+		pd_of(test, REQUEST_V4, false, pd);
+		if (i == XIW_RDV_REQ_LEN)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_request_decode(pd, i, &req),
+				    XIW_RDV_MALFORMED, "length %u", i);
+		/* Of a version to come only the beginning can be known. */
+		pd[4] = 9;
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_request_decode(pd, i, &req),
+				    i < 5 ? XIW_RDV_MALFORMED :
+				    XIW_RDV_BAD_VERSION, "length %u", i);
+	}
+	pd_of(test, REQUEST_V4, false, pd);
+	memset(pd + 8, 0, 4);
+	KUNIT_EXPECT_EQ(test, xiw_rdv_request_decode(pd, len, &req),
+			XIW_RDV_MALFORMED);
+}
+
+/* Covers: RDV-07 */
+static void rendezvous_refuses_damaged_replies(struct kunit *test)
+{
+	static const struct damage rows[] = {
+		{ 0, 'x', XIW_RDV_MALFORMED },
+		{ 4, 2, XIW_RDV_MALFORMED },
+		{ 5, 0x02, XIW_RDV_MALFORMED },
+		{ 16, 0x08, XIW_RDV_MALFORMED },
+		{ 24, XIW_RDV_BUSY, XIW_RDV_MALFORMED },
+		{ 27, 0xff, XIW_RDV_OK },	/* reserved */
+	};
+	struct xiw_rdv_reply reply;
+	u8 pd[XIW_MPA_PD_MAX];
+	unsigned int i;
+	u32 len;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		len = pd_of(test, REPLY_V4, true, pd);
+		pd[rows[i].at] = rows[i].value;
+		KUNIT_EXPECT_EQ_MSG(test,
+				    xiw_rdv_reply_decode(pd, len, false,
+							 &reply),
+				    rows[i].reason ? -EPROTO : 0, "row %u", i);
+	}
+	len = pd_of(test, REPLY_V4, true, pd);
+	KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, len + 1, false, &reply),
+			-EPROTO);
+	for (i = 0; i < len; i++) {
+		KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, i, false,
+							   &reply), -EPROTO);
+		KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, i, true,
+							   &reply), -EPROTO);
+	}
+	/* A refusal has to have a reason; its version does not matter. */
+	KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, len, true, &reply),
+			-EPROTO);
+	pd[4] = 7;
+	pd[24] = 99;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, len + 4, true, &reply),
+			0);
+	KUNIT_EXPECT_EQ(test, reply.reason, 99);
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_final(99));
+}
+
+/* Covers: RDV-01 */
+static void rendezvous_gids_that_name_hosts(struct kunit *test)
+{
+	static const struct {
+		u8 gid[XIW_RDV_GID_LEN];
+		bool usable;
+	} rows[] = {
+		{ V4(192, 0, 2, 1), true },
+		{ V4(127, 0, 0, 1), true },
+		{ V4(0, 0, 0, 0), false },
+		{ V4(0, 1, 2, 3), false },
+		{ V4(224, 0, 0, 1), false },
+		{ V4(255, 255, 255, 255), false },
+		{ V6(1), true },
+		{ { [15] = 1 }, true },
+		{ { 0 }, false },
+		{ { 0xfe, 0x80, [8] = 2, [15] = 1 }, true },
+		{ { 0xff, 0x02, [15] = 1 }, false },
+		/* The first GID of an iWARP port, and a prefix. */
+		{ { 0x52, 0x54, 0x00, 0x12, 0x34, 0x56 }, false },
+		{ V6(0), false },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_gid_usable(rows[i].gid),
+				    rows[i].usable, "row %u", i);
+}
+
+/* Covers: RDV-01 */
+static void rendezvous_paths_that_can_be(struct kunit *test)
+{
+	struct xiw_rdv_path path = path_a();
+
+	KUNIT_EXPECT_EQ(test, xiw_rdv_path_check(&path), 0);
+	path.peer.gid[12] = 224;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_path_check(&path), -EADDRNOTAVAIL);
+	path.peer = path_v6().peer;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_path_check(&path), -EAFNOSUPPORT);
+	path = path_a();
+	path.peer.qpn = 1;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_path_check(&path), -EINVAL);
+	path.peer.qpn = 0x1000000;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_path_check(&path), -EINVAL);
+	path = path_a();
+	path.token.rq_psn = 0x1000000;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_path_check(&path), -EINVAL);
+	path = path_a();
+	path.token.sq_psn = 0x1000000;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_path_check(&path), -EINVAL);
+	path.token.rts = false;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_path_check(&path), 0);
+	path = path_a();
+	path.token.rnr_retry = 8;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_path_check(&path), -EINVAL);
+}
+
+/* Covers: RDV-02 RDV-03 */
+static void rendezvous_one_end_connects(struct kunit *test)
+{
+	static const struct xiw_rdv_end ends[] = {
+		/* In ascending order. */
+		{ { [15] = 1 }, 2 },
+		{ V4(127, 0, 0, 1), 9 },
+		{ V4(192, 0, 2, 1), 2 },
+		{ V4(192, 0, 2, 1), 3 },
+		{ V4(192, 0, 2, 1), 0x800000 },
+		{ V4(192, 0, 2, 128), 2 },
+		{ V6(1), 2 },
+		{ { 0xfe, 0x80, [15] = 1 }, 2 },
+	};
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		for (j = 0; j < ARRAY_SIZE(ends); j++) {
+			KUNIT_EXPECT_EQ_MSG(test,
+					    xiw_rdv_role(&ends[i], &ends[j]),
+					    i < j ? XIW_RDV_INITIATOR :
+					    i > j ? XIW_RDV_RESPONDER :
+					    XIW_RDV_SELF, "%u %u", i, j);
+		}
+	}
+}
+
+/* Covers: RDV-08 */
+static void rendezvous_matches_what_was_named(struct kunit *test)
+{
+	struct xiw_rdv_path a = path_a(), b = path_b();
+	struct xiw_rdv_request req = request_of(&a);
+	struct xiw_rdv_path other;
+
+	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&b, &req), XIW_RDV_OK);
+	other = b;
+	other.peer.qpn++;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&other, &req), XIW_RDV_NO_MATCH);
+	other = b;
+	other.peer.gid[15]++;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&other, &req), XIW_RDV_NO_MATCH);
+	other = b;
+	other.own.gid[15]++;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&other, &req), XIW_RDV_NO_MATCH);
+	other = b;
+	other.own.qpn++;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&other, &req), XIW_RDV_NO_MATCH);
+
+	/* Both Initiator by mistake, and one that says to be both. */
+	req = request_of(&b);
+	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&a, &req), XIW_RDV_BAD_ROLE);
+	req.resp = req.init;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&b, &req), XIW_RDV_BAD_ROLE);
+}
+
+/* Covers: RDV-08 */
+static void rendezvous_requests_come_from_their_host(struct kunit *test)
+{
+	struct xiw_rdv_path a = path_a();
+	struct xiw_rdv_request req = request_of(&a);
+	struct xiw_rdv_end stranger = { V4(192, 0, 2, 3), 2 };
+
+	KUNIT_EXPECT_TRUE(test, xiw_rdv_request_from(&req, a.peer.gid,
+						     a.own.gid));
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_request_from(&req, a.peer.gid,
+						      stranger.gid));
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_request_from(&req, stranger.gid,
+						      a.own.gid));
+}
+
+/* Covers: RDV-09 */
+static void rendezvous_token_is_both_psns(struct kunit *test)
+{
+	struct xiw_rdv_path a, b;
+	struct xiw_rdv_request req;
+	struct xiw_rdv_reply reply;
+	unsigned int i;
+	bool good;
+
+	/* Bits: a is at RTS, b is, a's PSN is wrong at b, b's at a. */
+	for (i = 0; i < 16; i++) {
+		a = path_a();
+		b = path_b();
+		a.token.rts = i & 1;
+		b.token.rts = i & 2;
+		if (i & 4)
+			b.token.rq_psn ^= 1;
+		if (i & 8)
+			a.token.rq_psn ^= 0x800000;
+		/* What nobody knows yet cannot be wrong. */
+		good = !((i & 1) && (i & 4)) && !((i & 2) && (i & 8));
+		req = request_of(&a);
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_match(&b, &req),
+				    good ? XIW_RDV_OK : XIW_RDV_BAD_TOKEN,
+				    "case %u", i);
+		xiw_rdv_accept(&b, &req, 0, &reply);
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_check_reply(&a, &req, &reply),
+				    good, "case %u", i);
+
+		/* By RTS each end has judged what it is going to send. */
+		a.token.rts = true;
+		KUNIT_EXPECT_EQ(test, xiw_rdv_token_check(&a.token,
+							  &reply.token),
+				!(i & 4) && !((i & 2) && (i & 8)));
+		b.token.rts = true;
+		KUNIT_EXPECT_EQ(test, xiw_rdv_token_check(&b.token,
+							  &req.token),
+				!(i & 8) && !((i & 1) && (i & 4)));
+	}
+}
+
+/* Covers: RDV-10 */
+static void rendezvous_replies_answer_requests(struct kunit *test)
+{
+	struct xiw_rdv_path a = path_a(), b = path_b();
+	struct xiw_rdv_request req = request_of(&a);
+	struct xiw_rdv_reply good, reply;
+
+	xiw_rdv_accept(&b, &req, XIW_RDV_FEAT_ALL, &good);
+	KUNIT_EXPECT_EQ(test, good.features, XIW_RDV_FEAT_IMM);
+	KUNIT_EXPECT_TRUE(test, xiw_rdv_check_reply(&a, &req, &good));
+	reply = good;
+	reply.init_qpn++;
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_check_reply(&a, &req, &reply));
+	reply = good;
+	reply.resp_qpn++;
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_check_reply(&a, &req, &reply));
+	reply = good;
+	reply.features |= 0x8000;
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_check_reply(&a, &req, &reply));
+
+	/* Nothing is agreed on that was not offered, or cannot be done. */
+	req.features = 0xfffe;
+	xiw_rdv_accept(&b, &req, XIW_RDV_FEAT_ALL, &reply);
+	KUNIT_EXPECT_EQ(test, reply.features, 0);
+	req.features = 0xffff;
+	xiw_rdv_accept(&b, &req, 0, &reply);
+	KUNIT_EXPECT_EQ(test, reply.features, 0);
+}
+
+/* Covers: RDV-11 */
+static void rendezvous_refusals_that_are_final(struct kunit *test)
+{
+	struct xiw_rdv_path a = path_a();
+	struct xiw_rdv_request req = request_of(&a);
+	struct xiw_rdv_reply reply, got;
+	u8 pd[XIW_RDV_REP_LEN];
+	unsigned int reason;
+
+	for (reason = 1; reason < XIW_RDV_REASON_COUNT; reason++) {
+		xiw_rdv_refuse(reason, reason & 1 ? &req : NULL, &reply);
+		KUNIT_EXPECT_EQ(test, reply.init_qpn,
+				reason & 1 ? req.init.qpn : 0);
+		xiw_rdv_reply_encode(&reply, pd);
+		KUNIT_ASSERT_EQ(test, xiw_rdv_reply_decode(pd, sizeof(pd),
+							   true, &got), 0);
+		KUNIT_EXPECT_MEMEQ(test, &got, &reply, sizeof(got));
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_final(reason),
+				    reason == XIW_RDV_MALFORMED ||
+				    reason == XIW_RDV_BAD_VERSION ||
+				    reason == XIW_RDV_BAD_ROLE,
+				    "reason %u", reason);
+	}
+}
+
+/* Covers: RDV-12 */
+static void rendezvous_depths(struct kunit *test)
+{
+	struct xiw_rdv_path path = path_a();
+
+	KUNIT_EXPECT_EQ(test, xiw_rdv_ird(&path, 128), 16);
+	KUNIT_EXPECT_EQ(test, xiw_rdv_ird(&path, 8), 8);
+	KUNIT_EXPECT_EQ(test, xiw_rdv_ord(&path, 128), 1);
+	KUNIT_EXPECT_EQ(test, xiw_rdv_ord(&path, 0), 0);
+	path.max_rd_atomic = 255;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_ord(&path, 128), 128);
+	path.token.rts = false;
+	path.max_rd_atomic = 0;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_ord(&path, 128), 128);
+	KUNIT_EXPECT_EQ(test, xiw_rdv_ord(&path, 5), 5);
+	path.max_dest_rd_atomic = 0;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_ird(&path, 128), 0);
+}
+
+/* Covers: RDV-13 */
+static void rendezvous_time_for_work(struct kunit *test)
+{
+	static const struct {
+		u8 timeout;
+		u8 retry_cnt;
+		u32 ms;
+	} rows[] = {
+		/* What pingpong, perftest, NCCL and UCX ask for. */
+		{ 14, 7, 5000 },
+		{ 20, 7, 34360 },
+		{ 18, 7, 8590 },
+		{ 1, 0, 5000 },
+		{ 20, 0, 5000 },
+		{ 21, 0, 8590 },
+		{ 22, 0, 17180 },
+		{ 27, 0, 549756 },
+		{ 27, 1, 600000 },
+		{ 24, 7, 549756 },
+		{ 25, 7, 600000 },
+		{ 28, 0, 600000 },
+		{ 31, 7, 600000 },
+		{ 255, 255, 600000 },
+		{ 20, 255, 34360 },
+		{ 0, 0, 600000 },
+		{ 0, 7, 600000 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_wait_ms(rows[i].timeout,
+							  rows[i].retry_cnt),
+				    rows[i].ms, "row %u", i);
+}
+
+/* Covers: RDV-14 */
+static void rendezvous_time_for_receives(struct kunit *test)
+{
+	/* The table of the verbs, in units of 10 us. */
+	static const u32 units[32] = {
+		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192,
+		12288, 16384, 24576, 32768, 49152,
+	};
+	struct xiw_rdv_token peer = { .rts = true };
+	unsigned int code, retry;
+
+	for (code = 0; code < 32; code++) {
+		for (retry = 0; retry < 7; retry++) {
+			peer.rnr_retry = retry;
+			KUNIT_EXPECT_EQ_MSG(test,
+					    xiw_rdv_receive_ms(&peer, code),
+					    DIV_ROUND_UP(units[code] *
+							 (retry + 1), 100),
+					    "%u %u", code, retry);
+		}
+	}
+	peer.rnr_retry = 7;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_receive_ms(&peer, 1), U32_MAX);
+	peer.rnr_retry = 0;
+	peer.rts = false;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_receive_ms(&peer, 1), U32_MAX);
+}
+
+/* Covers: RDV-15 */
+static void rendezvous_pauses(struct kunit *test)
+{
+	static const u32 ms[] = {
+		5, 5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ms); i++)
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_pause_ms(i), ms[i],
+				    "try %u", i);
+	KUNIT_EXPECT_EQ(test, xiw_rdv_pause_ms(U32_MAX), 1000);
+}
+
+static struct kunit_case rendezvous_cases[] = {
+	KUNIT_CASE(rendezvous_requests_are_as_shown),
+	KUNIT_CASE(rendezvous_replies_are_as_shown),
+	KUNIT_CASE(rendezvous_frames_decode),
+	KUNIT_CASE(rendezvous_refuses_damaged_requests),
+	KUNIT_CASE(rendezvous_refuses_damaged_replies),
+	KUNIT_CASE(rendezvous_gids_that_name_hosts),
+	KUNIT_CASE(rendezvous_paths_that_can_be),
+	KUNIT_CASE(rendezvous_one_end_connects),
+	KUNIT_CASE(rendezvous_matches_what_was_named),
+	KUNIT_CASE(rendezvous_requests_come_from_their_host),
+	KUNIT_CASE(rendezvous_token_is_both_psns),
+	KUNIT_CASE(rendezvous_replies_answer_requests),
+	KUNIT_CASE(rendezvous_refusals_that_are_final),
+	KUNIT_CASE(rendezvous_depths),
+	KUNIT_CASE(rendezvous_time_for_work),
+	KUNIT_CASE(rendezvous_time_for_receives),
+	KUNIT_CASE(rendezvous_pauses),
+	{}
+};
+
+static struct kunit_suite rendezvous_suite = {
+	.name = "xiw_rendezvous",
+	.test_cases = rendezvous_cases,
+};
+
+kunit_test_suite(rendezvous_suite);

@@ -1,0 +1,694 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The queue pair as owner of a stream: buffers and completions, what a change
+ * of the stream's state means to consumer and endpoint, and the flush.
+ *
+ * DOC: end of a stream
+ *
+ * Whatever ends a stream goes through xiw_stream_event(). Its table says what
+ * follows; what cannot be done in the caller's context becomes an event of the
+ * endpoint, which calls xiw_qp_stop(), or is left to the flush work.
+ *
+ * Both queues are flushed under flush_lock, by the endpoint or the flush work:
+ * with the socket lock held, too, while a stream is attached. Whoever has
+ * flushed everything sets sq.stopped and looks once more; from then on
+ * everybody who posts queues the work again. Only a reset, which there is only
+ * without endpoint and when the flush work has ended, does without.
+ */
+#include "qp_stream.h"
+
+#include <linux/jiffies.h>
+
+#include "cq.h"
+#include "deliver.h"
+#include "dev.h"
+#include "ep.h"
+#include "llp.h"
+#include "mr.h"
+#include "mw.h"
+#include "qp.h"
+#include "rx.h"
+#include "sendq.h"
+#include "stream_run.h"
+#include "tx.h"
+
+static struct xiw_qp *to_owner(struct xiw_stream *s)
+{
+	return container_of(s, struct xiw_qp, stream);
+}
+
+static void owner_get(struct xiw_stream *s)
+{
+	xiw_qp_get(to_owner(s));
+}
+
+static void owner_put(struct xiw_stream *s)
+{
+	xiw_qp_put(to_owner(s));
+}
+
+/*
+ * Completions
+ */
+
+/*
+ * Nobody hears of requests of a queue pair that goes away or is reset; they
+ * would take the room of others.
+ */
+static enum xiw_added complete_in(struct xiw_qp *qp, struct xiw_cq *cq,
+				  struct xiw_cqe *cqe)
+{
+	if (READ_ONCE(qp->destroying) || READ_ONCE(qp->resetting))
+		return XIW_ADDED;
+	cqe->qp_id = qp->qpn;
+	if (!xiw_cq_add(cq, cqe))
+		return XIW_ADDED_LOST;
+	return READ_ONCE(cq->lone) ? XIW_ADDED_ALONE : XIW_ADDED;
+}
+
+static const u8 wc_opcode[] = {
+	[IB_WR_RDMA_WRITE]			= IB_WC_RDMA_WRITE,
+	[IB_WR_RDMA_WRITE_WITH_IMM]		= IB_WC_RDMA_WRITE,
+	[IB_WR_SEND]				= IB_WC_SEND,
+	[IB_WR_SEND_WITH_INV]			= IB_WC_SEND,
+	[IB_WR_RDMA_READ]			= IB_WC_RDMA_READ,
+	[IB_WR_RDMA_READ_WITH_INV]		= IB_WC_RDMA_READ,
+	[IB_WR_ATOMIC_CMP_AND_SWP]		= IB_WC_COMP_SWAP,
+	[IB_WR_ATOMIC_FETCH_AND_ADD]		= IB_WC_FETCH_ADD,
+	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP]	= IB_WC_MASKED_COMP_SWAP,
+	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD]	= IB_WC_MASKED_FETCH_ADD,
+	[IB_WR_LOCAL_INV]			= IB_WC_LOCAL_INV,
+	[IB_WR_REG_MR]				= IB_WC_REG_MR,
+	[IB_WR_BIND_MW]				= IB_WC_BIND_MW,
+};
+
+/* By number: the peer had no receive for it, nor any for those before it. */
+static bool lacked_receive(const struct xiw_qp *qp, const struct xiw_swr *wr)
+{
+	return qp->rdv.named && wr->status != IB_WC_SUCCESS &&
+	       wr->vendor_err == xiw_term_code(XIW_NO_BUFFER);
+}
+
+static enum xiw_added send_done(struct xiw_stream *s, const struct xiw_swr *wr)
+{
+	struct xiw_qp *qp = to_owner(s);
+	struct xiw_cqe cqe = {
+		.wr_id = wr->wr_id,
+		.status = wr->status,
+		.vendor_err = wr->vendor_err,
+	};
+
+	if (wr->status == IB_WC_WR_FLUSH_ERR || lacked_receive(qp, wr)) {
+		/* By number, the first one says why. */
+		cqe.status = qp->rdv.status ?: IB_WC_WR_FLUSH_ERR;
+		qp->rdv.status = 0;
+	}
+	if (wr->opcode < ARRAY_SIZE(wc_opcode))
+		cqe.opcode = wc_opcode[wr->opcode];
+	if (xiw_swr_is_request(wr))
+		cqe.byte_len = wr->len;
+	return complete_in(qp, qp->scq, &cqe);
+}
+
+static enum xiw_added recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
+{
+	struct xiw_qp *qp = to_owner(s);
+
+	cqe->srq_id = qp->srq ? qp->srq->id : 0;
+	return complete_in(qp, qp->rcq, cqe);
+}
+
+static u8 run_local(struct xiw_stream *s, const struct xiw_swr *wr)
+{
+	struct xiw_qp *qp = to_owner(s);
+	struct ib_pd *pd = qp->ibqp.pd;
+	struct xiw_bind bind;
+
+	switch (wr->opcode) {
+	case IB_WR_REG_MR:
+		return xiw_mr_fast_register(pd, wr->mr, wr->rkey, wr->access) ?
+			IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
+	case IB_WR_BIND_MW:
+		bind.key = wr->rkey;
+		bind.lkey = wr->sge[0].lkey;
+		bind.addr = wr->raddr;
+		bind.length = wr->compare_add;
+		bind.access = wr->swap;
+		return xiw_mw_bind(pd, &qp->windows, &bind) ?
+			IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
+	default:
+		return xiw_mem_invalidate(&s->tx.mem, wr->rkey, false) ==
+		       XIW_MEM_OK ? IB_WC_SUCCESS : IB_WC_LOC_QP_OP_ERR;
+	}
+}
+
+/*
+ * Receives
+ */
+
+static enum xiw_rq_take take_recv(struct xiw_stream *s, struct xiw_recv *recv)
+{
+	struct xiw_qp *qp = to_owner(s);
+	struct xiw_srq *srq = qp->srq;
+	enum xiw_rq_take ret;
+
+	if (!srq) {
+		ret = xiw_rq_take(&qp->rq, recv);
+		/* Only the owner of the ring can have done that. */
+		if (ret == XIW_RQ_CORRUPT)
+			xiw_qp_async(qp, IB_EVENT_QP_FATAL);
+		return ret;
+	}
+	ret = xiw_srq_take(srq, &qp->srq_waiter, recv);
+	if (ret == XIW_RQ_CORRUPT)
+		xiw_srq_corrupt(srq);
+	else if (ret == XIW_RQ_LIMIT)
+		xiw_srq_limit_event(srq);
+	return ret;
+}
+
+static void wait_recv(struct xiw_stream *s)
+{
+	struct xiw_qp *qp = to_owner(s);
+
+	if (qp->srq) {
+		xiw_srq_wait(qp->srq, &qp->srq_waiter);
+		return;
+	}
+	xiw_rq_want_doorbell(&qp->rq, true);
+	/* Posted by somebody who did not yet see that we wait. */
+	if (xiw_rq_count(&qp->rq))
+		xiw_rx_posted(s);
+}
+
+static void unwait_recv(struct xiw_stream *s)
+{
+	struct xiw_qp *qp = to_owner(s);
+
+	if (qp->srq)
+		xiw_srq_unwait(qp->srq, &qp->srq_waiter);
+	else if (!READ_ONCE(qp->sq.stopped))
+		xiw_rq_want_doorbell(&qp->rq, false);
+}
+
+/* As long as both sides' attributes say, if that is longer. */
+static unsigned long wait_by_number(const struct xiw_qp *qp,
+				    unsigned long until)
+{
+	const struct xiw_rdv_use *use = &qp->rdv;
+	u32 ms = xiw_rdv_receive_ms(&use->peer, use->min_rnr_timer);
+	u32 least = READ_ONCE(qp->dev->env.late_recv_ms);
+
+	if (ms == U32_MAX)
+		return jiffies + HZ;
+	return ms > least ? until + msecs_to_jiffies(ms - least) : until;
+}
+
+/*
+ * Whoever waits for an entry of an SRQ waits for as long as the queue moves:
+ * each one that is woken was before it, so that has an end.
+ */
+static unsigned long wait_until(struct xiw_stream *s, unsigned long until)
+{
+	const struct xiw_srq *srq = to_owner(s)->srq;
+	unsigned long moved;
+
+	if (to_owner(s)->rdv.named)
+		until = wait_by_number(to_owner(s), until);
+	if (!srq)
+		return until;
+	moved = READ_ONCE(srq->moved_at) +
+		msecs_to_jiffies(READ_ONCE(s->env->late_recv_ms));
+	return time_after(moved, until) ? moved : until;
+}
+
+/*
+ * State
+ */
+
+/**
+ * xiw_qp_ib_state() - state of a queue pair in the consumer's terms
+ * @qp: queue pair
+ *
+ * Context: The stream's lock is held.
+ * Return: IB_QPS_*.
+ */
+enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp)
+{
+	if (qp->rdv.named)
+		return qp->rdv.over ? IB_QPS_ERR : qp->ib_state;
+	switch (qp->stream.state) {
+	case XIW_QPS_RTS:
+		return IB_QPS_RTS;
+	case XIW_QPS_CLOSING:
+		return IB_QPS_SQD;
+	case XIW_QPS_TERMINATE:
+		return IB_QPS_SQE;
+	case XIW_QPS_ERROR:
+		return IB_QPS_ERR;
+	default:
+		/* RESET and INIT differ only for the consumer. */
+		return qp->ib_state;
+	}
+}
+
+/* What the actions of a transition mean to the endpoint: bits of its events. */
+static u32 to_ep_events(enum xiw_qp_event event, enum xiw_qp_state next,
+			u32 actions)
+{
+	u32 events = 0;
+
+	if (actions & XIW_QPA_ABORT)
+		events |= event == XIW_QPE_LLP_LOST ? BIT(XIW_EPE_LOST) :
+			  BIT(XIW_EPE_ABORT);
+	else if (actions & XIW_QPA_CLOSE)
+		events |= BIT(XIW_EPE_CLOSE);
+	/*
+	 * Behind a Terminate, in either direction, nothing is sent any more:
+	 * the endpoint can wind the connection down without us.
+	 */
+	if (actions & XIW_QPA_SHUTDOWN && next != XIW_QPS_CLOSING)
+		events |= BIT(XIW_EPE_CLOSE);
+	if (actions & XIW_QPA_ARM_TIMER)
+		events |= BIT(XIW_EPE_CLOSE_TIMER);
+	if (actions & XIW_QPA_DISCONNECT)
+		events |= BIT(XIW_EPE_PEER_CLOSED);
+	return events;
+}
+
+/*
+ * In these cases the endpoint calls xiw_qp_stop(), which flushes. But its work
+ * may have to wait for memory, and a kernel consumer for the flush to give some
+ * back: the flush work has a rescuer.
+ */
+static bool ep_flushes(const struct xiw_qp *qp, u32 events)
+{
+	return qp->ep && !qp->kernel &&
+	       events & (BIT(XIW_EPE_CLOSE) | BIT(XIW_EPE_ABORT) |
+			 BIT(XIW_EPE_LOST));
+}
+
+static enum ib_event_type fault_event(enum xiw_reason reason)
+{
+	switch (xiw_term_event(reason)) {
+	case XIW_EVENT_ACCESS:
+		return IB_EVENT_QP_ACCESS_ERR;
+	case XIW_EVENT_REQ:
+		return IB_EVENT_QP_REQ_ERR;
+	default:
+		return IB_EVENT_QP_FATAL;
+	}
+}
+
+/*
+ * Connected by number: what the peer's end, or that of TCP, means is seen when
+ * something is to be sent. Before the first FPDU a Responder has no stream that
+ * could end, see xiw_rdv_undo().
+ */
+static u32 step_by_number(struct xiw_qp *qp, enum xiw_qp_event event,
+			  u32 events)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+
+	switch (event) {
+	case XIW_QPE_LOCAL_ERROR:
+		use->over = true;
+		use->waits = false;
+		/* TCP still carries what was sent. */
+		return (events & ~BIT(XIW_EPE_ABORT)) | BIT(XIW_EPE_CLOSE);
+	case XIW_QPE_TERM_RECEIVED:
+		if (qp->stream.rx.term_code == xiw_term_code(XIW_NO_BUFFER))
+			use->status = IB_WC_RNR_RETRY_EXC_ERR;
+		fallthrough;
+	case XIW_QPE_FAULT:
+	case XIW_QPE_FAULT_SILENT:
+		use->over |= use->stood && !use->mismatched && !use->gone;
+		break;
+	case XIW_QPE_PEER_FIN_DIRTY:
+	case XIW_QPE_LLP_LOST:
+	case XIW_QPE_LLP_CLOSED:
+	case XIW_QPE_CLOSE_TIMEOUT:
+		/* What was no stream has no end either. */
+		use->gone = use->stood && !use->mismatched;
+		break;
+	default:
+		break;
+	}
+	return events;
+}
+
+static bool state_step(struct xiw_stream *s, enum xiw_qp_event event,
+		       enum xiw_qp_state old, const struct xiw_qp_step *step)
+{
+	u32 events = to_ep_events(event, step->next, step->actions);
+	struct xiw_qp *qp = to_owner(s);
+
+	if (qp->rdv.named)
+		events = step_by_number(qp, event, events);
+	WRITE_ONCE(qp->ib_state, xiw_qp_ib_state(qp));
+	if (qp->ep && events && !qp->rdv.undoing)
+		xiw_ep_raise_all(qp->ep, events);
+	if (step->actions & XIW_QPA_EVENT_FATAL && !xiw_rdv_undone(&qp->rdv))
+		xiw_qp_async(qp, event == XIW_QPE_FAULT ?
+			     fault_event(s->fault) : IB_EVENT_QP_FATAL);
+	return step->actions & XIW_QPA_FLUSH &&
+	       (old == XIW_QPS_IDLE || !ep_flushes(qp, events));
+}
+
+static void raise_at_ep(struct xiw_stream *s, enum xiw_ep_event event)
+{
+	struct xiw_qp *qp = to_owner(s);
+
+	spin_lock_bh(&s->lock);
+	if (qp->ep)
+		xiw_ep_raise(qp->ep, event);
+	spin_unlock_bh(&s->lock);
+}
+
+static void first_fpdu(struct xiw_stream *s)
+{
+	xiw_qp_stands(to_owner(s));
+	raise_at_ep(s, XIW_EPE_FIRST_FPDU);
+}
+
+static void drained(struct xiw_stream *s)
+{
+	raise_at_ep(s, XIW_EPE_SHUTDOWN);
+}
+
+/* Once: the flush work comes across it again, and must end. */
+static void ring_broken(struct xiw_stream *s)
+{
+	struct xiw_qp *qp = to_owner(s);
+
+	if (READ_ONCE(s->state) == XIW_QPS_ERROR || READ_ONCE(qp->resetting))
+		return;
+	xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
+	xiw_qp_async(qp, IB_EVENT_QP_FATAL);
+}
+
+/*
+ * Flush
+ */
+
+/*
+ * Connected by number, and the stream has not begun, or the peer's end is
+ * silent: nothing is flushed, unless something was posted that cannot be done
+ * any more. From now on whoever posts comes here.
+ */
+static bool is_spared(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_stream *s = &qp->stream;
+
+	if (!use->named || READ_ONCE(use->over))
+		return false;
+	if (!use->gone)
+		return true;
+	xiw_stream_forget(s);
+	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
+	WRITE_ONCE(qp->sq.stopped, true);
+	/* Pairs with the barrier between posting and reading "stopped". */
+	smp_mb();
+	if (!xiw_sendq_unfinished(s))
+		return true;
+	use->status = IB_WC_RETRY_EXC_ERR;
+	spin_lock_bh(&s->lock);
+	use->over = true;
+	WRITE_ONCE(qp->ib_state, IB_QPS_ERR);
+	spin_unlock_bh(&s->lock);
+	return false;
+}
+
+/*
+ * Complete everything that is still in the receive queue. A shared one keeps
+ * its entries; its user is told that this queue pair takes no more of them. A
+ * process may go on posting meanwhile, so there is a limit to what one call
+ * does. True if there may be more.
+ */
+static bool flush_rq(struct xiw_qp *qp)
+{
+	/* That of an unfinished message is flushed first. */
+	struct xiw_recv *recv = &qp->stream.rx.recv;
+	u32 left;
+
+	xiw_deliver_flush(&qp->stream);
+	if (qp->srq) {
+		if (!qp->last_wqe_reported)
+			xiw_qp_async(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+		qp->last_wqe_reported = true;
+		return false;
+	}
+	for (left = qp->rq.queue.size; left; left--) {
+		struct xiw_cqe cqe = {
+			.opcode = XIW_WC_RECV,
+			.status = IB_WC_WR_FLUSH_ERR,
+		};
+
+		if (xiw_rq_take(&qp->rq, recv) != XIW_RQ_TAKEN)
+			return false;
+		cqe.wr_id = recv->wr_id;
+		recv_done(&qp->stream, &cqe);
+	}
+	return true;
+}
+
+static void flush_both(struct xiw_qp *qp)
+{
+	struct xiw_stream *s = &qp->stream;
+	bool more;
+
+	xiw_stream_forget(s);
+	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
+	if (!qp->srq)
+		xiw_rq_want_doorbell(&qp->rq, true);
+	xiw_sendq_flush(s);
+	flush_rq(qp);
+	WRITE_ONCE(qp->sq.stopped, true);
+	/* Pairs with the barrier between posting and reading "stopped". */
+	smp_mb();
+	more = xiw_sendq_flush(s);
+	more |= flush_rq(qp);
+	/*
+	 * Let others run first; and nobody hears of a queue pair that goes
+	 * away. From here on a process announces all it posts, so one that goes
+	 * on without need not be served.
+	 */
+	if (more && qp->kernel && !READ_ONCE(qp->destroying))
+		xiw_qp_late_flush(qp);
+}
+
+static void flush(struct xiw_qp *qp)
+{
+	struct xiw_stream *s = &qp->stream;
+	enum xiw_qp_state state;
+	struct xiw_llp *llp;
+
+	mutex_lock(&qp->flush_lock);
+	llp = xiw_stream_get_sock(s);
+	if (llp)
+		llp->ops->lock(llp);
+	state = READ_ONCE(s->state);
+	if ((state == XIW_QPS_ERROR || state == XIW_QPS_TERMINATE) &&
+	    !is_spared(qp)) {
+		flush_both(qp);
+		/* A graceful close may have waited for what is gone now. */
+		if (llp && s->llp == llp)
+			xiw_tx_run_locked(s);
+	}
+	if (llp)
+		xiw_stream_unlock(llp);
+	mutex_unlock(&qp->flush_lock);
+}
+
+static void flush_work_fn(struct work_struct *work)
+{
+	struct xiw_qp *qp = container_of(work, struct xiw_qp, flush_work);
+
+	flush(qp);
+	xiw_qp_put(qp);
+}
+
+static void flush_later(struct xiw_stream *s)
+{
+	xiw_stream_queue_work(s, &to_owner(s)->flush_work);
+}
+
+/**
+ * xiw_qp_late_flush() - something was posted after the stream has ended
+ * @qp: queue pair
+ *
+ * Context: Any.
+ */
+void xiw_qp_late_flush(struct xiw_qp *qp)
+{
+	flush_later(&qp->stream);
+}
+
+static const struct xiw_stream_ops stream_ops = {
+	.get = owner_get,
+	.put = owner_put,
+	.step = state_step,
+	.flush = flush_later,
+	.broken = ring_broken,
+	.first_fpdu = first_fpdu,
+	.drained = drained,
+	.take_recv = take_recv,
+	.wait_recv = wait_recv,
+	.unwait_recv = unwait_recv,
+	.wait_until = wait_until,
+	.recv_done = recv_done,
+	.send_done = send_done,
+	.run_local = run_local,
+};
+
+/*
+ * Life
+ */
+
+/**
+ * xiw_qp_stream_init() - prepare a new queue pair for streams
+ * @qp: queue pair with queues and number, that nobody can find yet
+ * @memcg: pays for the streams' memory, with a reference for the queue pair; or
+ *	NULL
+ *
+ * Context: Any.
+ */
+void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg)
+{
+	struct xiw_stream *s = &qp->stream;
+
+	INIT_WORK(&qp->flush_work, flush_work_fn);
+	mutex_init(&qp->flush_lock);
+	xiw_srq_waiter_init(&qp->srq_waiter, s);
+	qp->windows.qpn = qp->qpn;
+	s->ops = &stream_ops;
+	s->env = &qp->dev->env;
+	s->id = qp->qpn;
+	s->sq = &qp->sq;
+	s->memcg = memcg;
+	xiw_stream_init(s, qp->ibqp.pd);
+}
+
+/**
+ * xiw_qp_attach() - tie a queue pair to an endpoint
+ * @qp: queue pair
+ * @ep: endpoint that begins to connect; a reference is taken
+ *
+ * Context: Any with interrupts on.
+ * Return: 0, -EINVAL if the queue pair cannot be connected, -EISCONN if it
+ * has an endpoint, or is connected in the other way.
+ */
+int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
+{
+	struct xiw_stream *s = &qp->stream;
+	bool by_number = ep->ops == qp->dev->rdv_ops;
+	int ret = 0;
+
+	spin_lock_bh(&s->lock);
+	if (qp->ep || qp->rdv.named != by_number) {
+		ret = -EISCONN;
+	} else if (s->state != XIW_QPS_IDLE || qp->destroying ||
+		   qp->resetting) {
+		ret = -EINVAL;
+	} else {
+		xiw_ep_get(ep);
+		qp->ep = ep;
+	}
+	spin_unlock_bh(&s->lock);
+	return ret;
+}
+
+/**
+ * xiw_qp_stands() - the stream of a queue pair stands
+ * @qp: queue pair; nothing happens unless it is connected by number
+ *
+ * Context: Any with interrupts on.
+ */
+void xiw_qp_stands(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+	bool early;
+
+	spin_lock_bh(&qp->stream.lock);
+	use->stood = use->named;
+	use->waits = false;
+	early = use->named && qp->ib_state == IB_QPS_RTR;
+	spin_unlock_bh(&qp->stream.lock);
+	if (early)
+		xiw_qp_async(qp, IB_EVENT_COMM_EST);
+}
+
+/**
+ * xiw_qp_stop() - end of the queue pair's time with its endpoint
+ * @qp: queue pair
+ * @ep: the endpoint
+ *
+ * When this returns, no callback runs, everything posted was completed, and
+ * the endpoint is forgotten. A queue pair that was only attached stays as it
+ * is. Nothing happens if the queue pair is not tied to @ep any more, or to
+ * another one already.
+ *
+ * Context: Sleeps. @ep is locked, so this is not called twice at once.
+ * Return: true if nothing was ever sent.
+ */
+bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)
+{
+	struct xiw_stream *s = &qp->stream;
+	struct xiw_llp *llp;
+	bool unused;
+	bool mine;
+
+	spin_lock_bh(&s->lock);
+	mine = qp->ep == ep;
+	llp = s->llp;
+	spin_unlock_bh(&s->lock);
+	if (!mine)
+		return false;
+	if (llp) {
+		xiw_stream_detach(s, llp);
+		flush(qp);
+		xiw_stream_release(s);
+	}
+	unused = !llp || !s->tx.sent;
+	/* Until here, nobody may reset the queue pair or attach another. */
+	spin_lock_bh(&s->lock);
+	qp->ep = NULL;
+	spin_unlock_bh(&s->lock);
+	xiw_ep_put(ep);
+	return unused;
+}
+
+/**
+ * xiw_qp_end_stream() - the queue pair goes away
+ * @qp: queue pair being destroyed
+ *
+ * Context: Sleeps.
+ */
+void xiw_qp_end_stream(struct xiw_qp *qp)
+{
+	if (xiw_stream_step(&qp->stream, XIW_QPE_LOCAL_ERROR))
+		flush(qp);
+}
+
+/**
+ * xiw_qp_reset_stream() - back to where a new queue pair begins
+ * @qp: queue pair being reset, without endpoint
+ *
+ * What was posted is gone without completion.
+ *
+ * Context: Sleeps.
+ */
+void xiw_qp_reset_stream(struct xiw_qp *qp)
+{
+	xiw_stream_event(&qp->stream, XIW_QPE_RESET);
+	/* It does nothing any more, once it has ended. */
+	flush_work(&qp->flush_work);
+	xiw_sendq_flush(&qp->stream);
+	xiw_deliver_flush(&qp->stream);
+	if (!qp->srq)
+		flush_rq(qp);
+	xiw_tx_reset(&qp->stream);
+	qp->last_wqe_reported = false;
+	WRITE_ONCE(qp->sq.stopped, false);
+}

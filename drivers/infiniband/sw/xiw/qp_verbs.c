@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The verbs of queue pairs but those that post: how they are made, change their
+ * state as the consumer wants, and go.
+ */
+#include "qp_verbs.h"
+
+#include <linux/memcontrol.h>
+#include <linux/random.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "cq.h"
+#include "dev.h"
+#include "ep.h"
+#include "iwqp.h"
+#include "mw.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "rdv.h"
+#include "stream_run.h"
+
+enum {
+	/* 0 and 1 are special in the verbs. */
+	XIW_QPN_MIN	= 2,
+	XIW_QPN_MAX	= GENMASK(23, 0),
+	XIW_QPN_TRIES	= 64,
+};
+
+/* Of iw_cm's handle, or of one that the core has made; only these have a PD. */
+static struct xiw_qp *get_to_modify(struct ib_qp *ibqp)
+{
+	struct xiw_qp *qp;
+
+	if (!ibqp->pd)
+		return xiw_iwqp_qp(ibqp);
+	qp = to_xqp(ibqp);
+	xiw_qp_get(qp);
+	return qp;
+}
+
+static int check_init_attr(struct ib_device *ibdev,
+			   const struct ib_qp_init_attr *attr)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+
+	if (attr->qp_type != IB_QPT_RC) {
+		ibdev_notice_ratelimited(ibdev,
+					 "iWARP has reliable connections only: no queue pairs but RC\n");
+		return -EOPNOTSUPP;
+	}
+	if (attr->create_flags)
+		return -EOPNOTSUPP;
+	if (cap->max_send_wr > XIW_MAX_QP_WR ||
+	    cap->max_recv_wr > XIW_MAX_QP_WR ||
+	    cap->max_send_sge > XIW_MAX_SGE ||
+	    cap->max_recv_sge > XIW_MAX_SGE ||
+	    cap->max_inline_data > XIW_MAX_INLINE)
+		return -EINVAL;
+	if (!attr->send_cq || (!attr->recv_cq && !attr->srq))
+		return -EINVAL;
+	return 0;
+}
+
+static void init_qp(struct xiw_qp *qp, const struct ib_qp_init_attr *attr,
+		    struct ib_ucontext *uctx)
+{
+	xiw_qp_init(qp);
+	xiw_rdv_init(qp);
+	qp->dev = to_xdev(qp->ibqp.device);
+	qp->uctx = uctx;
+	qp->kernel = !uctx;
+	qp->scq = to_xcq(attr->send_cq);
+	qp->rcq = attr->recv_cq ? to_xcq(attr->recv_cq) : qp->scq;
+	qp->srq = attr->srq ? to_xsrq(attr->srq) : NULL;
+}
+
+static int respond(struct xiw_qp *qp, struct ib_udata *udata,
+		   struct xiw_uresp_create_qp *resp)
+{
+	resp->sq_map_len = qp->sq.queue.map_len;
+	resp->num_sqe = qp->sq.queue.size;
+	resp->sqe_stride = qp->sq.queue.stride;
+	if (!qp->srq) {
+		resp->rq_map_len = qp->rq.queue.map_len;
+		resp->num_rqe = qp->rq.queue.size;
+		resp->rqe_stride = qp->rq.queue.stride;
+	}
+	resp->qp_id = qp->qpn;
+	resp->max_inline = qp->sq.max_inline;
+	return ib_copy_to_udata(udata, resp, sizeof(*resp));
+}
+
+static void report_caps(const struct xiw_qp *qp, struct ib_qp_cap *cap)
+{
+	cap->max_send_wr = qp->sq.max_wr;
+	cap->max_send_sge = qp->sq.max_sge;
+	cap->max_inline_data = qp->sq.max_inline;
+	cap->max_recv_wr = qp->srq ? 0 : qp->rq.max_wr;
+	cap->max_recv_sge = qp->srq ? 0 : qp->rq.max_sge;
+}
+
+/*
+ * Random, for numbers can be guessed otherwise, and so that one that was given
+ * back does not soon mean another queue pair. With XIW_MAX_QP few are taken.
+ */
+static int reserve_number(struct xiw_qp *qp)
+{
+	int tries;
+	int ret;
+
+	for (tries = 0; tries < XIW_QPN_TRIES; tries++) {
+		qp->qpn = get_random_u32_inclusive(XIW_QPN_MIN, XIW_QPN_MAX);
+		ret = xa_insert_bh(&qp->dev->qps, qp->qpn, NULL, GFP_KERNEL);
+		if (ret != -EBUSY)
+			return ret;
+	}
+	return -ENOSPC;
+}
+
+/**
+ * xiw_create_qp() - ib_device_ops.create_qp
+ * @ibqp: allocated by the core as part of struct xiw_qp
+ * @attr: what the consumer asks for, updated to what it gets
+ * @udata: user request and response, NULL for kernel consumers
+ *
+ * Context: Sleeps.
+ * Return: 0 or -errno.
+ */
+int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata)
+{
+	struct xiw_ucontext *uctx =
+		rdma_udata_to_drv_context(udata, struct xiw_ucontext, ibuctx);
+	struct ib_ucontext *ibuctx = uctx ? &uctx->ibuctx : NULL;
+	struct xiw_uresp_create_qp resp = {};
+	struct xiw_qp *qp = to_xqp(ibqp);
+	struct xiw_dev *dev = to_xdev(ibqp->device);
+	int ret;
+
+	ret = check_init_attr(ibqp->device, attr);
+	if (ret)
+		return ret;
+	if (ibuctx && udata->outlen < sizeof(resp))
+		return -EINVAL;
+	if (!xiw_udata_known(udata))
+		return -EOPNOTSUPP;
+	if (atomic_inc_return(&dev->num_qp) > XIW_MAX_QP) {
+		ret = -ENOMEM;
+		goto err_count;
+	}
+	init_qp(qp, attr, ibuctx);
+	ret = xiw_sq_init(&qp->sq, attr, ibuctx, &resp.sq_key);
+	if (ret)
+		goto err_count;
+	if (!qp->srq) {
+		ret = xiw_rq_init(&qp->rq, attr->cap.max_recv_wr,
+				  attr->cap.max_recv_sge, ibuctx,
+				  &resp.rq_key);
+		if (ret)
+			goto err_sq;
+	}
+	/* Nobody can find the queue pair yet. */
+	ret = reserve_number(qp);
+	if (ret)
+		goto err_rq;
+	ibqp->qp_num = qp->qpn;
+	if (ibuctx) {
+		ret = respond(qp, udata, &resp);
+		if (ret)
+			goto err_num;
+	}
+	report_caps(qp, &attr->cap);
+	xiw_qp_stream_init(qp, ibuctx ? get_mem_cgroup_from_mm(current->mm) :
+					NULL);
+	xa_store_bh(&dev->qps, qp->qpn, ibqp, GFP_KERNEL);
+	return 0;
+
+err_num:
+	xa_erase_bh(&dev->qps, qp->qpn);
+err_rq:
+	if (!qp->srq)
+		xiw_rq_destroy(&qp->rq);
+err_sq:
+	xiw_sq_destroy(&qp->sq);
+err_count:
+	atomic_dec(&dev->num_qp);
+	return ret;
+}
+
+static int qp_to_init(struct xiw_qp *qp)
+{
+	int ret = 0;
+
+	spin_lock_bh(&qp->stream.lock);
+	if (qp->stream.state == XIW_QPS_IDLE)
+		WRITE_ONCE(qp->ib_state, IB_QPS_INIT);
+	else if (!qp->ep)
+		ret = -EINVAL;
+	spin_unlock_bh(&qp->stream.lock);
+	return ret;
+}
+
+/* Nothing completes any more; drop what the consumer has not polled. */
+static void purge_cqs(struct xiw_qp *qp)
+{
+	xiw_cq_purge(qp->scq, qp->qpn);
+	if (qp->rcq != qp->scq)
+		xiw_cq_purge(qp->rcq, qp->qpn);
+}
+
+/* Locks the endpoint, if there is one; returns it. */
+static struct xiw_ep *lock_ep(struct xiw_qp *qp)
+{
+	struct xiw_ep *ep = xiw_qp_get_ep(qp);
+
+	if (ep)
+		xiw_ep_lock(ep);
+	return ep;
+}
+
+/* What was asked of the endpoint meanwhile is done when this returns. */
+static void unlock_ep(struct xiw_ep *ep)
+{
+	if (!ep)
+		return;
+	xiw_ep_unlock(ep);
+	xiw_ep_put(ep);
+}
+
+/* A connection by number is the queue pair's own affair: it ends. */
+static void end_by_number(struct xiw_qp *qp)
+{
+	struct xiw_ep *ep;
+
+	if (!qp->rdv.named)
+		return;
+	ep = lock_ep(qp);
+	xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
+	unlock_ep(ep);
+}
+
+static int qp_to_reset(struct xiw_qp *qp)
+{
+	int ret = 0;
+
+	end_by_number(qp);
+	spin_lock_bh(&qp->stream.lock);
+	if (qp->ep || qp->resetting)
+		ret = -EBUSY;
+	else
+		WRITE_ONCE(qp->resetting, true);
+	spin_unlock_bh(&qp->stream.lock);
+	if (ret)
+		return ret;
+	/* First, so that no expiry comes behind the reset of the stream. */
+	xiw_rdv_forget(qp);
+	xiw_qp_reset_stream(qp);
+	purge_cqs(qp);
+
+	spin_lock_bh(&qp->stream.lock);
+	qp->ib_state = IB_QPS_RESET;
+	WRITE_ONCE(qp->resetting, false);
+	spin_unlock_bh(&qp->stream.lock);
+	return 0;
+}
+
+static int qp_to_closing(struct xiw_qp *qp)
+{
+	/* With nothing left to be sent, the FIN is out when this returns. */
+	struct xiw_ep *ep = lock_ep(qp);
+
+	xiw_stream_close(&qp->stream);
+	unlock_ep(ep);
+	return 0;
+}
+
+static int modify_state(struct xiw_qp *qp, const struct ib_qp_attr *attr,
+			int mask)
+{
+	lockdep_assert_held(&qp->modify_lock);
+
+	switch (attr->qp_state) {
+	case IB_QPS_RESET:
+		return qp_to_reset(qp);
+	case IB_QPS_RTR:
+		if (xiw_rdv_names_peer(mask))
+			return xiw_rdv_to_rtr(qp, attr, mask);
+		fallthrough;
+	case IB_QPS_INIT:
+		return qp->rdv.named ? -EINVAL : qp_to_init(qp);
+	case IB_QPS_RTS:
+		if (qp->rdv.named)
+			return xiw_rdv_to_rts(qp, attr, mask);
+		return READ_ONCE(qp->stream.state) == XIW_QPS_RTS ? 0 : -EINVAL;
+	case IB_QPS_SQD:
+		return qp->rdv.named ? -EINVAL : qp_to_closing(qp);
+	case IB_QPS_ERR:
+		xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Connected by number, it means something that nothing is admitted. */
+static void set_access(struct xiw_qp *qp, int flags)
+{
+	spin_lock_bh(&qp->stream.lock);
+	WRITE_ONCE(qp->stream.access,
+		   flags | (qp->rdv.named ? IB_ACCESS_LOCAL_WRITE : 0));
+	spin_unlock_bh(&qp->stream.lock);
+}
+
+/**
+ * xiw_modify_qp() - ib_device_ops.modify_qp
+ * @ibqp: queue pair, or what iw_cm has of one
+ * @attr: new values
+ * @mask: which of them
+ * @udata: of the call from user space, else NULL
+ *
+ * For consumers of rdma_cm startup brings the queue pair to RTS; they may only
+ * confirm that. RTR means no more than INIT: the connection manager asks for it
+ * before it accepts. SQD is a graceful close, ERR an abortive one. RTR with an
+ * address vector and the number of a queue pair is another matter, see rdv.c.
+ *
+ * Context: Sleeps.
+ * Return: 0 or -errno.
+ */
+int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata)
+{
+	struct xiw_qp *qp;
+	int ret = 0;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS || !xiw_udata_known(udata))
+		return -EOPNOTSUPP;
+	qp = get_to_modify(ibqp);
+	if (!qp)
+		return -EINVAL;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		set_access(qp, attr->qp_access_flags);
+	if (mask & IB_QP_STATE) {
+		mutex_lock(&qp->modify_lock);
+		ret = modify_state(qp, attr, mask);
+		mutex_unlock(&qp->modify_lock);
+	}
+	xiw_qp_put(qp);
+	return ret;
+}
+
+/**
+ * xiw_query_qp() - ib_device_ops.query_qp
+ * @ibqp: queue pair
+ * @attr: result
+ * @mask: unused, everything is filled in
+ * @init: result
+ *
+ * Context: Any with interrupts on.
+ * Return: 0.
+ */
+int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init)
+{
+	struct xiw_qp *qp = to_xqp(ibqp);
+
+	/* All of it may be copied to a process. */
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
+	spin_lock_bh(&qp->stream.lock);
+	attr->qp_state = xiw_qp_ib_state(qp);
+	attr->cur_qp_state = attr->qp_state;
+	attr->qp_access_flags = qp->stream.access;
+	attr->max_rd_atomic = min(qp->stream.ord, 255U);
+	attr->max_dest_rd_atomic = min(qp->stream.irq_size, 255U);
+	xiw_rdv_query(qp, attr);
+	spin_unlock_bh(&qp->stream.lock);
+
+	attr->port_num = 1;
+	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->dev->netdev->mtu));
+	report_caps(qp, &attr->cap);
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->qp_type = ibqp->qp_type;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
+		IB_SIGNAL_REQ_WR;
+	init->cap = attr->cap;
+	return 0;
+}
+
+/* No endpoint can be attached any more; one that is ends, here and now. */
+static void end_connection(struct xiw_qp *qp)
+{
+	struct xiw_stream *s = &qp->stream;
+	struct xiw_ep *ep;
+	bool closing;
+
+	spin_lock_bh(&s->lock);
+	WRITE_ONCE(qp->destroying, true);
+	spin_unlock_bh(&s->lock);
+
+	ep = lock_ep(qp);
+	spin_lock_bh(&s->lock);
+	/* TCP still carries what was sent, even if all else was flushed. */
+	closing = qp->rdv.named || s->state == XIW_QPS_CLOSING ||
+		  s->state == XIW_QPS_TERMINATE ||
+		  (s->state == XIW_QPS_ERROR &&
+		   (READ_ONCE(s->tx.fin) || READ_ONCE(s->tx.term_len)));
+	if (qp->ep)
+		xiw_ep_raise(qp->ep, closing ? XIW_EPE_CLOSE : XIW_EPE_ABORT);
+	spin_unlock_bh(&s->lock);
+	xiw_qp_end_stream(qp);
+	unlock_ep(ep);
+}
+
+/**
+ * xiw_destroy_qp() - ib_device_ops.destroy_qp
+ * @ibqp: queue pair
+ * @udata: unused
+ *
+ * Ends the connection, gracefully only if a graceful close was under way, and
+ * waits until everybody but iw_cm has let go, see iwqp.c.
+ *
+ * Context: Sleeps.
+ * Return: 0.
+ */
+int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct xiw_qp *qp = to_xqp(ibqp);
+	struct xiw_dev *dev = qp->dev;
+
+	/* Not found any more; the number stays taken until all has gone. */
+	xa_store_bh(&dev->qps, qp->qpn, NULL, GFP_KERNEL);
+	end_connection(qp);
+	xiw_rdv_forget(qp);
+	xiw_iwqp_drop(qp);
+	xiw_qp_put(qp);
+	wait_for_completion(&qp->freed);
+	/* The last put may have come from a work item that is still ending. */
+	cancel_work_sync(&qp->event_work);
+	cancel_work_sync(&qp->flush_work);
+	xiw_stream_settle(&qp->stream);
+
+	xiw_mw_owner_release(&qp->windows);
+	purge_cqs(qp);
+	xa_erase_bh(&dev->qps, qp->qpn);
+	if (!qp->srq)
+		xiw_rq_destroy(&qp->rq);
+	xiw_sq_destroy(&qp->sq);
+	mem_cgroup_put(qp->stream.memcg);
+	atomic_dec(&dev->num_qp);
+	return 0;
+}

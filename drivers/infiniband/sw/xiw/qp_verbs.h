@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The verbs of queue pairs but those that post.
+ */
+#ifndef _XIW_QP_VERBS_H
+#define _XIW_QP_VERBS_H
+
+struct ib_qp;
+struct ib_qp_attr;
+struct ib_qp_init_attr;
+struct ib_udata;
+
+int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata);
+int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata);
+int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
+#endif /* _XIW_QP_VERBS_H */

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Queue pairs that are connected by number, without a connection manager: what
+ * their consumers ask for with ib_modify_qp(), and the time that work waits for
+ * its stream. Documentation/rendezvous.rst says what is to happen;
+ * rdv_active.c and rdv_passive.c are the two sides of a connection.
+ */
+#include "rdv.h"
+
+#include <rdma/ib_cache.h>
+
+#include "consumer.h"
+#include "dev.h"
+#include "ep.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "rdv_active.h"
+#include "rdv_listen.h"
+#include "rdv_qp.h"
+#include "stream_run.h"
+
+/* Tell the administrator, or who tries, what to do about it. */
+#define refuse(qp, fmt, ...) \
+	ibdev_notice_ratelimited(&(qp)->dev->ibdev, \
+				 "no connection by number: " fmt "\n", \
+				 ##__VA_ARGS__)
+
+/*
+ * The wait for a stream
+ */
+
+static bool anything_posted(const struct xiw_qp *qp)
+{
+	const struct xiw_sq *sq = &qp->sq;
+
+	return sq->head != READ_ONCE(sq->prod) ||
+	       (!sq->kernel && !xiw_sq_ring_empty(sq));
+}
+
+/*
+ * That the stream comes to stand just now does not save it: its peer finds a
+ * connection that ends.
+ */
+static void expire(struct work_struct *work)
+{
+	struct xiw_rdv_use *use = container_of(to_delayed_work(work),
+					       struct xiw_rdv_use, expire);
+	struct xiw_qp *qp = container_of(use, struct xiw_qp, rdv);
+	struct xiw_stream *s = &qp->stream;
+	bool over;
+
+	atomic_set(&use->armed, 0);
+	spin_lock_bh(&s->lock);
+	over = use->waits && anything_posted(qp);
+	if (over)
+		use->status = IB_WC_RETRY_EXC_ERR;
+	spin_unlock_bh(&s->lock);
+	if (over) {
+		xiw_stat_inc(qp->dev->stats, XIW_STAT_CONN_TIMEOUT);
+		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
+	}
+	xiw_qp_put(qp);
+}
+
+/**
+ * xiw_rdv_posted() - a request was posted, or is there at RTS
+ * @qp: queue pair whose requests wait for a stream
+ *
+ * Context: Any.
+ */
+void xiw_rdv_posted(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+	u32 ms = READ_ONCE(use->final) ? 0 : READ_ONCE(use->wait_ms);
+
+	/* It is the first that waits: the others came later. */
+	if (atomic_xchg(&use->armed, 1))
+		return;
+	xiw_qp_get(qp);
+	if (!queue_delayed_work(system_dfl_wq, &use->expire,
+				msecs_to_jiffies(ms)))
+		xiw_qp_put(qp);
+}
+
+/*
+ * RTR
+ */
+
+/**
+ * xiw_rdv_names_peer() - does a change to RTR ask for a connection by number
+ * @mask: attributes that are set
+ *
+ * Context: Any.
+ * Return: true if it does; otherwise it is one of a consumer of rdma_cm.
+ */
+bool xiw_rdv_names_peer(int mask)
+{
+	return mask & IB_QP_AV && mask & IB_QP_DEST_QPN;
+}
+
+static int check_address(const struct xiw_qp *qp,
+			 const struct rdma_ah_attr *ah)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
+
+	if (!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH)) {
+		refuse(qp, "no GID was given; many programs have an option for a GID index, -g or -x");
+		return -EINVAL;
+	}
+	if (!grh->sgid_index || !grh->sgid_attr) {
+		refuse(qp, "GID index %u is not an IP address; choose another one, see ibv_devinfo -v",
+		       grh->sgid_index);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_path(const struct xiw_qp *qp, const struct xiw_rdv_path *path)
+{
+	int ret = xiw_rdv_path_check(path);
+
+	if (ret == -EADDRNOTAVAIL)
+		refuse(qp, "GID %pI6c is not the address of a host",
+		       path->peer.gid);
+	else if (ret == -EAFNOSUPPORT)
+		refuse(qp, "GIDs %pI6c and %pI6c are not of one address family",
+		       path->own.gid, path->peer.gid);
+	else if (ret)
+		refuse(qp, "queue pair number %u or PSN is out of range",
+		       path->peer.qpn);
+	return ret;
+}
+
+static int check_policy(const struct xiw_qp *qp)
+{
+	if (!qp->kernel && !xiw_consumer_here(qp->dev)) {
+		refuse(qp, "its device is not usable in the network namespace of the process");
+		return -ENETUNREACH;
+	}
+	if (READ_ONCE(qp->dev->rdv_port))
+		return 0;
+	refuse(qp, "connecting by number is switched off; write a port number to mpa/rendezvous_port, or use rdma_cm");
+	return -EACCES;
+}
+
+static int get_path(const struct xiw_qp *qp, const struct ib_qp_attr *attr,
+		    struct xiw_rdv_path *path)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
+
+	memset(path, 0, sizeof(*path));
+	memcpy(path->own.gid, grh->sgid_attr->gid.raw, XIW_RDV_GID_LEN);
+	memcpy(path->peer.gid, grh->dgid.raw, XIW_RDV_GID_LEN);
+	path->own.qpn = qp->qpn;
+	path->peer.qpn = attr->dest_qp_num;
+	path->token.rq_psn = attr->rq_psn;
+	path->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	return check_path(qp, path);
+}
+
+static void name_peer(struct xiw_rdv_use *use, const struct ib_qp_attr *attr,
+		      const struct xiw_rdv_path *path)
+{
+	use->named = true;
+	use->path = *path;
+	use->role = xiw_rdv_role(&path->own, &path->peer);
+	use->tclass = rdma_ah_read_grh(&attr->ah_attr)->traffic_class;
+	use->min_rnr_timer = attr->min_rnr_timer;
+}
+
+/* From here on the queue pair is not rdma_cm's, or it was before. */
+static int begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
+		     const struct xiw_rdv_path *path)
+{
+	struct xiw_stream *s = &qp->stream;
+	int ret = -EINVAL;
+
+	spin_lock_bh(&s->lock);
+	if (qp->ep) {
+		ret = -EISCONN;
+	} else if (s->state == XIW_QPS_IDLE && qp->ib_state == IB_QPS_INIT &&
+		   !qp->destroying) {
+		name_peer(&qp->rdv, attr, path);
+		qp->rdv.port = READ_ONCE(qp->dev->rdv_port);
+		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
+		/* Here it has a meaning that nothing is admitted. */
+		s->access |= IB_ACCESS_LOCAL_WRITE;
+		ret = 0;
+	}
+	spin_unlock_bh(&s->lock);
+	if (ret == -EISCONN)
+		refuse(qp, "rdma_cm connects it");
+	return ret;
+}
+
+static int begin_to_listen(struct xiw_qp *qp, const u8 *gid)
+{
+	u16 port = READ_ONCE(qp->dev->rdv_port);
+	int ret = xiw_rdv_port_get(qp, gid, port);
+
+	if (ret)
+		refuse(qp, "TCP port %u of %pI6c cannot be listened on: %d",
+		       port, gid, ret);
+	return ret;
+}
+
+/* A Responder listens before it has its path: until then Requests wait. */
+static int begin(struct xiw_qp *qp, const struct ib_qp_attr *attr,
+		 const struct xiw_rdv_path *path)
+{
+	bool listens = xiw_rdv_role(&path->own, &path->peer) ==
+		       XIW_RDV_RESPONDER;
+	int ret = 0;
+
+	if (listens)
+		ret = begin_to_listen(qp, path->own.gid);
+	if (!ret)
+		ret = begin_use(qp, attr, path);
+	if (!ret && !listens)
+		ret = xiw_rdv_active_start(qp);
+	return ret;
+}
+
+/* Of whatever has begun, an endpoint not being among it. */
+static void undo_begin(struct xiw_qp *qp)
+{
+	if (qp->rdv.listener)
+		xiw_rdv_port_put(qp);
+	if (!qp->rdv.named)
+		return;
+	xiw_rdv_forget(qp);
+	WRITE_ONCE(qp->ib_state, IB_QPS_INIT);
+}
+
+/**
+ * xiw_rdv_to_rtr() - a consumer names the peer
+ * @qp: queue pair; its modify_lock is held
+ * @attr: address vector and number of the peer, and more
+ * @mask: which attributes are set
+ *
+ * Context: Sleeps, but not for the peer.
+ * Return: 0 or negative errno, see section 7.1 of the specification.
+ */
+int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct xiw_rdv_path path;
+	int ret;
+
+	lockdep_assert_held(&qp->modify_lock);
+
+	if (qp->rdv.named ||
+	    !ib_modify_qp_is_ok(IB_QPS_INIT, IB_QPS_RTR, IB_QPT_RC,
+				mask | IB_QP_STATE))
+		return -EINVAL;
+	ret = check_policy(qp);
+	if (!ret)
+		ret = check_address(qp, &attr->ah_attr);
+	if (!ret)
+		ret = get_path(qp, attr, &path);
+	if (ret)
+		return ret;
+	ret = begin(qp, attr, &path);
+	if (!ret)
+		xiw_rdv_ports_wake(qp);
+	else
+		undo_begin(qp);
+	return ret;
+}
+
+/*
+ * RTS
+ */
+
+static int take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_rdv_path path;
+	int ret = -EINVAL;
+
+	spin_lock_bh(&qp->stream.lock);
+	path = use->path;
+	path.token.rts = true;
+	path.token.sq_psn = attr->sq_psn;
+	path.token.rnr_retry = attr->rnr_retry;
+	path.max_rd_atomic = attr->max_rd_atomic;
+	if (!use->over && !xiw_rdv_path_check(&path)) {
+		use->path = path;
+		use->wait_ms = xiw_rdv_wait_ms(attr->timeout, attr->retry_cnt);
+		use->waits = !use->stood;
+		WRITE_ONCE(qp->ib_state, IB_QPS_RTS);
+		ret = 0;
+	}
+	spin_unlock_bh(&qp->stream.lock);
+	return ret;
+}
+
+/* The endpoint is locked. Is this the stream that the consumer means? */
+static void judge_stream(struct xiw_qp *qp, struct xiw_ep *ep)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_stream *s = &qp->stream;
+	bool attached;
+	bool ok;
+
+	spin_lock_bh(&s->lock);
+	attached = s->llp;
+	ok = xiw_rdv_token_check(&use->path.token, &use->peer);
+	if (attached && !ok)
+		use->mismatched = true;
+	spin_unlock_bh(&s->lock);
+	if (!attached)
+		return;
+	if (ok)
+		xiw_stream_limit(s, xiw_rdv_ord(&use->path,
+						s->conn.agreed.ord));
+	else
+		xiw_ep_raise(ep, XIW_EPE_ABORT);
+}
+
+/* The same of one that has ended. If it was another one, it begins anew. */
+static int judge_ended(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_stream *s = &qp->stream;
+	bool undo;
+
+	spin_lock_bh(&s->lock);
+	undo = !qp->ep && use->gone &&
+	       !xiw_rdv_token_check(&use->path.token, &use->peer);
+	if (undo)
+		use->mismatched = true;
+	spin_unlock_bh(&s->lock);
+	if (!undo || !xiw_rdv_undo(qp, NULL) ||
+	    use->role == XIW_RDV_RESPONDER)
+		return 0;
+	return xiw_rdv_active_start(qp);
+}
+
+static int judge_connection(struct xiw_qp *qp)
+{
+	struct xiw_ep *ep = xiw_qp_get_ep(qp);
+
+	if (ep) {
+		xiw_ep_lock(ep);
+		judge_stream(qp, ep);
+		xiw_ep_unlock(ep);
+		xiw_ep_put(ep);
+	}
+	return judge_ended(qp);
+}
+
+/**
+ * xiw_rdv_to_rts() - a consumer says what it will send with
+ * @qp: queue pair that was named a peer; its modify_lock is held
+ * @attr: PSN, retries and more
+ * @mask: which attributes are set
+ *
+ * The verbs forbid to send in RTR. Some programs do nevertheless, on iWARP
+ * devices, which know no RTR; so what they post leaves with the stream.
+ *
+ * Context: Sleeps, but not for the peer.
+ * Return: 0, or -EINVAL if the attributes or the state are not right for it.
+ */
+int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	int ret;
+
+	lockdep_assert_held(&qp->modify_lock);
+
+	/* What may change in RTS means nothing here but the rights. */
+	if (qp->ib_state == IB_QPS_RTS)
+		return 0;
+	if (qp->ib_state != IB_QPS_RTR ||
+	    !ib_modify_qp_is_ok(IB_QPS_RTR, IB_QPS_RTS, IB_QPT_RC,
+				mask | IB_QP_STATE))
+		return -EINVAL;
+	ret = take_attributes(qp, attr);
+	if (ret)
+		return ret;
+	ret = judge_connection(qp);
+	if (READ_ONCE(qp->rdv.waits) && anything_posted(qp))
+		xiw_rdv_posted(qp);
+	return ret;
+}
+
+/**
+ * xiw_rdv_query() - what a consumer has set
+ * @qp: queue pair; the stream's lock is held
+ * @attr: filled in, but for the PSNs, which would be shown to every user of the
+ *	host
+ *
+ * Context: Any.
+ */
+void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr)
+{
+	const struct xiw_rdv_use *use = &qp->rdv;
+
+	lockdep_assert_held(&qp->stream.lock);
+
+	if (!use->named)
+		return;
+	attr->dest_qp_num = use->path.peer.qpn;
+	attr->min_rnr_timer = use->min_rnr_timer;
+	attr->rnr_retry = use->path.token.rnr_retry;
+}
+
+/*
+ * Life
+ */
+
+/**
+ * xiw_rdv_init() - a new queue pair
+ * @qp: queue pair
+ *
+ * Context: Any.
+ */
+void xiw_rdv_init(struct xiw_qp *qp)
+{
+	INIT_DELAYED_WORK(&qp->rdv.expire, expire);
+}
+
+/**
+ * xiw_rdv_forget() - the end of a use
+ * @qp: queue pair without endpoint that cannot get one, used or not; its
+ *	modify_lock is held, or it is being destroyed
+ *
+ * Context: Sleeps.
+ */
+void xiw_rdv_forget(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+
+	if (!use->named)
+		return;
+	spin_lock_bh(&qp->stream.lock);
+	use->waits = false;
+	spin_unlock_bh(&qp->stream.lock);
+	/* Nobody arms it any more, but for posts that have looked before. */
+	if (cancel_delayed_work_sync(&use->expire))
+		xiw_qp_put(qp);
+	if (use->listener)
+		xiw_rdv_port_put(qp);
+	spin_lock_bh(&qp->stream.lock);
+	memset(use, 0, offsetof(struct xiw_rdv_use, expire));
+	spin_unlock_bh(&qp->stream.lock);
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Initiator of a connection by number: connects TCP, sends the MPA Request,
+ * judges the Reply, and gives the stream to the QP; and tries again, with a
+ * pause in between, until that succeeds or the QP has another end. A QP that is
+ * connected to itself has neither Request nor Reply, see section 3 of
+ * Documentation/rendezvous.rst.
+ */
+#include "rdv_active.h"
+
+#include <linux/slab.h>
+
+#include "cm_conn.h"
+#include "consumer.h"
+#include "dev.h"
+#include "ep.h"
+#include "proto/mpa.h"
+#include "proto/rendezvous.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "rdv_conn.h"
+#include "sock.h"
+#include "stream_run.h"
+
+static struct xiw_rdv_use *use_of(const struct xiw_ep *ep)
+{
+	return &ep->qp->rdv;
+}
+
+/* A copy of the path as the consumer has set it up to now. */
+static void get_path(const struct xiw_ep *ep, struct xiw_rdv_path *path)
+{
+	spin_lock_bh(&ep->qp->stream.lock);
+	*path = use_of(ep)->path;
+	spin_unlock_bh(&ep->qp->stream.lock);
+}
+
+/* From an own port; to itself means to that very port. */
+static int connect_from(struct xiw_ep *ep, const struct xiw_rdv_use *use,
+			struct xiw_sock *xs)
+{
+	struct sockaddr_storage own;
+	struct sockaddr_storage peer;
+	int ret;
+
+	xiw_rdv_to_addr(ep->dev, use->path.own.gid, 0, &own);
+	xiw_rdv_to_addr(ep->dev, use->path.peer.gid, use->port, &peer);
+	if (use->tclass)
+		xiw_sock_set_tos(xs, own.ss_family, use->tclass);
+	xiw_sock_set_keepalive(xs, XIW_EP_KEEPIDLE_S, XIW_EP_KEEPINTVL_S,
+			       XIW_EP_KEEPCNT);
+	ret = xiw_sock_bind(xs, &own, xiw_conn_bound_if(ep, &own), false);
+	if (!ret && use->role == XIW_RDV_SELF)
+		ret = xiw_sock_local(xs, &peer);
+	return ret ? ret : xiw_sock_connect(xs, &peer);
+}
+
+static int open_socket(struct xiw_ep *ep)
+{
+	const struct xiw_rdv_use *use = use_of(ep);
+	struct sockaddr_storage own;
+	struct xiw_sock *xs;
+	struct net *net;
+	int ret;
+
+	net = xiw_consumer_get_net(ep->dev);
+	if (!net)
+		return -ENETDOWN;
+	xiw_rdv_to_addr(ep->dev, use->path.own.gid, 0, &own);
+	ret = xiw_sock_create(net, own.ss_family, &xs);
+	put_net(net);
+	if (ret)
+		return ret;
+	xiw_conn_own_sock(ep, xs);
+	ret = connect_from(ep, use, xs);
+	if (ret) {
+		ep->xs = NULL;
+		xiw_sock_release(xs, true);
+	}
+	return ret;
+}
+
+/**
+ * xiw_rdv_active_retry() - it did not come to a stream this time
+ * @ep: endpoint with its QP attached, with a socket or without
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_rdv_active_retry(struct xiw_ep *ep)
+{
+	if (ep->xs)
+		xiw_sock_release(ep->xs, true);
+	ep->xs = NULL;
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
+	xiw_ep_set_timer(ep, xiw_rdv_pause_ms(++ep->tries));
+	return XIW_EPS_PAUSE;
+}
+
+/**
+ * xiw_rdv_active_try() - connect, for the first time or again
+ * @ep: endpoint without a socket, with its QP attached
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_rdv_active_try(struct xiw_ep *ep)
+{
+	int ret;
+
+	if (!ep->startup)
+		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
+	if (!ep->startup)
+		return xiw_rdv_active_retry(ep);
+	ret = open_socket(ep);
+	if (ret) {
+		xiw_ep_dbg(ep, "no connection: %d\n", ret);
+		return xiw_rdv_active_retry(ep);
+	}
+	xiw_ep_set_timer(ep, ep->policy.reply_ms);
+	return xiw_rdv_active_connecting(ep);
+}
+
+/**
+ * xiw_rdv_active_start() - a QP was named a peer that it has to connect to
+ * @qp: queue pair; its modify_lock is held
+ *
+ * Context: Sleeps, but not for the peer.
+ * Return: 0, -ENOMEM, or -ENODEV if the device is going.
+ */
+int xiw_rdv_active_start(struct xiw_qp *qp)
+{
+	struct xiw_ep *ep;
+	int ret;
+
+	ep = xiw_ep_create(qp->dev, false);
+	if (!ep)
+		return -ENOMEM;
+	ep->ops = qp->dev->rdv_ops;
+	xiw_rdv_policy(ep);
+	ret = xiw_ep_publish(ep);
+	if (!ret)
+		ret = xiw_qp_attach(qp, ep);
+	if (ret) {
+		xiw_ep_discard(ep);
+		return ret;
+	}
+	xiw_qp_get(qp);
+	ep->qp = qp;
+	ep->qpn = qp->qpn;
+	xiw_ep_arm(ep, xiw_rdv_active_try(ep));
+	return 0;
+}
+
+static int build_request(struct xiw_ep *ep)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_rdv_request req;
+	struct xiw_rdv_path path;
+
+	get_path(ep, &path);
+	xiw_rdv_request_init(&path, 0, &req);
+	xiw_nego_request(&ep->policy,
+			 xiw_rdv_ird(&path, ep->policy.max_ird),
+			 xiw_rdv_ord(&path, ep->policy.max_ord), &st->req);
+	st->req.pd_len = xiw_rdv_request_encode(&req, st->pdata);
+	return xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &st->req,
+				    st->pdata);
+}
+
+static enum xiw_ep_state send_request(struct xiw_ep *ep)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	int len = build_request(ep);
+
+	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
+		return xiw_rdv_active_retry(ep);
+	st->have = 0;
+	return xiw_rdv_active_reply(ep);
+}
+
+/* Of path and peer's token, which are judged together, only then the stream. */
+static enum xiw_ep_state establish(struct xiw_ep *ep,
+				   const struct xiw_rdv_path *path)
+{
+	if (xiw_rdv_start_stream(ep, path, true))
+		return xiw_rdv_active_retry(ep);
+	ep->extensions = XIW_EP_EXTENSIONS;
+	ep->tries = 0;
+	xiw_ep_clear_timer(ep);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_ACTIVE);
+	kfree(ep->startup);
+	ep->startup = NULL;
+	xiw_qp_stands(ep->qp);
+	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
+	return XIW_EPS_OPEN;
+}
+
+/* Both ends are the same: what this side wants is agreed on. */
+static enum xiw_ep_state establish_self(struct xiw_ep *ep)
+{
+	struct xiw_mpa_agreed *agreed = &ep->conn.agreed;
+	struct xiw_rdv_path path;
+
+	get_path(ep, &path);
+	*agreed = (struct xiw_mpa_agreed) {
+		.rev = ep->policy.rev,
+		.crc = ep->policy.crc,
+		.tx_markers = ep->policy.markers,
+		.rx_markers = ep->policy.markers,
+		.ird = xiw_rdv_ird(&path, ep->policy.max_ird),
+		.ord = xiw_rdv_ird(&path, ep->policy.max_ord),
+	};
+	spin_lock_bh(&ep->qp->stream.lock);
+	/* Who talks to itself knows its own mind. */
+	use_of(ep)->peer.rts = false;
+	use_of(ep)->peer.rq_psn = use_of(ep)->path.token.sq_psn;
+	spin_unlock_bh(&ep->qp->stream.lock);
+	return establish(ep, &path);
+}
+
+/**
+ * xiw_rdv_active_connecting() - TCP may have connected, or failed to
+ * @ep: endpoint in XIW_EPS_CONNECTING
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_rdv_active_connecting(struct xiw_ep *ep)
+{
+	switch (xiw_conn_status(ep)) {
+	case XIW_LLP_CONNECTING:
+		return XIW_EPS_CONNECTING;
+	case XIW_LLP_LOST:
+		return xiw_rdv_active_retry(ep);
+	default:
+		return use_of(ep)->role == XIW_RDV_SELF ? establish_self(ep) :
+							  send_request(ep);
+	}
+}
+
+/* The Reply accepts. Is it an answer, and from whom the consumer means? */
+static enum xiw_ep_state accepted(struct xiw_ep *ep,
+				  const struct xiw_rdv_reply *reply)
+{
+	struct xiw_rdv_use *use = use_of(ep);
+	struct xiw_rdv_request req;
+	struct xiw_rdv_path path;
+	bool ok;
+
+	spin_lock_bh(&ep->qp->stream.lock);
+	path = use->path;
+	xiw_rdv_request_init(&path, 0, &req);
+	ok = !use->over && xiw_rdv_check_reply(&path, &req, reply);
+	if (ok)
+		use->peer = reply->token;
+	spin_unlock_bh(&ep->qp->stream.lock);
+	return ok ? establish(ep, &path) : xiw_rdv_active_retry(ep);
+}
+
+static enum xiw_ep_state refused(struct xiw_ep *ep, u8 reason)
+{
+	struct xiw_rdv_use *use = use_of(ep);
+
+	xiw_ep_dbg(ep, "the peer says no: reason %u\n", reason);
+	if (!xiw_rdv_final(reason))
+		return xiw_rdv_active_retry(ep);
+	/* What is posted has waited long enough; the next will, at once. */
+	WRITE_ONCE(use->final, true);
+	/* It may not be queued yet, or just run: then it needs a reference. */
+	xiw_qp_get(ep->qp);
+	if (!atomic_read(&use->armed) ||
+	    mod_delayed_work(system_dfl_wq, &use->expire, 0))
+		xiw_qp_put(ep->qp);
+	xiw_sock_release(ep->xs, true);
+	ep->xs = NULL;
+	xiw_ep_clear_timer(ep);
+	return XIW_EPS_PAUSE;
+}
+
+/**
+ * xiw_rdv_active_reply() - octets of the Reply may have arrived, or the end
+ * @ep: endpoint in XIW_EPS_REPLY
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	enum xiw_nego_verdict verdict;
+	struct xiw_mpa_frame frame;
+	struct xiw_rdv_reply reply;
+	int len;
+
+	len = xiw_conn_collect(ep, true);
+	if (len == -EAGAIN)
+		return XIW_EPS_REPLY;
+	if (len < 0 || xiw_mpa_frame_decode(st->frame, len, true, &frame))
+		return xiw_rdv_active_retry(ep);
+	verdict = xiw_nego_check_reply(&ep->policy, &st->req, &frame,
+				       &ep->conn.agreed);
+	if ((verdict != XIW_NEGO_OK && verdict != XIW_NEGO_REJECTED) ||
+	    xiw_rdv_reply_decode(st->frame + frame.pd_off, frame.pd_len,
+				 verdict == XIW_NEGO_REJECTED, &reply))
+		return xiw_rdv_active_retry(ep);
+	return verdict == XIW_NEGO_OK ? accepted(ep, &reply) :
+					refused(ep, reply.reason);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What both sides of a connection by number have in common: addresses, the
+ * policy that startup has, and how its stream starts.
+ */
+#include "rdv_conn.h"
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <net/ipv6.h>
+
+#include "dev.h"
+#include "ep.h"
+#include "qp.h"
+#include "sock.h"
+#include "stream_run.h"
+
+/**
+ * xiw_rdv_policy() - startup is that of the peer-to-peer model, of revision 2
+ * @ep: new endpoint
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_rdv_policy(struct xiw_ep *ep)
+{
+	ep->policy.rev = 2;
+	ep->policy.p2p = true;
+	ep->policy.fallback = false;
+}
+
+/**
+ * xiw_rdv_to_addr() - the address that a GID names
+ * @dev: device, whose link those that are local to a link are on
+ * @gid: GID
+ * @port: TCP port
+ * @addr: result
+ *
+ * Context: Any.
+ */
+void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
+		     struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *in6 = (void *)addr;
+	struct sockaddr_in *in = (void *)addr;
+	struct in6_addr ip;
+
+	memset(addr, 0, sizeof(*addr));
+	memcpy(&ip, gid, sizeof(ip));
+	if (ipv6_addr_v4mapped(&ip)) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		in->sin_addr.s_addr = ip.s6_addr32[3];
+		return;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(port);
+	in6->sin6_addr = ip;
+	if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&ip)))
+		in6->sin6_scope_id = dev->netdev->ifindex;
+}
+
+/**
+ * xiw_rdv_to_gid() - the GID of an address
+ * @addr: address
+ * @gid: XIW_RDV_GID_LEN octets, written
+ *
+ * Context: Any.
+ */
+void xiw_rdv_to_gid(const struct sockaddr_storage *addr, u8 *gid)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	struct in6_addr ip = in6->sin6_addr;
+
+	if (addr->ss_family == AF_INET)
+		ipv6_addr_set_v4mapped(in->sin_addr.s_addr, &ip);
+	memcpy(gid, &ip, sizeof(ip));
+}
+
+/**
+ * xiw_rdv_start_stream() - startup has succeeded
+ * @ep: endpoint with its QP attached, and conn.agreed
+ * @path: what the consumer has set up to now
+ * @initiator: which side this is
+ *
+ * Context: The endpoint is locked.
+ * Return: 0 or negative errno.
+ */
+int xiw_rdv_start_stream(struct xiw_ep *ep, const struct xiw_rdv_path *path,
+			 bool initiator)
+{
+	struct xiw_conn *conn = &ep->conn;
+
+	conn->initiator = initiator;
+	conn->agreed.ord = xiw_rdv_ord(path, conn->agreed.ord);
+	return xiw_stream_start(&ep->qp->stream, &ep->xs->llp, conn);
+}

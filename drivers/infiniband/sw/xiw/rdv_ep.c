@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Endpoints of connections by number: the table of what they do when. How they
+ * begin is in rdv_active.c and rdv_passive.c; they end as those of rdma_cm do,
+ * unless it turns out that there was no stream: because the first FPDU did not
+ * come, or the PSNs differ. Then the QP is as it was before: the Initiator
+ * connects again, and the Responder waits for another Request.
+ */
+#include "rdv_ep.h"
+
+#include "cm.h"
+#include "cm_conn.h"
+#include "cm_end.h"
+#include "cm_listen.h"
+#include "dev.h"
+#include "ep.h"
+#include "qp.h"
+#include "rdv_active.h"
+#include "rdv_passive.h"
+#include "rdv_qp.h"
+
+static enum xiw_ep_state kill_at_once(struct xiw_ep *ep)
+{
+	return XIW_EPS_DEAD;
+}
+
+/* By the consumer, unless it is the echo of a stream that was none. */
+static enum xiw_ep_state end_if_over(struct xiw_ep *ep)
+{
+	return READ_ONCE(ep->qp->rdv.over) ? XIW_EPS_DEAD : ep->state;
+}
+
+/* What the stream asked of the endpoint meanwhile was about the old one. */
+static enum xiw_ep_state end_by(struct xiw_ep *ep,
+				enum xiw_ep_state (*end)(struct xiw_ep *ep))
+{
+	bool initiator = ep->conn.initiator;
+
+	if (!ep->qp || !xiw_rdv_undo(ep->qp, ep))
+		return end(ep);
+	ep->closing = false;
+	return initiator ? xiw_rdv_active_retry(ep) : XIW_EPS_DEAD;
+}
+
+static enum xiw_ep_state on_close(struct xiw_ep *ep)
+{
+	return end_by(ep, xiw_end_close);
+}
+
+static enum xiw_ep_state on_abort(struct xiw_ep *ep)
+{
+	return end_by(ep, xiw_end_abort);
+}
+
+static enum xiw_ep_state on_timer(struct xiw_ep *ep)
+{
+	return end_by(ep, xiw_end_stalled);
+}
+
+/* What is not listed has no effect: it came too late, or nobody needs it. */
+static enum xiw_ep_state
+(*const handlers[XIW_EPS_COUNT][XIW_EPE_COUNT])(struct xiw_ep *ep) = {
+	[XIW_EPS_LISTEN] = {
+		[XIW_EPE_SOCK]		= xiw_listen_children,
+		[XIW_EPE_TIMER]		= xiw_listen_children,
+		[XIW_EPE_KILL]		= xiw_listen_kill,
+	},
+	[XIW_EPS_PAUSE] = {
+		[XIW_EPE_CLOSE]		= end_if_over,
+		[XIW_EPE_TIMER]		= xiw_rdv_active_try,
+		[XIW_EPE_KILL]		= kill_at_once,
+	},
+	[XIW_EPS_CONNECTING] = {
+		[XIW_EPE_CLOSE]		= end_if_over,
+		[XIW_EPE_SOCK]		= xiw_rdv_active_connecting,
+		[XIW_EPE_TIMER]		= xiw_rdv_active_retry,
+		[XIW_EPE_KILL]		= kill_at_once,
+	},
+	[XIW_EPS_REPLY] = {
+		[XIW_EPE_CLOSE]		= end_if_over,
+		[XIW_EPE_SOCK]		= xiw_rdv_active_reply,
+		[XIW_EPE_TIMER]		= xiw_rdv_active_retry,
+		[XIW_EPE_KILL]		= kill_at_once,
+	},
+	[XIW_EPS_REQUEST] = {
+		[XIW_EPE_SOCK]		= xiw_rdv_passive_request,
+		[XIW_EPE_TIMER]		= kill_at_once,
+		[XIW_EPE_KILL]		= kill_at_once,
+	},
+	[XIW_EPS_READY] = {
+		[XIW_EPE_SOCK]		= xiw_rdv_passive_judge,
+		[XIW_EPE_TIMER]		= xiw_rdv_passive_late,
+		[XIW_EPE_KILL]		= kill_at_once,
+	},
+	[XIW_EPS_RTR] = {
+		[XIW_EPE_FIRST_FPDU]	= xiw_rdv_passive_stands,
+		[XIW_EPE_SHUTDOWN]	= xiw_end_shutdown,
+		[XIW_EPE_CLOSE]		= on_close,
+		[XIW_EPE_ABORT]		= on_abort,
+		[XIW_EPE_LOST]		= on_abort,
+		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
+		[XIW_EPE_TIMER]		= on_timer,
+		[XIW_EPE_KILL]		= on_abort,
+	},
+	[XIW_EPS_OPEN] = {
+		[XIW_EPE_SHUTDOWN]	= xiw_end_shutdown,
+		[XIW_EPE_CLOSE]		= on_close,
+		[XIW_EPE_ABORT]		= on_abort,
+		[XIW_EPE_LOST]		= on_abort,
+		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
+		[XIW_EPE_TIMER]		= on_timer,
+		[XIW_EPE_KILL]		= xiw_end_abort,
+	},
+	[XIW_EPS_LINGER] = {
+		[XIW_EPE_SOCK]		= xiw_end_linger_sock,
+		[XIW_EPE_TIMER]		= xiw_end_linger_timer,
+		[XIW_EPE_KILL]		= kill_at_once,
+	},
+};
+
+static enum xiw_ep_state rdv_handle(struct xiw_ep *ep, enum xiw_ep_event event)
+{
+	enum xiw_ep_state (*handler)(struct xiw_ep *ep);
+
+	handler = handlers[ep->state][event];
+	return handler ? handler(ep) : ep->state;
+}
+
+/* Another Request may have waited for this one to go. */
+static void rdv_teardown(struct xiw_ep *ep)
+{
+	u32 qpn = ep->qpn;
+
+	xiw_conn_detach_qp(ep);
+	if (ep->parent && qpn)
+		xiw_listen_wake(ep->parent, qpn);
+	xiw_cm_teardown(ep);
+}
+
+static const struct xiw_ep_ops rdv_ep_ops = {
+	.handle = rdv_handle,
+	.teardown = rdv_teardown,
+};
+
+/**
+ * xiw_rdv_device_init() - prepare a device for connections by number
+ * @dev: device under construction
+ *
+ * Context: Any.
+ */
+void xiw_rdv_device_init(struct xiw_dev *dev)
+{
+	dev->rdv_ops = &rdv_ep_ops;
+	mutex_init(&dev->rdv_lock);
+	INIT_LIST_HEAD(&dev->rdv_ports);
+	dev->rdv_port = XIW_RDV_PORT;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Where Responders of connections by number listen.
+ */
+#ifndef _XIW_RDV_LISTEN_H
+#define _XIW_RDV_LISTEN_H
+
+#include <linux/types.h>
+
+struct xiw_qp;
+
+void xiw_rdv_ports_wake(struct xiw_qp *qp);
+int xiw_rdv_port_get(struct xiw_qp *qp, const u8 *gid, u16 port);
+void xiw_rdv_port_put(struct xiw_qp *qp);
+
+#endif /* _XIW_RDV_LISTEN_H */

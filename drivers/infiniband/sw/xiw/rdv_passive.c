@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Responder of a connection by number: judges the MPA Request, and answers it
+ * when the queue pair that it is for has been named this very peer. A Request
+ * that comes before that waits among the half-open connections of its listener.
+ */
+#include "rdv_passive.h"
+
+#include <linux/slab.h>
+
+#include "cm_conn.h"
+#include "cm_end.h"
+#include "cm_listen.h"
+#include "cm_passive.h"
+#include "dev.h"
+#include "ep.h"
+#include "proto/mpa.h"
+#include "proto/rendezvous.h"
+#include "qp.h"
+#include "rdv_conn.h"
+#include "rdv_qp.h"
+#include "sock.h"
+#include "stream_run.h"
+
+/* Requests that may wait for one queue pair. */
+#define WAITING_MAX	8
+
+/* The Private Data are those of a reply that refuses. */
+static enum xiw_ep_state refuse(struct xiw_ep *ep, enum xiw_rdv_reason reason,
+				const struct xiw_rdv_request *req)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_rdv_reply reply;
+	struct xiw_mpa_frame frame;
+	int len;
+
+	xiw_ep_dbg(ep, "Request refused: reason %u\n", reason);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
+	xiw_rdv_refuse(reason, req, &reply);
+	xiw_nego_reject(&ep->policy, &st->req, ep->policy.max_ird,
+			min(ep->policy.max_ord, st->req.enh.ird), &frame);
+	frame.pd_len = xiw_rdv_reply_encode(&reply, st->pdata);
+	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &frame,
+				   st->pdata);
+	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
+		return XIW_EPS_DEAD;
+	return xiw_end_hand_over(ep);
+}
+
+/* Of a Request that is complete. */
+static enum xiw_rdv_reason decode(struct xiw_ep *ep,
+				  struct xiw_rdv_request *req)
+{
+	const struct xiw_mpa_frame *frame = &ep->startup->req;
+
+	if (!frame->enhanced || !frame->enh.p2p)
+		return XIW_RDV_MALFORMED;
+	return xiw_rdv_request_decode(ep->startup->frame + frame->pd_off,
+				      frame->pd_len, req);
+}
+
+/* Does TCP say the same as the Request? */
+static bool is_from(struct xiw_ep *ep, const struct xiw_rdv_request *req)
+{
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	u8 to[XIW_RDV_GID_LEN];
+	u8 from[XIW_RDV_GID_LEN];
+
+	if (xiw_sock_names(ep->xs, &local, &remote))
+		return false;
+	xiw_rdv_to_gid(&local, to);
+	xiw_rdv_to_gid(&remote, from);
+	return xiw_rdv_request_from(req, to, from);
+}
+
+/*
+ * The Reply is built of the path as it was when the Request was admitted. The
+ * queue pair is ready to receive before it leaves.
+ */
+static int start(struct xiw_ep *ep, const struct xiw_rdv_request *req,
+		 const struct xiw_rdv_path *path)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_rdv_reply reply;
+	struct xiw_mpa_frame frame;
+	int len;
+	int ret;
+
+	xiw_nego_accept(&ep->policy, &st->req,
+			xiw_rdv_ird(path, ep->policy.max_ird),
+			xiw_rdv_ord(path, ep->policy.max_ord), &frame,
+			&ep->conn.agreed);
+	xiw_rdv_accept(path, req, 0, &reply);
+	frame.pd_len = xiw_rdv_reply_encode(&reply, st->pdata);
+	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &frame,
+				   st->pdata);
+	if (len < 0)
+		return len;
+	ret = xiw_rdv_start_stream(ep, path, false);
+	if (ret)
+		return ret;
+	if (xiw_sock_send_buf(ep->xs, st->frame, len) != len)
+		return -ECONNRESET;
+	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
+	return 0;
+}
+
+static void set_tos(struct xiw_ep *ep, const struct xiw_rdv_request *req,
+		    u8 tos)
+{
+	struct sockaddr_storage addr;
+
+	xiw_rdv_to_addr(ep->dev, req->resp.gid, 0, &addr);
+	xiw_sock_set_tos(ep->xs, addr.ss_family, tos);
+}
+
+static enum xiw_ep_state admit(struct xiw_ep *ep, struct xiw_qp *qp,
+			       const struct xiw_rdv_request *req,
+			       const struct xiw_rdv_path *path)
+{
+	int ret;
+
+	xiw_listen_leave(ep);
+	ep->qp = qp;
+	if (qp->rdv.tclass)
+		set_tos(ep, req, qp->rdv.tclass);
+	ret = start(ep, req, path);
+	if (ret) {
+		xiw_rdv_undo(qp, ep);
+		return ret == -ECONNRESET ? XIW_EPS_DEAD :
+			refuse(ep, XIW_RDV_FAILED, req);
+	}
+	kfree(ep->startup);
+	ep->startup = NULL;
+	xiw_ep_set_timer(ep, ep->policy.rtr_ms);
+	return XIW_EPS_RTR;
+}
+
+static enum xiw_ep_state wait(struct xiw_ep *ep,
+			      const struct xiw_rdv_request *req)
+{
+	if (ep->ready)
+		return XIW_EPS_READY;
+	if (!xiw_listen_wait(ep, WAITING_MAX))
+		return refuse(ep, XIW_RDV_BUSY, req);
+	xiw_ep_set_timer(ep, ep->policy.reply_ms);
+	/* The queue pair may have come to RTR just before. */
+	xiw_ep_raise(ep, XIW_EPE_SOCK);
+	return XIW_EPS_READY;
+}
+
+/**
+ * xiw_rdv_passive_judge() - answer a Request, if it is time
+ * @ep: endpoint whose Request is complete
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep)
+{
+	struct xiw_rdv_request req;
+	struct xiw_rdv_path path;
+	enum xiw_rdv_reason reason;
+	struct xiw_qp *qp;
+
+	/* RFC 5044 7.1.2 rule 3: no FPDU before the Reply. */
+	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
+		return XIW_EPS_DEAD;
+	reason = decode(ep, &req);
+	if (reason != XIW_RDV_OK)
+		return refuse(ep, reason, NULL);
+	if (xiw_rdv_role(&req.init, &req.resp) != XIW_RDV_INITIATOR)
+		return refuse(ep, XIW_RDV_BAD_ROLE, &req);
+	if (!is_from(ep, &req))
+		return refuse(ep, XIW_RDV_NO_MATCH, &req);
+	ep->qpn = req.resp.qpn;
+	qp = xiw_qp_get_by_num(ep->dev, ep->qpn);
+	if (!qp)
+		return refuse(ep, XIW_RDV_NO_MATCH, &req);
+	switch (xiw_rdv_admit(qp, ep, &req, &path, &reason)) {
+	case 0:
+		return admit(ep, qp, &req, &path);
+	case -EAGAIN:
+		xiw_qp_put(qp);
+		return wait(ep, &req);
+	default:
+		xiw_qp_put(qp);
+		return refuse(ep, reason, &req);
+	}
+}
+
+/**
+ * xiw_rdv_passive_request() - octets of the Request may have arrived, or the
+ *	end
+ * @ep: endpoint in XIW_EPS_REQUEST
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_rdv_passive_request(struct xiw_ep *ep)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	int len;
+
+	len = xiw_conn_collect(ep, false);
+	if (len == -EAGAIN)
+		return XIW_EPS_REQUEST;
+	if (len < 0 || xiw_mpa_frame_decode(st->frame, len, false, &st->req) ||
+	    xiw_nego_check_request(&st->req) != XIW_NEGO_OK) {
+		xiw_stat_inc(ep->dev->stats, len < 0 && len != -EPROTO ?
+			     XIW_STAT_CONN_FAILED : XIW_STAT_MPA_MALFORMED);
+		return XIW_EPS_DEAD;
+	}
+	xiw_rdv_policy(ep);
+	return xiw_rdv_passive_judge(ep);
+}
+
+/**
+ * xiw_rdv_passive_late() - the queue pair was not named a peer in time
+ * @ep: endpoint whose Request waits
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_rdv_passive_late(struct xiw_ep *ep)
+{
+	struct xiw_rdv_request req;
+
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
+	decode(ep, &req);
+	return refuse(ep, XIW_RDV_LATE, &req);
+}
+
+/**
+ * xiw_rdv_passive_stands() - the first FPDU has come
+ * @ep: endpoint in XIW_EPS_RTR
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_rdv_passive_stands(struct xiw_ep *ep)
+{
+	ep->extensions = XIW_EP_EXTENSIONS;
+	if (!ep->closing)
+		xiw_ep_clear_timer(ep);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_PASSIVE);
+	return XIW_EPS_OPEN;
+}

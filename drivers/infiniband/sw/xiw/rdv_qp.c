@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How a queue pair that is connected by number gets a stream as Responder, and
+ * how that is undone, on either side, if there was none after all.
+ */
+#include "rdv_qp.h"
+
+#include "dev.h"
+#include "ep.h"
+#include "llp.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "sendq.h"
+#include "stream_run.h"
+#include "tx.h"
+
+/* The stream's lock is held; results as those of xiw_rdv_admit(). */
+static int judge(const struct xiw_qp *qp, const struct xiw_rdv_request *req,
+		 enum xiw_rdv_reason *reason)
+{
+	bool busy = qp->ep || qp->stream.state != XIW_QPS_IDLE;
+	const struct xiw_rdv_use *use = &qp->rdv;
+
+	*reason = XIW_RDV_NO_MATCH;
+	/* There will be no stream in this use. */
+	if (qp->destroying || use->over || use->stood)
+		return -ECONNREFUSED;
+	if (!use->named)
+		return busy ? -ECONNREFUSED : -EAGAIN;
+	*reason = xiw_rdv_match(&use->path, req);
+	if (*reason != XIW_RDV_OK)
+		return -ECONNREFUSED;
+	return busy ? -EAGAIN : 0;
+}
+
+/**
+ * xiw_rdv_admit() - may a Request be answered with this queue pair
+ * @qp: queue pair that the Request names
+ * @ep: endpoint that received it; if so, it is tied to the queue pair, and gets
+ *	a reference
+ * @req: Request
+ * @path: if so, set to what the consumer has set up to now
+ * @reason: if not, set to the reason for the Reply
+ *
+ * Section 4.4 of Documentation/rendezvous.rst, from step 5 on. A connection
+ * whose first FPDU has not come is replaced: its Initiator may have lost it.
+ *
+ * Context: Any with interrupts on.
+ * Return: 0; -EAGAIN if the Request has to wait for the consumer, or for such a
+ * connection to end; -ECONNREFUSED.
+ */
+int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
+		  const struct xiw_rdv_request *req, struct xiw_rdv_path *path,
+		  enum xiw_rdv_reason *reason)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_stream *s = &qp->stream;
+	int ret;
+
+	spin_lock_bh(&s->lock);
+	ret = judge(qp, req, reason);
+	if (ret == -EAGAIN && use->named && qp->ep)
+		xiw_ep_raise(qp->ep, XIW_EPE_KILL);
+	if (!ret) {
+		xiw_ep_get(ep);
+		qp->ep = ep;
+		use->peer = req->token;
+		*path = use->path;
+	}
+	spin_unlock_bh(&s->lock);
+	return ret;
+}
+
+/**
+ * xiw_rdv_undo() - was there no stream after all
+ * @qp: queue pair connected by number
+ * @ep: its endpoint, or NULL if the stream has ended
+ *
+ * Nothing was taken from the queues, or is to be given back. If so, they are as
+ * before, and the queue pair can get another stream of @ep, or of another one.
+ *
+ * Context: Sleeps. @ep is locked, or modify_lock held if there is none.
+ * Return: true if there was none; else nothing has happened.
+ */
+bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_stream *s = &qp->stream;
+	struct xiw_llp *llp;
+	bool undo;
+
+	spin_lock_bh(&s->lock);
+	undo = qp->ep == ep && !qp->destroying && xiw_rdv_undone(use);
+	use->undoing = undo;
+	llp = s->llp;
+	spin_unlock_bh(&s->lock);
+	if (!undo)
+		return false;
+	if (llp)
+		xiw_stream_detach(s, llp);
+	mutex_lock(&qp->flush_lock);
+	xiw_stream_forget(s);
+	xiw_sendq_rewind(s);
+	xiw_stream_release(s);
+	xiw_stream_event(s, XIW_QPE_RESET);
+	xiw_tx_reset(s);
+	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
+	WRITE_ONCE(qp->sq.stopped, false);
+	mutex_unlock(&qp->flush_lock);
+
+	spin_lock_bh(&s->lock);
+	use->undoing = false;
+	use->stood = false;
+	use->mismatched = false;
+	use->gone = false;
+	use->waits = use->path.token.rts && !use->over;
+	undo = !use->over;
+	spin_unlock_bh(&s->lock);
+	/* If the consumer wanted an end meanwhile, that has been forgotten. */
+	if (!undo)
+		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
+	return true;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * How a queue pair that is connected by number gets a stream, or had none.
+ */
+#ifndef _XIW_RDV_QP_H
+#define _XIW_RDV_QP_H
+
+#include "proto/rendezvous.h"
+
+struct xiw_ep;
+struct xiw_qp;
+
+int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
+		  const struct xiw_rdv_request *req, struct xiw_rdv_path *path,
+		  enum xiw_rdv_reason *reason);
+bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep);
+
+#endif /* _XIW_RDV_QP_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What a queue pair knows of a connection by number, from the change to RTR
+ * that names a peer to the reset; Documentation/rendezvous.rst calls that a
+ * use.
+ */
+#ifndef _XIW_RDV_USE_H
+#define _XIW_RDV_USE_H
+
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "proto/rendezvous.h"
+
+struct xiw_rdv_port;
+
+/**
+ * struct xiw_rdv_use - one use; protected by the lock of the queue pair's
+ *	stream, if nothing else is said
+ * @named: a peer was named; until reset
+ * @stood: the stream stands, or has stood: there will be no other one
+ * @mismatched: the PSNs turned out to be others: it was no stream
+ * @undoing: it is being forgotten, by the endpoint
+ * @gone: the peer's end was silent: what was posted fails when it cannot be
+ *	done, and nothing else is flushed
+ * @over: everything is flushed, for good
+ * @waits: what is posted waits for the stream
+ * @final: the peer has said that it will always refuse
+ * @armed: @expire is queued, or runs
+ * @status: enum ib_wc_status of the first request that is flushed, or 0;
+ *	belongs to who flushes
+ * @min_rnr_timer: code of the verbs; constant while @named
+ * @tclass: traffic class; likewise
+ * @port: TCP port of both sides; likewise
+ * @role: likewise
+ * @wait_ms: how long a request waits for the stream
+ * @path: both ends are constant while @named, the rest until the stream stands
+ * @peer: what the peer has said of itself, when there is an endpoint
+ * @expire: ends the wait; it and what follows is not reset
+ * @listener: of a Responder; modify_lock
+ */
+struct xiw_rdv_use {
+	bool named;
+	bool stood;
+	bool mismatched;
+	bool undoing;
+	bool gone;
+	bool over;
+	bool waits;
+	bool final;
+	atomic_t armed;
+	u8 status;
+	u8 min_rnr_timer;
+	u8 tclass;
+	u16 port;
+	enum xiw_rdv_role role;
+	u32 wait_ms;
+	struct xiw_rdv_path path;
+	struct xiw_rdv_token peer;
+	struct delayed_work expire;
+	struct xiw_rdv_port *listener;
+};
+
+/* Was it no stream after all? The stream's lock is held. */
+static inline bool xiw_rdv_undone(const struct xiw_rdv_use *use)
+{
+	return use->named && !use->over && (!use->stood || use->mismatched);
+}
+
+#endif /* _XIW_RDV_USE_H */

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Framing of what is received. An FPDU that lies within one packet is used
+ * where it is; one that arrived in pieces, or with Markers in it, is put
+ * together first. Nothing of an FPDU is given out before its CRC was checked.
+ */
+#include "rx_mpa.h"
+
+#include <linux/crc32c.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/unaligned.h>
+
+#include "fpdu.h"
+#include "pages.h"
+
+/**
+ * xiw_rx_pos_init() - begin to read a packet
+ * @p: result
+ * @skb: packet
+ * @off: first octet to be read
+ * @len: octets to be read
+ *
+ * Context: Any.
+ */
+void xiw_rx_pos_init(struct xiw_rx_pos *p, const struct sk_buff *skb, u32 off,
+		     u32 len)
+{
+	*p = (struct xiw_rx_pos) {
+		.left = len,
+		.head = skb,
+		.skb = skb,
+		.frag = -1,
+		.skip = off,
+	};
+}
+
+/* Makes the next piece the present one. Returns its octets. */
+static u32 next_piece(struct xiw_rx_pos *p)
+{
+	const struct skb_shared_info *info = skb_shinfo(p->skb);
+	u32 len;
+
+	if (p->frag < 0) {
+		p->data = p->skb->data;
+		len = skb_headlen(p->skb);
+	} else {
+		p->data = skb_frag_address(&info->frags[p->frag]);
+		len = skb_frag_size(&info->frags[p->frag]);
+	}
+	if (++p->frag >= info->nr_frags) {
+		p->frag = -1;
+		p->skb = p->skb == p->head ? info->frag_list : p->skb->next;
+	}
+	return len;
+}
+
+static void find_piece(struct xiw_rx_pos *p)
+{
+	u32 len;
+
+	while (p->skb) {
+		len = next_piece(p);
+		if (p->skip < len) {
+			p->data += p->skip;
+			p->room = len - p->skip;
+			p->skip = 0;
+			return;
+		}
+		p->skip -= len;
+	}
+}
+
+/* What lies at the position, in one piece; 0 at the end. */
+static u32 piece_at(struct xiw_rx_pos *p, u8 **data)
+{
+	if (!p->room)
+		find_piece(p);
+	*data = p->data;
+	return min(p->room, p->left);
+}
+
+static void pass(struct xiw_rx_pos *p, u32 len)
+{
+	p->data += len;
+	p->room -= len;
+	p->left -= len;
+}
+
+static bool crc_good(const struct xiw_rx_mpa *m, u32 len)
+{
+	struct xiw_fpdu f = { .vec = m->vec };
+	u32 left = len - XIW_MPA_CRC_LEN;
+	u32 crc = ~0;
+	__le32 wire;
+
+	while (left) {
+		const void *data;
+		u32 n = min_t(u32, left, xiw_fpdu_chunk(&f, &data));
+
+		crc = crc32c(crc, data, n);
+		xiw_fpdu_skip(&f, n);
+		left -= n;
+	}
+	xiw_fpdu_copy(&f, &wire, sizeof(wire));
+	return le32_to_cpu(wire) == ~crc;
+}
+
+/*
+ * Describes the next @len octets at @p in m->vec. False if they are not all
+ * there, or in too many pieces; then @p has not moved.
+ */
+static bool map_packet(struct xiw_rx_mpa *m, struct xiw_rx_pos *p, u32 len)
+{
+	struct xiw_rx_pos start = *p;
+
+	if (len > p->left)
+		return false;
+	m->vec_count = 0;
+	while (len) {
+		u8 *data;
+		u32 n = min(len, piece_at(p, &data));
+
+		if (!n || m->vec_count == XIW_RX_VECS) {
+			*p = start;
+			return false;
+		}
+		m->vec[m->vec_count].iov_base = data;
+		m->vec[m->vec_count++].iov_len = n;
+		pass(p, n);
+		len -= n;
+	}
+	return true;
+}
+
+static bool peek_be16(struct xiw_rx_pos p, u16 *value)
+{
+	u8 bytes[2];
+	u8 *data;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (!piece_at(&p, &data))
+			return false;
+		bytes[i] = *data;
+		pass(&p, 1);
+	}
+	*value = get_unaligned_be16(bytes);
+	return true;
+}
+
+static struct page *get_page_of(struct xiw_rx_mpa *m, u32 n)
+{
+	m->pages_used = max(m->pages_used, n + 1);
+	if (!m->pages[n]) {
+		m->pages[n] = xiw_pages_alloc(m->memcg,
+					      GFP_ATOMIC | __GFP_NOWARN, 0);
+		m->grown = true;
+	}
+	return m->pages[n];
+}
+
+/* Where the octet at @off of an FPDU in pieces goes, and the room there. */
+static u8 *room_at(struct xiw_rx_mpa *m, u32 off, u32 *room)
+{
+	struct page *page;
+
+	if (m->linear) {
+		*room = XIW_RX_PAGES * PAGE_SIZE - off;
+		return m->linear + off;
+	}
+	page = get_page_of(m, off / PAGE_SIZE);
+	*room = PAGE_SIZE - offset_in_page(off);
+	return page ? (u8 *)page_address(page) + offset_in_page(off) : NULL;
+}
+
+/* Moves octets from @p to the FPDU in pieces, until it has @want of them. */
+static bool collect(struct xiw_rx_mpa *m, struct xiw_rx_pos *p, u32 want)
+{
+	while (m->have < want) {
+		u8 *data;
+		u32 n = min(want - m->have, piece_at(p, &data));
+		u32 room;
+		u8 *dst;
+
+		if (!n)
+			break;
+		dst = room_at(m, m->have, &room);
+		if (!dst)
+			break;
+		n = min(n, room);
+		memcpy(dst, data, n);
+		pass(p, n);
+		m->have += n;
+	}
+	return m->have >= want;
+}
+
+static void map_pieces(struct xiw_rx_mpa *m, u32 len)
+{
+	u32 off;
+
+	m->vec_count = 0;
+	for (off = 0; off < len; m->vec_count++) {
+		u32 room;
+		u8 *data = room_at(m, off, &room);
+		u32 n = min(room, len - off);
+
+		m->vec[m->vec_count].iov_base = data;
+		m->vec[m->vec_count].iov_len = n;
+		off += n;
+	}
+}
+
+/*
+ * All octets of an FPDU that came in pieces are there: verify it and take the
+ * Markers out, once, even if it has to wait for a receive afterwards.
+ */
+static enum xiw_rx_found finish_pieces(struct xiw_rx_mpa *m)
+{
+	map_pieces(m, m->need);
+	if (m->crc && !crc_good(m, m->need))
+		return XIW_RX_CRC;
+	if (m->linear) {
+		m->need = xiw_mpa_rx_strip(&m->mpa, m->linear, m->need);
+		m->have = m->need;
+		map_pieces(m, m->need);
+	} else {
+		xiw_mpa_rx_advance(&m->mpa, m->need);
+	}
+	/* Before the CRC was found good, a Marker means nothing. */
+	if (m->mpa.mismatch)
+		return XIW_RX_MARKER;
+	m->ulpdu_len = get_unaligned_be16(m->vec[0].iov_base);
+	m->ready = true;
+	return XIW_RX_FPDU;
+}
+
+static u32 split_len(struct xiw_rx_mpa *m, u32 head)
+{
+	u32 room;
+	u8 *data = room_at(m, 0, &room);
+
+	return xiw_mpa_rx_fpdu_len(&m->mpa,
+				   get_unaligned_be16(data + head - 2));
+}
+
+/* Why collect() has not got all that it should. */
+static enum xiw_rx_found missing(const struct xiw_rx_pos *p)
+{
+	return p->left ? XIW_RX_NOMEM : XIW_RX_MORE;
+}
+
+/* Begins or continues an FPDU that comes in pieces. */
+static enum xiw_rx_found take_split(struct xiw_rx_mpa *m, struct xiw_rx_pos *p)
+{
+	u32 head;
+
+	if (!m->have)
+		xiw_stat_inc(m->stats, XIW_STAT_RX_SPLIT);
+	if (!m->need) {
+		head = xiw_mpa_rx_begin(&m->mpa);
+		if (!collect(m, p, head))
+			return missing(p);
+		m->need = split_len(m, head);
+	}
+	return collect(m, p, m->need) ? finish_pieces(m) : missing(p);
+}
+
+/* The FPDU that begins at @p, if all of it is in this packet. */
+static enum xiw_rx_found take_in_place(struct xiw_rx_mpa *m,
+				       struct xiw_rx_pos *p)
+{
+	u16 ulpdu_len;
+	u32 piece;
+	u8 *data;
+	u32 len;
+
+	piece = piece_at(p, &data);
+	if (piece >= sizeof(ulpdu_len))
+		ulpdu_len = get_unaligned_be16(data);
+	else if (!peek_be16(*p, &ulpdu_len))
+		return take_split(m, p);
+	len = xiw_mpa_fpdu_len(ulpdu_len);
+	if (len <= piece) {
+		m->vec[0].iov_base = data;
+		m->vec[0].iov_len = len;
+		m->vec_count = 1;
+		pass(p, len);
+	} else if (!map_packet(m, p, len)) {
+		return take_split(m, p);
+	}
+	m->ulpdu_len = ulpdu_len;
+	return m->crc && !crc_good(m, len) ? XIW_RX_CRC : XIW_RX_FPDU;
+}
+
+/**
+ * xiw_rx_mpa_next() - the next FPDU of a packet
+ * @m: framing, without an FPDU that is ready
+ * @p: position, with octets left; moved past what was consumed
+ *
+ * On XIW_RX_FPDU its octets are described by @m->vec and @m->ulpdu_len, until
+ * xiw_rx_mpa_done(). If @m->ready is set they are kept here; otherwise they
+ * lie in the packet, and an FPDU that cannot be used yet is to be left there.
+ *
+ * Context: Owner of the receive side. Does not sleep.
+ * Return: What was found.
+ */
+enum xiw_rx_found xiw_rx_mpa_next(struct xiw_rx_mpa *m, struct xiw_rx_pos *p)
+{
+	return m->have || m->linear ? take_split(m, p) : take_in_place(m, p);
+}
+
+static void free_pages_from(struct xiw_rx_mpa *m, u32 first)
+{
+	u32 i;
+
+	for (i = first; i < XIW_RX_PAGES; i++) {
+		if (m->pages[i])
+			__free_page(m->pages[i]);
+		m->pages[i] = NULL;
+	}
+}
+
+/**
+ * xiw_rx_mpa_trim() - give back the pages that were not used of late
+ * @m: framing
+ *
+ * Context: Owner of the receive side.
+ * Return: true if pages are left.
+ */
+bool xiw_rx_mpa_trim(struct xiw_rx_mpa *m)
+{
+	free_pages_from(m, m->pages_used);
+	/* An incomplete FPDU stays. */
+	m->pages_used = DIV_ROUND_UP(m->have, PAGE_SIZE);
+	return m->pages[0];
+}
+
+/**
+ * xiw_rx_mpa_start() - a stream begins
+ * @m: framing
+ * @markers: Markers were agreed on for this direction
+ * @crc: check CRCs
+ *
+ * Context: Sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int xiw_rx_mpa_start(struct xiw_rx_mpa *m, bool markers, bool crc)
+{
+	xiw_mpa_rx_init(&m->mpa, markers);
+	m->crc = crc;
+	m->ready = false;
+	m->have = 0;
+	m->need = 0;
+	if (!markers)
+		return 0;
+	m->linear = xiw_pages_alloc_linear(m->memcg, XIW_RX_PAGES * PAGE_SIZE);
+	return m->linear ? 0 : -ENOMEM;
+}
+
+/**
+ * xiw_rx_mpa_stop() - the stream has ended
+ * @m: framing
+ *
+ * Context: Process context.
+ */
+void xiw_rx_mpa_stop(struct xiw_rx_mpa *m)
+{
+	free_pages_from(m, 0);
+	kvfree(m->linear);
+	m->linear = NULL;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Framing of what is received: packets of the stream to complete, verified
+ * FPDUs without Markers (RFC 5044). What a second lower layer would do its own
+ * way.
+ */
+#ifndef _XIW_RX_MPA_H
+#define _XIW_RX_MPA_H
+
+#include <linux/skbuff.h>
+#include <linux/types.h>
+#include <linux/uio.h>
+
+#include "proto/mpa.h"
+#include "stats.h"
+
+struct mem_cgroup;
+
+enum xiw_rx_mpa_limits {
+	XIW_RX_VECS		= 24,
+	/* pages for the largest FPDU there can be, Markers included */
+	XIW_RX_PAGES		= DIV_ROUND_UP(66 * 1024, PAGE_SIZE),
+};
+
+/**
+ * struct xiw_rx_mpa - framing of one direction; owner: the receive side's
+ * @stats: counters of the device
+ * @memcg: pays for @pages and @linear, or NULL
+ * @mpa: Marker raster
+ * @crc: check CRCs
+ * @ready: the FPDU in @pages is complete and verified
+ * @have: octets of an FPDU that arrived in pieces, in @pages
+ * @need: octets it has in all, 0 while unknown
+ * @pages: its memory, kept for the next time
+ * @pages_used: how many of them were used since the last trim
+ * @grown: pages were added; cleared by who trims
+ * @linear: its memory instead of @pages on a half with Markers
+ * @ulpdu_len: ULPDU_Length of the FPDU being processed
+ * @vec: its octets, in place
+ * @vec_count: vectors in use
+ */
+struct xiw_rx_mpa {
+	struct xiw_stats __percpu *stats;
+	struct mem_cgroup *memcg;
+	struct xiw_mpa_rx mpa;
+	bool crc;
+	bool ready;
+	u32 have;
+	u32 need;
+	struct page *pages[XIW_RX_PAGES];
+	u32 pages_used;
+	bool grown;
+	u8 *linear;
+	u32 ulpdu_len;
+	struct kvec vec[XIW_RX_VECS];
+	u32 vec_count;
+};
+
+/**
+ * struct xiw_rx_pos - a position in a packet; no fragment is walked twice
+ * @data: next octet to be read
+ * @room: octets from there to the end of the present piece
+ * @left: octets from there to the end of what may be read
+ * @head: the packet
+ * @skb: what has the next piece: @head or a member of its frag_list, or NULL
+ * @frag: number of the fragment that is the next piece, -1 for the linear part
+ * @skip: octets at the beginning of the next piece that are not to be read
+ */
+struct xiw_rx_pos {
+	u8 *data;
+	u32 room;
+	u32 left;
+	const struct sk_buff *head;
+	const struct sk_buff *skb;
+	int frag;
+	u32 skip;
+};
+
+/* What xiw_rx_mpa_next() has come across. */
+enum xiw_rx_found {
+	XIW_RX_MORE,		/* the rest of the FPDU has not arrived */
+	XIW_RX_FPDU,		/* one that is complete and verified */
+	XIW_RX_NOMEM,		/* no memory for one that arrives in pieces */
+	XIW_RX_CRC,		/* one with a wrong CRC */
+	XIW_RX_MARKER,		/* one with a wrong Marker */
+};
+
+/* The FPDU that was found is not needed any more. */
+static inline void xiw_rx_mpa_done(struct xiw_rx_mpa *m)
+{
+	if (!m->ready)
+		return;
+	m->ready = false;
+	m->have = 0;
+	m->need = 0;
+}
+
+int xiw_rx_mpa_start(struct xiw_rx_mpa *m, bool markers, bool crc);
+void xiw_rx_mpa_stop(struct xiw_rx_mpa *m);
+void xiw_rx_pos_init(struct xiw_rx_pos *p, const struct sk_buff *skb, u32 off,
+		     u32 len);
+enum xiw_rx_found xiw_rx_mpa_next(struct xiw_rx_mpa *m, struct xiw_rx_pos *p);
+bool xiw_rx_mpa_trim(struct xiw_rx_mpa *m);
+
+#endif /* _XIW_RX_MPA_H */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Send queues: the ring in which a process posts, and the private, checked
+ * copies of its work requests, which kernel consumers post directly.
+ */
+#ifndef _XIW_SQ_H
+#define _XIW_SQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/xiw-abi.h>
+
+#include "queue.h"
+
+/**
+ * struct xiw_swr - private, checked copy of one send work request
+ * @wr_id: of the work request
+ * @opcode: enum ib_wr_opcode
+ * @flags: XIW_SQE_*; signaled, too, if all of the queue are
+ * @num_sge: elements in @sge
+ * @status: enum ib_wc_status, for the completion
+ * @done: nothing but the completion remains to be done
+ * @built: all octets are laid out; complete when TCP took @end_pos octets
+ * @len: payload in bytes
+ * @rkey: remote key, key to invalidate, or key of a fast registration
+ * @ext: immediate data (network order) or key to invalidate at the peer
+ * @vendor_err: Terminate code behind @status
+ * @msn: on queue 0, if @has_msn
+ * @has_msn: the request uses queue 0 and was started
+ * @raddr: address at the target
+ * @compare_add: operand of an atomic
+ * @swap: operand of an atomic
+ * @compare_add_mask: mask of an atomic
+ * @swap_mask: mask of an atomic
+ * @end_pos: stream position behind the last octet of the request
+ * @mr: region of a fast registration
+ * @access: rights of a fast registration
+ * @sge: gather or scatter list, or inline data
+ */
+struct xiw_swr {
+	u64 wr_id;
+	u8 opcode;
+	u8 flags;
+	u8 num_sge;
+	u8 status;
+	bool done;
+	bool built;
+	bool has_msn;
+	u32 msn;
+	u32 len;
+	u32 rkey;
+	u32 ext;
+	u32 vendor_err;
+	u64 raddr;
+	u64 compare_add;
+	u64 swap;
+	u64 compare_add_mask;
+	u64 swap_mask;
+	u64 end_pos;
+	struct ib_mr *mr;
+	int access;
+	struct xiw_sge sge[];
+};
+
+/**
+ * struct xiw_sq - send queue
+ * @lock: serializes kernel consumers that post, and @stopped. Taken with
+ *	interrupts disabled because they may post with them off; innermost
+ * @queue: ring shared with the user; unused for kernel consumers
+ * @wrs: private copies, @size of them, @stride bytes apart
+ * @stride: bytes
+ * @size: entries, a power of two
+ * @head: oldest request that is not complete. Written by the owner of the
+ *	transmit side only, read by posters
+ * @next: next request to be started; owner of the transmit side
+ * @prod: end of what is in @wrs. Written with release by whoever posts, for
+ *	user queues by the owner of the transmit side
+ * @max_wr: requests that may be outstanding
+ * @max_sge: elements per request
+ * @max_inline: inline bytes per request
+ * @kernel: a kernel consumer posts directly into @wrs
+ * @sig_all: every request is signaled
+ * @stopped: no stream will ever work on the queue again; whoever posts
+ *	flushes
+ */
+struct xiw_sq {
+	spinlock_t lock; /* see above */
+	struct xiw_queue queue;
+	u8 *wrs;
+	u32 stride;
+	u32 size;
+	u32 head;
+	u32 next;
+	u32 prod;
+	u32 max_wr;
+	u32 max_sge;
+	u32 max_inline;
+	bool kernel;
+	bool sig_all;
+	bool stopped;
+};
+
+static inline struct xiw_swr *xiw_sq_wr(const struct xiw_sq *sq, u32 index)
+{
+	return (struct xiw_swr *)(sq->wrs +
+				  (size_t)(index & (sq->size - 1)) *
+				  sq->stride);
+}
+
+/* Does the work request wait for a response of the peer? */
+static inline bool xiw_swr_is_request(const struct xiw_swr *wr)
+{
+	switch (wr->opcode) {
+	case IB_WR_RDMA_READ:
+	case IB_WR_RDMA_READ_WITH_INV:
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Is the work request executed on this side alone? */
+static inline bool xiw_swr_is_local(const struct xiw_swr *wr)
+{
+	return wr->opcode == IB_WR_LOCAL_INV || wr->opcode == IB_WR_REG_MR ||
+	       wr->opcode == IB_WR_BIND_MW;
+}
+
+int xiw_sq_init(struct xiw_sq *sq, const struct ib_qp_init_attr *attr,
+		struct ib_ucontext *uctx, u64 *key);
+void xiw_sq_destroy(struct xiw_sq *sq);
+int xiw_sq_fetch(struct xiw_sq *sq, int ahead);
+bool xiw_sq_ring_empty(const struct xiw_sq *sq);
+void xiw_sq_want_doorbell(struct xiw_sq *sq, u32 how);
+int xiw_sq_post(struct xiw_sq *sq, const struct ib_send_wr *wr,
+		const struct ib_send_wr **bad_wr);
+
+#endif /* _XIW_SQ_H */

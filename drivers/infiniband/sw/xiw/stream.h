@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * A stream: what carries work requests to a peer and back, from the end of MPA
+ * startup to the end of the connection. It belongs to a queue pair, but knows
+ * neither that nor anything else of the verbs or of the connection manager: it
+ * asks and tells its owner by struct xiw_stream_ops.
+ *
+ * The members of @tx and @rx, and those marked so, belong to whoever holds the
+ * socket lock of the attached stream. Once xiw_stream_detach() has returned
+ * nobody does, and whoever has called it owns them.
+ *
+ * References: the owner's. A work item of the stream has one from when it is
+ * queued until it has run.
+ */
+#ifndef _XIW_STREAM_H
+#define _XIW_STREAM_H
+
+#include <linux/atomic.h>
+#include <linux/bvec.h>
+#include <linux/hrtimer.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/xiw-abi.h>
+
+#include "llp.h"
+#include "mem.h"
+#include "proto/ddp.h"
+#include "proto/nego.h"
+#include "proto/qpstate.h"
+#include "proto/rdmap.h"
+#include "proto/segment.h"
+#include "proto/term.h"
+#include "rq.h"
+#include "rx_mpa.h"
+#include "sq.h"
+#include "stats.h"
+#include "tx_mpa.h"
+#include "txbuf.h"
+
+struct xiw_stream;
+
+/**
+ * struct xiw_conn - what startup agreed on, given to the stream
+ * @agreed: result of the negotiation
+ * @initiator: this side sent the MPA Request
+ * @fpdu_segments: TCP segments that an FPDU of this side may fill
+ */
+struct xiw_conn {
+	struct xiw_mpa_agreed agreed;
+	bool initiator;
+	u32 fpdu_segments;
+};
+
+/**
+ * struct xiw_req - inbound Read or Atomic Request that waits for its response
+ * @atomic: which member is valid
+ * @fault: what is wrong with it, to be told when its turn comes
+ * @ulpdu_len: of the segment that carried it, for a Terminate
+ * @hdr: its DDP header as received, for a Terminate
+ * @read: Read Request
+ * @op: Atomic Request
+ */
+struct xiw_req {
+	bool atomic;
+	enum xiw_reason fault;
+	u16 ulpdu_len;
+	u8 hdr[XIW_DDP_HDR_MAX];
+	union {
+		struct xiw_read_req read;
+		struct xiw_atomic_req op;
+	};
+};
+
+/**
+ * struct xiw_wait - outbound Read or Atomic Request that awaits its response
+ * @internal: the RTR, which has no work request
+ * @atomic: an Atomic
+ * @index: of the work request in the send queue
+ * @msn: on queue 1
+ * @sink: for a Read, where the response must go
+ * @offset: for a Read, octets of the sink list already filled
+ */
+struct xiw_wait {
+	bool internal;
+	bool atomic;
+	u32 index;
+	u32 msn;
+	struct xiw_read_sink sink;
+	u32 offset;
+};
+
+/* First index of inbound and outbound requests: every test sees it wrap. */
+#define XIW_DEPTH_FIRST	(-100U)
+
+/* What one turn may do, see "how long a turn is" in tx.c. */
+enum xiw_turn_limits {
+	/* a message of 64 KiB with its headers */
+	XIW_TURN_BYTES		= 72 * 1024,
+	XIW_TURN_STEPS		= 256,
+	/* How many short turns make a long one. */
+	XIW_TURN_LONG_TX	= 16,
+	XIW_TURN_LONG_RX	= 4,
+};
+
+/**
+ * struct xiw_turn - what is left of a turn; owner: socket lock holder
+ * @bytes: octets to be laid out or taken; the last FPDU may exceed them
+ * @steps: FPDUs, requests that send nothing, and new looks at the queue
+ */
+struct xiw_turn {
+	int bytes;
+	int steps;
+};
+
+static inline void xiw_turn_begin(struct xiw_turn *turn, u32 times)
+{
+	turn->bytes = times * XIW_TURN_BYTES;
+	turn->steps = times * XIW_TURN_STEPS;
+}
+
+static inline void xiw_turn_charge(struct xiw_turn *turn, u32 bytes)
+{
+	turn->bytes -= bytes;
+	turn->steps--;
+}
+
+static inline bool xiw_turn_over(const struct xiw_turn *turn)
+{
+	return turn->bytes <= 0 || turn->steps <= 0;
+}
+
+/* Bits of xiw_tx.run, see tx.c. */
+#define XIW_TX_RUNNING	BIT(0)	/* somebody runs the engine, or is going to */
+#define XIW_TX_KICK	BIT(1)	/* the queue must be looked at (again) */
+#define XIW_TX_WINDOW	BIT(2)	/* nobody but the timer is going to run it */
+
+enum xiw_tx_limits {
+	XIW_TX_VECS		= 8,
+	XIW_TX_TRAIN_BYTES	= XIW_TXBUF_BLOCK,
+	/* How long a stream of posts is collected; see tx.c. */
+	XIW_TX_WINDOW_NS	= 50 * 1000,
+	/* Posts that come sooner than this are a stream. */
+	XIW_TX_STREAM_NS	= 50 * 1000,
+	/* More than this at once is work for another CPU; see rx.c. */
+	XIW_RX_INLINE_BYTES	= 16 * 1024,
+};
+
+/* Whose message is being sent. */
+enum xiw_tx_source {
+	XIW_TX_NONE,
+	XIW_TX_SQ,		/* from the send queue, wr is its request */
+	XIW_TX_SQ_IMM,		/* second half of a Write with Immediate */
+	XIW_TX_RESPONSE,	/* answer to the request at irq_head */
+	XIW_TX_RTR,
+	XIW_TX_TERM,
+};
+
+/**
+ * struct xiw_tx - transmit side of a stream; owner: socket lock holder
+ * @run: XIW_TX_*; anybody may set KICK
+ * @active: the engine is on the call stack of the socket lock's holder
+ * @deferred: a turn is over and @retry is queued to go on
+ * @turn: what is left of this one
+ * @buf: memory being laid out
+ * @trim_pos: @pos when @trim was queued
+ * @space: where the train will lie
+ * @mem: memory that is read
+ * @vec: the train: laid out, not yet taken by TCP
+ * @vec_first: first vector in use
+ * @vec_count: vectors in use
+ * @train_len: bytes in the train
+ * @left_at: when the last run for a poster ended, ktime_get_ns()
+ * @taken_before: rx.taken when that run began
+ * @waits: the newest run that started a request found that the process waits
+ *	for each one
+ * @alone: when the newest request completed, the consumer had taken all other
+ *	completions
+ * @pos: octets laid out since SeqStart
+ * @sent: octets taken by TCP since SeqStart
+ * @mpa: framing
+ * @fenced: Responder that has not yet received a valid FPDU
+ * @fin: a graceful close waits until everything is sent
+ * @fin_done: ops->drained() was called; nothing is laid out any more
+ * @imm_sent: Immediate Data were sent
+ * @bounded: the consumer has closed; requests from @bound on are not sent
+ * @bound: index in the send queue
+ * @term_sent: nothing may be laid out any more
+ * @turn_resp: the last look was for a response first, the next is for a work
+ *	request
+ * @source: whose message is in progress
+ * @msg: message in progress
+ * @offset: octets of it laid out
+ * @wr: its work request
+ * @sge: gather position: element
+ * @sge_off: gather position: byte in it
+ * @body: RDMAP header that is the whole message, when @body_len is not 0
+ * @body_len: octets in @body
+ * @msn: next MSN per queue
+ * @rtr: RTR still to be sent, XIW_RTR_*
+ * @term_len: ULPDU length of the Terminate still to be sent, 0 = none
+ * @term_ulpdu: its octets
+ * @retry: runs the engine when nobody else would, or is allowed to
+ * @trim: gives memory back, that of the receive side, too
+ * @window: collects a stream of posts into one train
+ */
+struct xiw_tx {
+	atomic_t run;
+	bool active;
+	bool deferred;
+	struct xiw_turn turn;
+
+	struct xiw_txbuf buf;
+	u64 trim_pos;
+	struct xiw_llp_space space;
+	struct xiw_mem_view mem;
+	struct bio_vec vec[XIW_TX_VECS];
+	u32 vec_first;
+	u32 vec_count;
+	u32 train_len;
+
+	u64 left_at;
+	u32 taken_before;
+	bool waits;
+	bool alone;
+	u64 pos;
+	u64 sent;
+	struct xiw_tx_mpa mpa;
+	bool fenced;
+	bool fin;
+	bool fin_done;
+	bool imm_sent;
+	bool bounded;
+	u32 bound;
+	bool term_sent;
+	bool turn_resp;
+
+	enum xiw_tx_source source;
+	struct xiw_seg_msg msg;
+	u32 offset;
+	struct xiw_swr *wr;
+	u32 sge;
+	u32 sge_off;
+	u8 body[XIW_ATOMIC_REQ_LEN];
+	u32 body_len;
+	u32 msn[XIW_QN_COUNT];
+	u8 rtr;
+	u32 term_len;
+	u8 term_ulpdu[XIW_TERM_ULPDU_MAX];
+
+	struct delayed_work retry;
+	struct delayed_work trim;
+	struct hrtimer window;
+};
+
+/**
+ * struct xiw_rx - receive side of a stream; owner: socket lock holder
+ * @mem: memory that is written, or read from later
+ * @mpa: framing
+ * @first: no FPDU was received yet
+ * @dead: drop whatever arrives
+ * @peer_closed: the peer's FIN was reported
+ * @lost: the end of the connection was reported
+ * @poke_tx: the engine has something to do after this pass
+ * @stalled: a Send waits for a receive to be posted
+ * @late_over: the wait for a receive took too long
+ * @queue: the untagged queues
+ * @body: message body of a queue without user buffer, while incomplete
+ * @recv: receive work request of the message in progress on queue 0
+ * @recv_active: @recv was taken and has not completed
+ * @term_code: of the Terminate that was received
+ * @write_bytes: octets of the RDMA Write in progress
+ * @last_write: octets of the last complete RDMA Write, for the receive that
+ *	completes next
+ * @taken: FPDUs taken, free running
+ * @answers: segments of them that answered a request, free running
+ * @deferred: @bulk is queued and will take what arrives
+ * @turn: what is left of this one
+ * @kick: runs the receive side again in process context
+ * @bulk: takes what arrives in large amounts
+ * @late: ends the wait for a receive
+ * @late_at: jiffies before which @late must not end it
+ */
+struct xiw_rx {
+	struct xiw_mem_view mem;
+	struct xiw_rx_mpa mpa;
+	bool first;
+	bool dead;
+	bool peer_closed;
+	bool lost;
+	bool poke_tx;
+	bool stalled;
+	bool late_over;
+	struct xiw_ddp_queue queue[XIW_QN_COUNT];
+	u8 body[XIW_QN_COUNT][XIW_ATOMIC_REQ_LEN];
+	struct xiw_recv recv;
+	bool recv_active;
+	u16 term_code;
+	u64 write_bytes;
+	u32 last_write;
+	u32 taken;
+	u32 answers;
+	bool deferred;
+	struct xiw_turn turn;
+	struct delayed_work kick;
+	struct work_struct bulk;
+	struct delayed_work late;
+	unsigned long late_at;
+};
+
+/* What became of a completion. */
+enum xiw_added {
+	XIW_ADDED_LOST,		/* no room; nobody can tell what was done */
+	XIW_ADDED,
+	XIW_ADDED_ALONE,	/* the consumer had taken all others */
+};
+
+/**
+ * struct xiw_stream_ops - what a stream asks of its owner, and tells it
+ * @get: take a reference on the owner
+ * @put: drop one
+ * @step: the state has changed from @old by @event, and @step says what is to
+ *	follow. Called with @lock of the stream held. True if both queues are to
+ *	be flushed now
+ * @flush: have both queues flushed, in another context
+ * @broken: the process has written over its ring: end the stream, if it has
+ *	not ended
+ * @first_fpdu: a Responder has received a valid FPDU
+ * @drained: everything to be sent is in the socket, and FIN may follow
+ * @take_recv: a message for queue 0 needs a buffer
+ * @wait_recv: there was none: call xiw_rx_posted() when there may be one,
+ *	possibly right now
+ * @unwait_recv: no more of that
+ * @wait_until: a wait for a receive is to end at @until, in jiffies, unless
+ *	the owner names a later time
+ * @recv_done: a receive has completed; the owner adds what it is in @cqe
+ * @send_done: a send has completed that is signaled, or has failed
+ * @run_local: execute a work request that sends nothing. Returns enum
+ *	ib_wc_status
+ *
+ * All but @get, @put, @flush and @step are called by the owner of that side of
+ * the stream, and none of them sleeps.
+ */
+struct xiw_stream_ops {
+	void (*get)(struct xiw_stream *s);
+	void (*put)(struct xiw_stream *s);
+	bool (*step)(struct xiw_stream *s, enum xiw_qp_event event,
+		     enum xiw_qp_state old, const struct xiw_qp_step *step);
+	void (*flush)(struct xiw_stream *s);
+	void (*broken)(struct xiw_stream *s);
+	void (*first_fpdu)(struct xiw_stream *s);
+	void (*drained)(struct xiw_stream *s);
+	enum xiw_rq_take (*take_recv)(struct xiw_stream *s,
+				      struct xiw_recv *recv);
+	void (*wait_recv)(struct xiw_stream *s);
+	void (*unwait_recv)(struct xiw_stream *s);
+	unsigned long (*wait_until)(struct xiw_stream *s, unsigned long until);
+	enum xiw_added (*recv_done)(struct xiw_stream *s, struct xiw_cqe *cqe);
+	enum xiw_added (*send_done)(struct xiw_stream *s,
+				    const struct xiw_swr *wr);
+	u8 (*run_local)(struct xiw_stream *s, const struct xiw_swr *wr);
+};
+
+/**
+ * struct xiw_stream_env - what the streams of a device share
+ * @stats: counters
+ * @mems: STags
+ * @tx_pages: pages in the blocks of all streams; see txbuf.c
+ * @late_recv_ms: how long a Send may wait for a receive to be posted; may
+ *	change at any time
+ * @features: XIW_FEAT_* accepted
+ */
+struct xiw_stream_env {
+	struct xiw_stats __percpu *stats;
+	struct xiw_mem_table *mems;
+	atomic_long_t tx_pages;
+	u32 late_recv_ms;
+	u32 features;
+};
+
+/**
+ * struct xiw_stream - what carries the streams of a queue pair, one by one
+ * @ops: the owner's; constant, as all that comes before @lock
+ * @env: what is shared
+ * @id: number of the queue pair, for traces
+ * @sq: send queue
+ * @memcg: pays for the memory, or NULL; stays as long as the stream
+ * @lock: protects @state and @llp, and what the owner keeps in step with them;
+ *	taken with bottom halves off
+ * @state: of the stream
+ * @llp: its connection while it is attached, else NULL; changed with both @lock
+ *	and the socket lock held, so either is enough to read it
+ * @access: IB_ACCESS_* that the owner admits for the peer, 0 for all
+ * @fault: what was wrong when this side found a fault
+ * @conn: what startup agreed on; owner: socket lock holder, like all that
+ *	follows
+ * @irq: inbound requests; NULL before the first, as many streams see none
+ * @irq_size: IRD
+ * @irq_mask: slots of @irq, a power of two as indices wrap, less one
+ * @irq_head: oldest, free running
+ * @irq_tail: next free, free running
+ * @orq: outbound requests
+ * @orq_mask: slots of @orq, likewise; enough for the ORD, unless the send queue
+ *	is shorter, and for an RTR Read
+ * @orq_head: oldest, free running
+ * @orq_tail: next free, free running
+ * @ord: limit for work requests
+ * @tx: transmit side
+ * @rx: receive side
+ */
+struct xiw_stream {
+	const struct xiw_stream_ops *ops;
+	struct xiw_stream_env *env;
+	u32 id;
+	struct xiw_sq *sq;
+	struct mem_cgroup *memcg;
+
+	spinlock_t lock; /* see above */
+	enum xiw_qp_state state;
+	struct xiw_llp *llp;
+	int access;
+	enum xiw_reason fault;
+
+	struct xiw_conn conn;
+	struct xiw_req *irq;
+	u32 irq_size;
+	u32 irq_mask;
+	u32 irq_head;
+	u32 irq_tail;
+	struct xiw_wait *orq;
+	u32 orq_mask;
+	u32 orq_head;
+	u32 orq_tail;
+	u32 ord;
+
+	struct xiw_tx tx ____cacheline_aligned;
+	struct xiw_rx rx ____cacheline_aligned;
+};
+
+/*
+ * Does the owner admit remote access of this kind? On the side that connects
+ * the RDMA CM asks for no rights at all, whatever the consumer is going to do,
+ * so no rights means that nobody has limited them.
+ */
+static inline bool xiw_stream_admits(const struct xiw_stream *s, int access)
+{
+	int flags = READ_ONCE(s->access);
+
+	return !flags || flags & access;
+}
+
+int xiw_stream_module_init(void);
+void xiw_stream_module_exit(void);
+void xiw_stream_queue_work(struct xiw_stream *s, struct work_struct *work);
+void xiw_stream_queue_delayed(struct xiw_stream *s, struct delayed_work *work,
+			      unsigned long delay);
+void xiw_stream_cancel_work(struct xiw_stream *s, struct work_struct *work);
+void xiw_stream_cancel_delayed(struct xiw_stream *s, struct delayed_work *work);
+void xiw_stream_tx_again(struct xiw_stream *s, unsigned long delay);
+void xiw_stream_rx_again(struct xiw_stream *s, unsigned long delay);
+void xiw_stream_trim_later(struct xiw_stream *s);
+void xiw_stream_trim_fn(struct work_struct *work);
+struct xiw_llp *xiw_stream_get_sock(struct xiw_stream *s);
+struct xiw_llp *xiw_stream_lock(struct xiw_stream *s);
+void xiw_stream_unlock(struct xiw_llp *llp);
+bool xiw_stream_step(struct xiw_stream *s, enum xiw_qp_event event);
+void xiw_stream_event(struct xiw_stream *s, enum xiw_qp_event event);
+void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
+		      const struct xiw_term_offender *off);
+void xiw_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe);
+void xiw_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr);
+
+#endif /* _XIW_STREAM_H */

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How a stream begins and ends. In the order of its life:
+ *
+ * xiw_stream_init()	once, for a new queue pair
+ * xiw_stream_start()	startup has succeeded: the socket is attached
+ * xiw_stream_run()	what arrives is taken from here on
+ * xiw_stream_close()	the consumer closes in good order
+ * xiw_stream_detach()	the socket is let go, whatever ended the stream
+ * xiw_stream_forget()	no message refers to a work request any more, so that
+ *			the owner may flush them; also while the socket is
+ *			attached
+ * xiw_stream_release()	memory and work items are gone, and another stream may
+ *			start
+ * xiw_stream_settle()	no work item runs any more; the queue pair goes away
+ */
+#include "stream_run.h"
+
+#include <kunit/visibility.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "rx.h"
+#include "sendq.h"
+#include "llp.h"
+#include "stream.h"
+#include "trace.h"
+#include "tx.h"
+
+static void on_data_ready(struct xiw_llp *llp, void *ctx)
+{
+	struct xiw_stream *s = ctx;
+
+	if (s->llp == llp)
+		xiw_rx_run_locked(s);
+}
+
+static void on_write_space(struct xiw_llp *llp, void *ctx)
+{
+	struct xiw_stream *s = ctx;
+
+	if (s->llp == llp)
+		xiw_tx_space(s);
+}
+
+static const struct xiw_llp_events sock_ops = {
+	.data_ready = on_data_ready,
+	.write_space = on_write_space,
+	.state_change = on_data_ready,
+};
+
+/**
+ * xiw_stream_init() - prepare a new queue pair for streams
+ * @s: zeroed, but for what comes before its lock, and for @s->access
+ * @pd: protection domain
+ *
+ * Context: Any.
+ */
+void xiw_stream_init(struct xiw_stream *s, struct ib_pd *pd)
+{
+	spin_lock_init(&s->lock);
+	s->state = XIW_QPS_IDLE;
+	xiw_mem_view_init(&s->tx.mem, s->env->mems, pd, s->id, s->sq->kernel);
+	xiw_mem_view_init(&s->rx.mem, s->env->mems, pd, s->id, s->sq->kernel);
+	xiw_tx_init(s);
+	xiw_rx_init(s);
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_init);
+
+/* The inbound side is allocated by deliver.c, for the first request. */
+static int alloc_depths(struct xiw_stream *s)
+{
+	const struct xiw_mpa_agreed *agreed = &s->conn.agreed;
+	u32 slots;
+
+	s->ord = agreed->ord;
+	s->irq_size = agreed->ird;
+	/* An RTR Read is outstanding beside what the consumer can have. */
+	slots = roundup_pow_of_two(min(agreed->ord, s->sq->size) + 1);
+	s->orq_mask = slots - 1;
+	s->irq_head = XIW_DEPTH_FIRST;
+	s->irq_tail = XIW_DEPTH_FIRST;
+	s->orq_head = XIW_DEPTH_FIRST;
+	s->orq_tail = XIW_DEPTH_FIRST;
+	s->orq = kvcalloc(slots, sizeof(*s->orq), GFP_KERNEL);
+	return s->orq ? 0 : -ENOMEM;
+}
+
+/* Unless the queue pair has left its initial state meanwhile. */
+static int attach(struct xiw_stream *s, struct xiw_llp *llp)
+{
+	struct xiw_qp_step step;
+	int ret = -ECONNABORTED;
+
+	llp->ops->lock(llp);
+	spin_lock_bh(&s->lock);
+	if (s->state == XIW_QPS_IDLE) {
+		step = xiw_qpstate_step(s->state, XIW_QPE_CONNECT);
+		WRITE_ONCE(s->state, step.next);
+		trace_qp_state(s->id, XIW_QPE_CONNECT, XIW_QPS_IDLE, step.next);
+		s->ops->step(s, XIW_QPE_CONNECT, XIW_QPS_IDLE, &step);
+		llp->ops->get(llp);
+		s->llp = llp;
+		ret = 0;
+	}
+	spin_unlock_bh(&s->lock);
+	llp->ops->unlock(llp);
+	return ret;
+}
+
+/**
+ * xiw_stream_start() - startup has succeeded
+ * @s: stream without a socket
+ * @llp: socket; a reference is taken
+ * @conn: what was agreed
+ *
+ * The stream is ready for full operation. What arrives stays in the socket
+ * until xiw_stream_run().
+ *
+ * Context: Sleeps.
+ * Return: 0, -ENOMEM, or -ECONNABORTED if the queue pair left its initial
+ * state meanwhile.
+ */
+int xiw_stream_start(struct xiw_stream *s, struct xiw_llp *llp,
+		     const struct xiw_conn *conn)
+{
+	int ret;
+
+	s->conn = *conn;
+	ret = alloc_depths(s);
+	if (ret)
+		goto err_release;
+	xiw_tx_start(s);
+	ret = xiw_rx_start(s);
+	if (ret)
+		goto err_release;
+	ret = attach(s, llp);
+	if (ret)
+		goto err_release;
+	return 0;
+
+err_release:
+	xiw_stream_release(s);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_start);
+
+/**
+ * xiw_stream_run() - full operation begins
+ * @s: stream after xiw_stream_start()
+ * @llp: its socket; the callbacks are redirected
+ *
+ * Context: Sleeps.
+ */
+void xiw_stream_run(struct xiw_stream *s, struct xiw_llp *llp)
+{
+	llp->ops->set_events(llp, &sock_ops, s);
+	/* What arrived before the callbacks were ours, and the RTR. */
+	llp->ops->lock(llp);
+	if (s->llp == llp) {
+		xiw_rx_run_locked(s);
+		xiw_tx_run_locked(s);
+	}
+	llp->ops->unlock(llp);
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_run);
+
+/**
+ * xiw_stream_limit() - the consumer wants fewer outstanding requests
+ * @s: stream, attached or not
+ * @ord: limit for work requests, not more than was agreed on
+ *
+ * Context: Sleeps.
+ */
+void xiw_stream_limit(struct xiw_stream *s, u32 ord)
+{
+	struct xiw_llp *llp = xiw_stream_lock(s);
+
+	if (!llp)
+		return;
+	s->ord = ord;
+	xiw_stream_unlock(llp);
+}
+
+/**
+ * xiw_stream_close() - the consumer wants a graceful close
+ * @s: stream in any state
+ *
+ * What was posted is sent, then the FIN: if nothing is left, before this
+ * returns.
+ *
+ * Context: Sleeps.
+ */
+void xiw_stream_close(struct xiw_stream *s)
+{
+	struct xiw_llp *llp;
+
+	xiw_stream_event(s, XIW_QPE_LOCAL_CLOSE);
+	/* The engine sends FIN when nothing is left; it may be idle. */
+	llp = xiw_stream_lock(s);
+	if (!llp)
+		return;
+	xiw_sendq_bound(s);
+	xiw_tx_run_locked(s);
+	xiw_stream_unlock(llp);
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_close);
+
+/**
+ * xiw_stream_detach() - let the socket go
+ * @s: stream attached to @llp
+ * @llp: socket; no callback runs, or will run, when this returns
+ *
+ * Nobody but whoever flushes touches the stream from here on.
+ *
+ * Context: Sleeps.
+ */
+void xiw_stream_detach(struct xiw_stream *s, struct xiw_llp *llp)
+{
+	llp->ops->set_events(llp, NULL, NULL);
+	llp->ops->lock(llp);
+	/* Whatever ended the stream, its queue pair is without one now. */
+	xiw_stream_step(s, XIW_QPE_LLP_LOST);
+	spin_lock_bh(&s->lock);
+	s->llp = NULL;
+	spin_unlock_bh(&s->lock);
+	llp->ops->unlock(llp);
+	llp->ops->put(llp);
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_detach);
+
+/**
+ * xiw_stream_forget() - drop all references to work requests
+ * @s: stream that has ended
+ *
+ * Context: Owner of both sides.
+ */
+void xiw_stream_forget(struct xiw_stream *s)
+{
+	if (s->tx.source != XIW_TX_TERM)
+		s->tx.source = XIW_TX_NONE;
+	s->rx.dead = true;
+	s->irq_head = s->irq_tail;
+	s->orq_head = s->orq_tail;
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_forget);
+
+/**
+ * xiw_stream_release() - give back what a stream has got
+ * @s: stream that was detached and flushed, or failed to start
+ *
+ * Context: Sleeps.
+ */
+void xiw_stream_release(struct xiw_stream *s)
+{
+	xiw_tx_stop(s);
+	xiw_rx_stop(s);
+	kfree(s->irq);
+	kvfree(s->orq);
+	s->irq = NULL;
+	s->orq = NULL;
+	s->orq_tail = s->orq_head;
+	s->irq_tail = s->irq_head;
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_release);
+
+/**
+ * xiw_stream_settle() - wait for work items that have dropped their reference
+ * @s: stream of a queue pair to which nobody else has a reference
+ *
+ * Context: Sleeps.
+ */
+void xiw_stream_settle(struct xiw_stream *s)
+{
+	cancel_delayed_work_sync(&s->tx.retry);
+	cancel_delayed_work_sync(&s->tx.trim);
+	cancel_delayed_work_sync(&s->rx.kick);
+	cancel_delayed_work_sync(&s->rx.late);
+	cancel_work_sync(&s->rx.bulk);
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_settle);

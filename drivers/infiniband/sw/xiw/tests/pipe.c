@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A lower layer without a network; see pipe.h. It keeps the contract of llp.h,
+ * and is as awkward as that allows: it announces what need not be announced,
+ * takes little at a time, and gives out packets whose octets lie in several
+ * pieces.
+ */
+#include "pipe.h"
+
+#include <linux/mm.h>
+
+enum {
+	DUE_DATA,
+	DUE_SPACE,
+	DUE_STATE,
+};
+
+static struct pipe_end *to_end(const struct xiw_llp *llp)
+{
+	return container_of(llp, struct pipe_end, llp);
+}
+
+/* The stream's lock is held. */
+static void run_callbacks(struct pipe_end *e)
+{
+	if (e->busy)
+		return;
+	e->busy = true;
+	while (READ_ONCE(e->due)) {
+		const struct xiw_llp_events *events = e->events;
+		unsigned long due = xchg(&e->due, 0);
+
+		if (!events)
+			break;
+		if (due & BIT(DUE_DATA))
+			events->data_ready(&e->llp, e->ctx);
+		if (due & BIT(DUE_SPACE))
+			events->write_space(&e->llp, e->ctx);
+		if (due & BIT(DUE_STATE))
+			events->state_change(&e->llp, e->ctx);
+	}
+	e->busy = false;
+}
+
+/* Something has happened at this end. Any context. */
+static void announce(struct pipe_end *e, int what)
+{
+	set_bit(what, &e->due);
+	queue_work(system_unbound_wq, &e->work);
+}
+
+static void pipe_get(struct xiw_llp *llp)
+{
+}
+
+static void pipe_put(struct xiw_llp *llp)
+{
+}
+
+static void pipe_lock(struct xiw_llp *llp)
+{
+	struct pipe_end *e = to_end(llp);
+
+	spin_lock_bh(&e->lock);
+	while (e->owned) {
+		spin_unlock_bh(&e->lock);
+		wait_event(e->unowned, !READ_ONCE(e->owned));
+		spin_lock_bh(&e->lock);
+	}
+	WRITE_ONCE(e->owned, true);
+	spin_unlock_bh(&e->lock);
+}
+
+static void pipe_unlock(struct xiw_llp *llp)
+{
+	struct pipe_end *e = to_end(llp);
+
+	run_callbacks(e);
+	spin_lock_bh(&e->lock);
+	WRITE_ONCE(e->owned, false);
+	spin_unlock_bh(&e->lock);
+	wake_up(&e->unowned);
+}
+
+static bool pipe_trylock_bh(struct xiw_llp *llp)
+{
+	struct pipe_end *e = to_end(llp);
+
+	if (!spin_trylock_bh(&e->lock))
+		return false;
+	if (e->owned) {
+		spin_unlock_bh(&e->lock);
+		return false;
+	}
+	/* Held beyond the end; sparse cannot follow a conditional lock. */
+	__release(&e->lock);
+	return true;
+}
+
+static void pipe_unlock_bh(struct xiw_llp *llp)
+{
+	struct pipe_end *e = to_end(llp);
+
+	run_callbacks(e);
+	__acquire(&e->lock);
+	spin_unlock_bh(&e->lock);
+}
+
+static void pipe_set_events(struct xiw_llp *llp,
+			    const struct xiw_llp_events *events, void *ctx)
+{
+	struct pipe_end *e = to_end(llp);
+
+	pipe_lock(llp);
+	e->events = events;
+	e->ctx = ctx;
+	WRITE_ONCE(e->due, 0);
+	pipe_unlock(llp);
+}
+
+static bool pipe_can_yield(const struct xiw_llp *llp)
+{
+	const struct pipe_end *e = to_end(llp);
+
+	return e->owned && !e->busy;
+}
+
+static void pipe_yield(struct xiw_llp *llp)
+{
+	cond_resched();
+}
+
+static void end_work(struct work_struct *work)
+{
+	struct pipe_end *e = container_of(work, struct pipe_end, work);
+
+	pipe_lock(&e->llp);
+	pipe_unlock(&e->llp);
+}
+
+/* The last octets that are under way get there. */
+static void lose(struct pipe_end *e)
+{
+	WRITE_ONCE(e->lost, true);
+	WRITE_ONCE(e->peer->lost, true);
+	announce(e, DUE_STATE);
+	announce(e->peer, DUE_STATE);
+}
+
+/* A packet of @len octets, in one to three pieces. */
+static struct sk_buff *new_packet(struct pipe_end *e, const u8 *src, u32 len)
+{
+	u32 linear = prandom_u32_state(&e->rnd) % (len + 1);
+	struct sk_buff *skb = alloc_skb(linear + 1, GFP_ATOMIC);
+	struct page *page;
+	u32 done, n;
+	int i;
+
+	if (!skb)
+		return NULL;
+	skb_put_data(skb, src, linear);
+	for (i = 0, done = linear; done < len; done += n, i++) {
+		n = i ? len - done : 1 + prandom_u32_state(&e->rnd) %
+				     (len - done);
+		page = alloc_pages(GFP_ATOMIC | __GFP_COMP, get_order(n));
+		if (!page) {
+			kfree_skb(skb);
+			return NULL;
+		}
+		memcpy(page_address(page), src + done, n);
+		skb_add_rx_frag(skb, i, page, 0, n, n);
+	}
+	return skb;
+}
+
+/* How many octets are taken at once */
+static u32 cut(struct pipe_end *e, u32 len)
+{
+	u32 most = min_t(u32, len, 32 * 1024);
+
+	switch (prandom_u32_state(&e->rnd) % 4) {
+	case 0:
+		return 1 + prandom_u32_state(&e->rnd) % min_t(u32, most, 64);
+	case 1:
+		return 1 + prandom_u32_state(&e->rnd) % most;
+	default:
+		return most;
+	}
+}
+
+static u32 room(struct pipe_end *e)
+{
+	int room = PIPE_WINDOW - atomic_read(&e->peer->unread);
+
+	return max(room, 0);
+}
+
+static int send_some(struct pipe_end *e, const u8 *src, u32 len)
+{
+	struct sk_buff *skb;
+
+	if (READ_ONCE(e->lost) || e->fin)
+		return -EPIPE;
+	len = min(len, room(e));
+	if (!len)
+		return -EAGAIN;
+	len = cut(e, len);
+	if (e->breaks)
+		len = min_t(s64, len, e->left);
+	skb = len ? new_packet(e, src, len) : NULL;
+	if (len && !skb)
+		return -EAGAIN;
+	if (skb) {
+		atomic_add(len, &e->peer->unread);
+		skb_queue_tail(&e->peer->rxq, skb);
+		announce(e->peer, DUE_DATA);
+	}
+	e->left -= len;
+	if (e->breaks && e->left <= 0)
+		lose(e);
+	return len ? len : -EPIPE;
+}
+
+/* Not all was taken, for want of room or for none: there will be some. */
+static void promise_room(struct pipe_end *e)
+{
+	atomic_set(&e->blocked, 1);
+	/* Taken meanwhile: the peer would not tell any more. */
+	smp_mb__after_atomic();
+	if (room(e))
+		announce(e, DUE_SPACE);
+}
+
+static int pipe_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
+		     size_t len, bool more)
+{
+	struct pipe_end *e = to_end(llp);
+	int done = 0;
+	int ret = 0;
+
+	while (nr--) {
+		ret = send_some(e, (u8 *)page_address(bv->bv_page) +
+				   bv->bv_offset, bv->bv_len);
+		if (ret < 0)
+			break;
+		done += ret;
+		if (ret < bv->bv_len)
+			break;
+		bv++;
+	}
+	if (done < len && (ret >= 0 || ret == -EAGAIN))
+		promise_room(e);
+	return done ? done : ret;
+}
+
+static void pipe_space(const struct xiw_llp *llp, struct xiw_llp_space *space)
+{
+	struct pipe_end *e = to_end(llp);
+
+	space->emss = PIPE_EMSS;
+	space->tail_fill = prandom_u32_state(&e->rnd) % PIPE_EMSS;
+	space->sndbuf = PIPE_WINDOW;
+}
+
+static bool pipe_idle(const struct xiw_llp *llp)
+{
+	return !atomic_read(&to_end(llp)->peer->unread);
+}
+
+/* Octets of a packet that were taken; its control buffer begins as zero. */
+static u32 *taken_of(struct sk_buff *skb)
+{
+	return (u32 *)skb->cb;
+}
+
+static int pipe_read(struct xiw_llp *llp, xiw_llp_actor actor, void *arg)
+{
+	struct pipe_end *e = to_end(llp);
+	bool was_busy = e->busy;
+	struct sk_buff *skb;
+	int done = 0;
+	u32 *taken;
+	u32 n;
+
+	e->busy = true;
+	while ((skb = skb_peek(&e->rxq))) {
+		taken = taken_of(skb);
+		n = actor(arg, skb, *taken, skb->len - *taken);
+		done += n;
+		*taken += n;
+		atomic_sub(n, &e->unread);
+		if (*taken < skb->len)
+			break;
+		skb_unlink(skb, &e->rxq);
+		kfree_skb(skb);
+	}
+	e->busy = was_busy;
+	if (done && atomic_read(&e->unread) < PIPE_WINDOW * 2 / 3 &&
+	    atomic_xchg(&e->peer->blocked, 0))
+		announce(e->peer, DUE_SPACE);
+	/* Both FINs may have been there. */
+	if (done && READ_ONCE(e->peer->fin))
+		announce(e, DUE_STATE);
+	return done;
+}
+
+static int pipe_unread(struct xiw_llp *llp)
+{
+	return atomic_read(&to_end(llp)->unread);
+}
+
+static bool pipe_urgent(const struct xiw_llp *llp)
+{
+	return false;
+}
+
+static enum xiw_llp_status pipe_status(struct xiw_llp *llp)
+{
+	struct pipe_end *e = to_end(llp);
+
+	if (atomic_read(&e->unread))
+		return XIW_LLP_OPEN;
+	if (READ_ONCE(e->lost))
+		return XIW_LLP_LOST;
+	if (!READ_ONCE(e->peer->fin))
+		return XIW_LLP_OPEN;
+	return READ_ONCE(e->fin) ? XIW_LLP_LOST : XIW_LLP_PEER_CLOSED;
+}
+
+static bool pipe_orderly(struct xiw_llp *llp)
+{
+	struct pipe_end *e = to_end(llp);
+
+	return !READ_ONCE(e->lost) && READ_ONCE(e->fin) &&
+	       READ_ONCE(e->peer->fin) && !atomic_read(&e->unread);
+}
+
+static const struct xiw_llp_ops pipe_ops = {
+	.get = pipe_get,
+	.put = pipe_put,
+	.lock = pipe_lock,
+	.unlock = pipe_unlock,
+	.trylock_bh = pipe_trylock_bh,
+	.unlock_bh = pipe_unlock_bh,
+	.set_events = pipe_set_events,
+	.can_yield = pipe_can_yield,
+	.yield = pipe_yield,
+	.send = pipe_send,
+	.space = pipe_space,
+	.idle = pipe_idle,
+	.read = pipe_read,
+	.unread = pipe_unread,
+	.urgent = pipe_urgent,
+	.status = pipe_status,
+	.orderly = pipe_orderly,
+};
+
+static void end_init(struct pipe_end *e, struct pipe_end *peer, u64 seed)
+{
+	memset(e, 0, sizeof(*e));
+	e->llp.ops = &pipe_ops;
+	e->peer = peer;
+	spin_lock_init(&e->lock);
+	init_waitqueue_head(&e->unowned);
+	INIT_WORK(&e->work, end_work);
+	skb_queue_head_init(&e->rxq);
+	prandom_seed_state(&e->rnd, seed);
+}
+
+/* A new pipe; the cuts follow from @seed. */
+void pipe_init(struct pipe_end *a, struct pipe_end *b, u64 seed)
+{
+	end_init(a, b, seed);
+	end_init(b, a, ~seed);
+}
+
+/* The connection is lost when @octets more have been sent from here. */
+void pipe_break_after(struct pipe_end *e, u32 octets)
+{
+	e->left = octets;
+	e->breaks = true;
+}
+
+/* Sends FIN. */
+void pipe_shutdown(struct pipe_end *e)
+{
+	WRITE_ONCE(e->fin, true);
+	announce(e, DUE_STATE);
+	announce(e->peer, DUE_STATE);
+}
+
+/* Nobody uses either end any more. */
+void pipe_exit(struct pipe_end *a, struct pipe_end *b)
+{
+	cancel_work_sync(&a->work);
+	cancel_work_sync(&b->work);
+	skb_queue_purge(&a->rxq);
+	skb_queue_purge(&b->rxq);
+}

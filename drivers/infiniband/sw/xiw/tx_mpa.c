@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Framing of what is sent: length, padding, Markers, CRC.
+ *
+ * The engine lays a segment out where xiw_tx_mpa_gap() says, behind the room
+ * for what comes before it; xiw_tx_mpa_seal() then makes an FPDU of it.
+ */
+#include "tx_mpa.h"
+
+#include <linux/crc32c.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+
+#include "proto/segment.h"
+#include "txbuf.h"
+
+/**
+ * xiw_tx_mpa_start() - a stream begins
+ * @m: framing
+ * @markers: Markers were agreed on for this direction
+ * @crc: compute CRCs
+ * @segments: TCP segments that an FPDU may fill
+ *
+ * Context: Any.
+ */
+void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
+		      u32 segments)
+{
+	xiw_mpa_tx_init(&m->mpa, markers);
+	m->crc = crc;
+	m->segments = segments;
+}
+
+/**
+ * xiw_tx_mpa_train() - a train begins
+ * @m: framing
+ * @emss: segment size of TCP in octets
+ * @tail_fill: octets in TCP's last segment, if that is not full
+ *
+ * Context: Owner of the transmit side.
+ */
+void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
+{
+	m->emss = emss;
+	/* However full TCP's segment is, the unit ends where a segment does. */
+	m->unit = emss * m->segments;
+	m->full = xiw_segment_limit(m->unit, 0, m->mpa.markers);
+	m->fill = tail_fill;
+}
+
+/* An FPDU of several segments has fewer where a block comes to its end. */
+static u32 unit_here(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
+		     bool first)
+{
+	u32 room = xiw_txbuf_room(buf);
+
+	if (first || m->fill || room < m->emss || room >= m->unit ||
+	    !xiw_txbuf_in_block(buf))
+		return m->unit;
+	return rounddown(room, m->emss);
+}
+
+/**
+ * xiw_tx_mpa_limit() - how large the next ULPDU may be
+ * @m: framing
+ * @buf: where it will lie
+ * @first: it is the first of its train
+ *
+ * Context: Owner of the transmit side.
+ * Return: Octets.
+ */
+u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
+		     bool first)
+{
+	u32 unit = unit_here(m, buf, first);
+
+	if (unit == m->unit && !m->fill)
+		return m->full;
+	return xiw_segment_limit(unit, m->fill, m->mpa.markers);
+}
+
+/**
+ * xiw_tx_mpa_small_limit() - how large a ULPDU may be where memory is short
+ * @m: framing
+ * @room: octets for the FPDU
+ *
+ * Context: Owner of the transmit side.
+ * Return: Octets.
+ */
+u32 xiw_tx_mpa_small_limit(const struct xiw_tx_mpa *m, u32 room)
+{
+	return xiw_mpa_mulpdu(room, m->mpa.markers);
+}
+
+/*
+ * Spreads an FPDU of @len bytes that lies @gap bytes behind @dst, so that the
+ * Markers find their places in between (RFC 5044 section 4.3).
+ */
+static void spread_markers(struct xiw_tx_mpa *m, u8 *dst, u32 gap, u32 len)
+{
+	u8 *src = dst + gap;
+	u32 n;
+
+	while (len) {
+		n = min(xiw_mpa_tx_room(&m->mpa), len);
+		if (!n) {
+			xiw_mpa_tx_marker(&m->mpa, dst);
+			dst += XIW_MPA_MARKER_LEN;
+			continue;
+		}
+		memmove(dst, src, n);
+		xiw_mpa_tx_advance(&m->mpa, n);
+		dst += n;
+		src += n;
+		len -= n;
+	}
+}
+
+/**
+ * xiw_tx_mpa_seal() - make an FPDU of a ULPDU
+ * @m: framing
+ * @at: where the FPDU begins; the ULPDU lies behind @gap and the length field
+ * @ulpdu_len: octets of the ULPDU
+ * @gap: what xiw_tx_mpa_gap() said
+ *
+ * Adds length, padding, Markers and CRC.
+ *
+ * Context: Owner of the transmit side.
+ * Return: Octets of the FPDU.
+ */
+u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap)
+{
+	u32 pad = xiw_mpa_pad(ulpdu_len);
+	u32 body = XIW_MPA_LEN_FIELD + ulpdu_len + pad;
+	u32 len = xiw_mpa_tx_begin(&m->mpa, ulpdu_len);
+	__le32 crc = 0;
+	u8 *end;
+
+	put_unaligned_be16(ulpdu_len, at + gap);
+	if (pad)
+		memset(at + gap + body - pad, 0, pad);
+	/* The CRC field moves with the rest and is filled in afterwards. */
+	if (m->mpa.markers)
+		spread_markers(m, at, gap, body + XIW_MPA_CRC_LEN);
+	else
+		xiw_mpa_tx_advance(&m->mpa, len);
+
+	end = at + len - XIW_MPA_CRC_LEN;
+	if (m->crc)
+		crc = cpu_to_le32(~crc32c(~0, at, end - at));
+	memcpy(end, &crc, XIW_MPA_CRC_LEN);
+	m->fill = (m->fill + len) % m->unit;
+	return len;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Framing of what is sent: how large an FPDU may be, and what MPA puts around
+ * a segment (RFC 5044). What a second lower layer would do its own way.
+ */
+#ifndef _XIW_TX_MPA_H
+#define _XIW_TX_MPA_H
+
+#include <linux/types.h>
+
+#include "proto/mpa.h"
+
+struct xiw_txbuf;
+
+/**
+ * struct xiw_tx_mpa - framing of one direction; owner: the transmit side's
+ * @mpa: Marker raster
+ * @crc: compute CRCs
+ * @segments: TCP segments that an FPDU may fill
+ * @emss: segment size of TCP in octets, in this train
+ * @unit: what an FPDU may fill in octets, @segments of them
+ * @full: largest ULPDU for an empty unit
+ * @fill: octets laid out in the unit being filled
+ */
+struct xiw_tx_mpa {
+	struct xiw_mpa_tx mpa;
+	bool crc;
+	u32 segments;
+	u32 emss;
+	u32 unit;
+	u32 full;
+	u32 fill;
+};
+
+/*
+ * Room to be left for Markers: octets between the beginning of the FPDU and its
+ * length field, until the FPDU is sealed.
+ */
+static inline u32 xiw_tx_mpa_gap(const struct xiw_tx_mpa *m, u32 ulpdu_len)
+{
+	if (!m->mpa.markers)
+		return 0;
+	return XIW_MPA_MARKER_LEN *
+	       xiw_mpa_marker_count(m->mpa.pos, ulpdu_len);
+}
+
+/* Octets that an FPDU takes, with all that MPA adds. */
+static inline u32 xiw_tx_mpa_room(const struct xiw_tx_mpa *m, u32 ulpdu_len)
+{
+	return xiw_mpa_fpdu_len(ulpdu_len) + xiw_tx_mpa_gap(m, ulpdu_len);
+}
+
+void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
+		      u32 segments);
+void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill);
+u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
+		     bool first);
+u32 xiw_tx_mpa_small_limit(const struct xiw_tx_mpa *m, u32 room);
+u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap);
+
+#endif /* _XIW_TX_MPA_H */
