@@ -198,9 +198,11 @@ class Region:
 class Target:
     """xt_target, a line-oriented program on a pipe."""
 
+    PROGRAM = "xt_target"
+
     def __init__(self, side, peer):
         self.proc = subprocess.Popen(
-            ["xt_target", side, peer], stdin=subprocess.PIPE,
+            [self.PROGRAM, side, peer], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, bufsize=0)
         self.buf = b""
         self.answers = []
@@ -420,12 +422,14 @@ class Peer:
 class Bench:
     """What a case works with."""
 
+    TARGET = Target
+
     def __init__(self, args):
         self.addr_a = args.a.partition("/")[2]
         self.addr_b = args.b.partition("/")[2]
         self.namespaces = [side.partition("/")[0] for side in (args.a, args.b)]
         self.family = socket.AF_INET6 if ":" in self.addr_a else socket.AF_INET
-        self.target = Target(args.a, self.addr_b)
+        self.target = self.TARGET(args.a, self.addr_b)
         self.policy_dir = pathlib.Path("/sys/class/infiniband",
                                        self.target.device, "mpa")
         self.counter_dir = self.policy_dir.parent / "ports/1/hw_counters"
@@ -582,7 +586,7 @@ def enter(side):
             raise OSError(ctypes.get_errno(), f"setns {name}")
 
 
-def run_all(args):
+def run_all(args, make_bench):
     failed = 0
     bench = None
     for name, claim, function in CASES:
@@ -590,7 +594,7 @@ def run_all(args):
             continue
         begin = time.monotonic()
         try:
-            bench = bench or Bench(args)
+            bench = bench or make_bench(args)
             bench.begin()
             function(bench)
             bench.finish()
@@ -618,7 +622,7 @@ def run_all(args):
     return 1 if failed else 0
 
 
-def main():
+def main(make_bench=Bench):
     parser = argparse.ArgumentParser(description="cases against a live device")
     parser.add_argument("-l", action="store_true", help="list the cases")
     parser.add_argument("-a", metavar="NS/ADDR", help="side of the device")
@@ -636,4 +640,4 @@ def main():
                 print(f"{name}: {claim}")
         return 0
     enter(args.b)
-    return run_all(args)
+    return run_all(args, make_bench)

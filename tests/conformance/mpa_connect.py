@@ -222,7 +222,7 @@ def no_rtr(bench, types, p2p, first, second):
 # Covers: MPA-80
 def no_memory(bench):
     """no memory for what was agreed on: 0x2005, and the ULP is told"""
-    refusal = Refusal("xiw_qp_start")
+    refusal = Refusal("xiw_stream_start")
     for flags in E, E | wire.M:
         peer, conn, req = bench.called()
         with refusal:

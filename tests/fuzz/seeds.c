@@ -9,6 +9,7 @@
 #include "fuzz.h"
 #include "mpa.h"
 #include "nego.h"
+#include "rendezvous.h"
 
 /* As in the KUnit suites, see their util.h */
 struct xiw_test_vector {
@@ -128,6 +129,29 @@ static void reasons(void)
 	}
 }
 
+/* What two queue pairs would tell each other. */
+static void rendezvous(void)
+{
+	struct xiw_rdv_path path = {
+		.own = { { [10] = 0xff, 0xff, 192, 0, 2, 1 }, 2 },
+		.peer = { { [10] = 0xff, 0xff, 192, 0, 2, 2 }, 3 },
+		.token = { true, 7, 1, 2 },
+	};
+	struct xiw_rdv_request req;
+	struct xiw_rdv_reply reply;
+	u8 pd[XIW_RDV_REQ_LEN];
+
+	xiw_rdv_request_init(&path, XIW_RDV_FEAT_ALL, &req);
+	put("rendezvous", "request", "\0", 1, pd,
+	    xiw_rdv_request_encode(&req, pd));
+	xiw_rdv_accept(&path, &req, XIW_RDV_FEAT_ALL, &reply);
+	put("rendezvous", "accept", "\2", 1, pd,
+	    xiw_rdv_reply_encode(&reply, pd));
+	xiw_rdv_refuse(XIW_RDV_BUSY, &req, &reply);
+	put("rendezvous", "refuse", "\1", 1, pd,
+	    xiw_rdv_reply_encode(&reply, pd));
+}
+
 int main(int argc, char **argv)
 {
 	size_t i;
@@ -142,5 +166,6 @@ int main(int argc, char **argv)
 		from_vector(&xiw_test_vectors[i]);
 	frames();
 	reasons();
+	rendezvous();
 	return 0;
 }

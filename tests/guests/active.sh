@@ -16,7 +16,7 @@ served()
 		rc=0
 		timeout 120 "$@" >"$TMP/client.log" 2>&1 || rc=$?
 		((rc && SECONDS < end)) || break
-		grep -qE 'REJECTED|error: -111|CM event bl blka 8' "$TMP/client.log" ||
+		grep -qE "REJECTED|error: -111|CM event bl blka 8|Couldn't connect" "$TMP/client.log" ||
 			break
 		sleep 0.2
 	done

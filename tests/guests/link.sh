@@ -23,6 +23,8 @@ SERVED=(
 	"ib_read_bw -R -F -s 65536 -n 500"
 	"ib_send_lat -R -F -s 64 -n 500"
 	"ib_atomic_bw -R -F -n 500"
+	"ibv_rc_pingpong -g 1 -n 500"
+	"ib_write_bw -x 1 -F -s 65536 -n 200"
 )
 
 # link_up IPV4 IPV6

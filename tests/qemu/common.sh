@@ -9,8 +9,10 @@ set -euo pipefail
 # shellcheck disable=SC2034  # used by the scripts that source this file
 XIW_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 XIW_CACHE=${XIW_CACHE:-${HOME:-/root}/.cache/xiw}
-# The kernel series of the distribution that xiw is developed against.
+# The kernel series of the distribution that xiw is developed against, and where
+# a series comes from that the distribution does not have.
 XIW_SERIES=${XIW_SERIES:-6.12}
+XIW_SUITE=${XIW_SUITE:-trixie-backports}
 
 # say MESSAGE...: progress, on stderr so that stdout stays for results.
 say()
@@ -140,6 +142,12 @@ need_pkgs()
 		    "see $XIW_CACHE/log/apt-install.log; try 'apt-get -f install'."
 }
 
+# need_lists: without package lists nothing is known of any package.
+need_lists()
+{
+	[[ -n $(apt-get indextargets 'Created-By: Packages') ]] || apt_update
+}
+
 # mirror: the address of the main archive this machine already installs from.
 mirror()
 {
@@ -148,40 +156,78 @@ mirror()
 	# shellcheck disable=SC2016  # the names are apt-get's, not the shell's
 	uri=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' \
 		'Created-By: Packages' 'Origin: Debian' |
-	      awk '$2 !~ /security|updates|backports/ { print $1; exit }')
+	      awk '$2 !~ /security|updates|backports/ && !n++ { print $1 }')
 	[[ -n $uri ]] || die "no Debian archive is among the apt sources." \
 			     "add one to /etc/apt/sources.list and try again."
 	printf '%s\n' "$uri"
 }
 
+# suite_line deb|deb-src SUITE: where a suite comes from, as a line for apt.
+# Security fixes lie beside the archive.
+suite_line()
+{
+	local uri
+
+	uri=$(mirror)
+	[[ $2 != *-security ]] || uri=${uri%/}-security
+	echo "$1 [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+		"$uri $2 main"
+}
+
+# apt_state DIR LINE: an apt of its own in DIR, with one source; its options are
+# in APT_OPTS. The sources of the system are neither used for it nor changed.
+apt_state()
+{
+	chmod 755 "$1"
+	mkdir -p "$1/lists/partial" "$1/cache"
+	echo "$2" >"$1/sources.list"
+	APT_OPTS=(-q -o Dir::Etc::SourceList="$1/sources.list"
+		  -o Dir::Etc::SourceParts=/dev/null
+		  -o Dir::State::Lists="$1/lists"
+		  -o Dir::Cache="$1/cache"
+		  -o APT::Sandbox::User=root)
+}
+
 # from_suite WORK LOG deb|deb-src SUITE APT-GET-ARGS...: what another release
-# of the distribution has, in WORK/src.  With an apt configuration of its own:
-# the sources of the system are neither used for it nor changed.
+# of the distribution has, in WORK/src.
 from_suite()
 {
-	local work=$1 log=$2 type=$3 suite=$4 uri opts
+	local work=$1 log=$2 type=$3 suite=$4
 
 	shift 4
 	need_pkgs dpkg-dev xz-utils ca-certificates
-	[[ -n $(apt-get indextargets 'Created-By: Packages') ]] || apt_update
-	uri=$(mirror)
-	chmod 755 "$work"
-	mkdir -p "$work/lists/partial" "$work/cache" "$work/src"
-	echo "$type [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-		"$uri $suite main" >"$work/sources.list"
-	opts=(-q -o Dir::Etc::SourceList="$work/sources.list"
-	      -o Dir::Etc::SourceParts=/dev/null
-	      -o Dir::State::Lists="$work/lists"
-	      -o Dir::Cache="$work/cache"
-	      -o APT::Sandbox::User=root)
+	need_lists
+	mkdir -p "$work/src"
+	apt_state "$work" "$(suite_line "$type" "$suite")"
 	quietly "$log" "fetching the index of $suite" \
-		apt-get "${opts[@]}" update ||
+		apt-get "${APT_OPTS[@]}" update ||
 		die "the index of $suite could not be fetched." \
-		    "check that the mirror $uri carries $suite."
+		    "check that the mirror $(mirror) carries $suite."
 	cd "$work/src"
 	quietly "$log" "fetching ${*: -1} of $suite" \
-		apt-get "${opts[@]}" "$@" ||
+		apt-get "${APT_OPTS[@]}" "$@" ||
 		die "${*: -1} of $suite could not be fetched." "see $log"
+}
+
+# suite_apt SUITE: makes APT_OPTS those of an apt that knows the packages of a
+# suite, as they are today, and nothing that is installed here.
+suite_apt()
+{
+	local dir=$XIW_CACHE/suite-$1
+
+	need_pkgs ca-certificates
+	need_lists
+	mkdir -p "$dir"
+	apt_state "$dir" "$(suite_line deb "$1")"
+	: >"$dir/status"
+	APT_OPTS+=(-o Dir::State::Status="$dir/status")
+	[[ -z $(find "$dir/fetched" -mtime -1 2>/dev/null) ]] || return 0
+	with_lock "suite-$1" quietly "$XIW_CACHE/log/suite-$1.log" \
+		"fetching the index of $1" apt-get "${APT_OPTS[@]}" update || {
+		rm -rf "$dir"
+		return 1
+	}
+	touch "$dir/fetched"
 }
 
 # pkg_version PACKAGE: the installed version, without the epoch.
@@ -190,28 +236,116 @@ pkg_version()
 	dpkg-query -W -f '${Version}' "$1" | sed 's/^[0-9]*://'
 }
 
-need_headers()
+# releases: of names of packages, the kernels whose headers are among them.
+releases()
 {
-	need_pkgs "linux-headers-$XIW_SERIES-amd64" gcc make libc6-dev kmod
+	sed -n 's/^linux-headers-\(.*\)-common$/\1-amd64/p' | sort -Vu
 }
 
-# stock_kver: release of the distribution's kernel, 6.12.x+deb12-amd64.
+# of_series: the newest of these that belongs to the series XIW_SERIES.
+of_series()
+{
+	awk -v "series=$XIW_SERIES" '
+		index($0, series ".") == 1 || index($0, series "-") == 1 {
+			last = $0 } END { if (last) print last }'
+}
+
+# know_stock: sets XIW_STOCK, for this script and what it calls, to the series, to
+# own or suite, which is who has kernels of it, not only sources, and to the
+# release of the stock kernel. Asking apt takes seconds.
+know_stock()
+{
+	local kver where=own
+
+	[[ ${XIW_STOCK:-} != "$XIW_SERIES "* ]] || return 0
+	need_lists
+	kver=$(apt-cache pkgnames linux-headers- | releases | of_series)
+	if [[ -n $kver ]]; then
+		kver=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' \
+			'linux-*' | sed -n 's/^installed //p' |
+		       releases | of_series | grep . || echo "$kver")
+	else
+		where=suite
+		suite_apt "$XIW_SUITE" >&2
+		kver=$(apt-cache "${APT_OPTS[@]}" pkgnames linux-headers- |
+		       releases | of_series)
+	fi
+	[[ -n $kver ]] ||
+		die "neither this distribution nor $XIW_SUITE has a kernel of the series $XIW_SERIES." \
+		    "choose another XIW_SERIES, or the XIW_SUITE that has it."
+	export XIW_STOCK="$XIW_SERIES $where $kver"
+}
+
+# have_stock: the distribution itself has kernels of this series.
+have_stock()
+{
+	know_stock
+	[[ $XIW_STOCK == "$XIW_SERIES own "* ]]
+}
+
+# stock_kver: release of the stock kernel of this series, 6.12.x+deb12-amd64:
+# the one whose headers are installed, or else the newest one; that of the suite
+# XIW_SUITE if the distribution has none.
 stock_kver()
+{
+	know_stock
+	printf '%s\n' "${XIW_STOCK##* }"
+}
+
+# stock_kdir: the build directory for modules of that kernel, whose headers are
+# installed, or else unpacked in the cache.
+stock_kdir()
 {
 	local kver
 
-	kver=$(dpkg-query -W -f '${Depends}' "linux-headers-$XIW_SERIES-amd64" |
-	       grep -o 'linux-headers-[0-9][^ ,]*' | head -n 1)
-	[[ -n $kver ]] ||
-		die "linux-headers-$XIW_SERIES-amd64 names no kernel release." \
-		    "apt-get install --reinstall linux-headers-$XIW_SERIES-amd64"
-	printf '%s\n' "${kver#linux-headers-}"
+	kver=$(stock_kver)
+	need_pkgs gcc make libc6-dev kmod >&2
+	if ! have_stock; then
+		"$XIW_TOP/tests/qemu/get-headers" "$XIW_SUITE" "$kver"
+	elif pkg_installed "linux-headers-$kver"; then
+		printf '/usr/src/linux-headers-%s\n' "$kver"
+	else
+		"$XIW_TOP/tests/qemu/get-stock-headers"
+	fi
 }
 
-# have_stock: the distribution has kernels of this series, not only sources.
-have_stock()
+# kernel_release KDIR: what the kernel that is built in KDIR calls itself. The
+# file of that name in the tree has another one where a packager changed it.
+kernel_release()
 {
-	[[ -n $(apt-cache pkgnames "linux-headers-$XIW_SERIES-amd64") ]]
+	local release
+
+	release=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' \
+		"$1/include/generated/utsrelease.h" 2>/dev/null)
+	[[ -n $release ]] ||
+		die "$1 is no kernel build directory." \
+		    "install linux-headers for that kernel, or choose KDIR=..."
+	printf '%s\n' "$release"
+}
+
+# kernel_make KDIR ARGS...: make in a kernel's build directory; if that is in a
+# root of its own, with the tools that are there.
+kernel_make()
+{
+	local kdir=$1 root
+
+	shift
+	if [[ $kdir != "$XIW_CACHE"/root-*/* ]]; then
+		make --no-print-directory -C "$kdir" "$@"
+		return
+	fi
+	need_root
+	root=${kdir%%/usr/src/*}
+	mkdir -p "$root$XIW_TOP" "$root$XIW_CACHE"
+	# shellcheck disable=SC2016  # for the inner shell
+	XIW_TOP=$XIW_TOP XIW_CACHE=$XIW_CACHE unshare -m bash -ec 'root=$1
+		shift
+		mount --bind "$XIW_CACHE" "$root$XIW_CACHE"
+		mount --bind "$XIW_TOP" "$root$XIW_TOP"
+		mount --bind /dev "$root/dev"
+		mount -t proc proc "$root/proc"
+		exec chroot "$root" make --no-print-directory -C "$@"' \
+		bash "$root" "${kdir#"$root"}" "$@"
 }
 
 # module_files ROOT RELEASE MODULE...: the files to load, in order, with their

@@ -70,6 +70,7 @@ witness=$!
 tap_run "a good connection carries traffic" load_up good || bail "no load"
 renice -n 0 -p "${load_pid[@]}" >/dev/null || bail "set-up: renice"
 
+log_mark
 # Covers: MPA-24 MPA-51
 cases "$SELFTESTS/../conformance/bad_peers.py" "${SIDES4[@]}"
 while read -r line; do
@@ -84,6 +85,8 @@ tap_run "it never paused for $LONGEST_MS ms" short_gap
 tap_note "$(said passive messages) messages, longest pause" \
 	"$(said passive gap) ms and $(said active gap) ms;" \
 	"the machine stood still for $(<"$TMP/stood") ms at most"
+tap_is "the kernel log has no line of xiw's about them" \
+	"$(log_since | grep -ci xiw)" 0
 tap_run "no socket is left behind" wait_for 30 no_sockets
 tap_objects "nothing is left behind" "$TMP/baseline"
 

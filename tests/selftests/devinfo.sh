@@ -41,6 +41,32 @@ counters()
 	rdma -p statistic show link "$DEV_A/1" 2>/dev/null
 }
 
+# port_file NAME: one of the counters that every kind of RDMA device has.
+port_file()
+{
+	cat "/sys/class/infiniband/$DEV_A/ports/1/counters/$1"
+}
+
+# known_counters: what monitoring reads is what we count.
+known_counters()
+{
+	local known ours unit
+
+	while read -r known ours unit; do
+		tap_is "$known tells of $ours" "$(port_file "$known")" \
+			"$(($(counter "$DEV_A" "$ours") / unit))"
+	done <<-END
+		port_xmit_data tx_bytes 4
+		port_rcv_data rx_bytes 4
+		port_xmit_packets tx_fpdus 1
+		port_rcv_packets rx_fpdus 1
+		unicast_xmit_packets tx_fpdus 1
+		unicast_rcv_packets rx_fpdus 1
+		port_rcv_errors crc_errors 1
+	END
+	tap_run "data was counted" test "$(port_file port_xmit_data)" -gt 1000
+}
+
 net_up
 modprobe -r "$XIW_LINK_TYPE" 2>/dev/null
 tap_run_not "the module is not loaded" loaded
@@ -104,6 +130,11 @@ else
 fi
 tap_run "the connection ends" load_end show
 tap_objects "it is no longer shown" "$TMP/baseline"
+if [[ $XIW_LINK_TYPE == xiw ]]; then
+	known_counters
+else
+	tap_skip "known counters" "the device does not have them"
+fi
 
 # From here on nothing in the names tells which provider it is.
 rdma dev set "$DEV_A" name foo0

@@ -71,6 +71,12 @@ tap_fail()
 	printf 'not ok %d - %s\n' "$tap_count" "$*"
 }
 
+# kernel_before VERSION: the running one is older.
+kernel_before()
+{
+	[[ $(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1) != "$1" ]]
+}
+
 # tap_skip DESC WHY: WHY names the missing feature.
 tap_skip()
 {

@@ -35,10 +35,14 @@ verified "IPv4" -r "$B4" 20 65535
 
 # With one device only; netdevs.sh has others beside.
 links_down
-link_add "$NS_A" "${XIW_LINK_TYPE}lo" lo
-pair -l "rping to 127.0.0.1" \
-	"rping -s -V -a 127.0.0.1 -p @PORT@ -C 10" \
-	"rping -c -V -a 127.0.0.1 -p @PORT@ -C 10"
-link_del "${XIW_LINK_TYPE}lo"
+if kernel_before 6.5; then
+	tap_skip "rping to 127.0.0.1" "rdma_cm wants a hardware address here"
+else
+	link_add "$NS_A" "${XIW_LINK_TYPE}lo" lo
+	pair -l "rping to 127.0.0.1" \
+		"rping -s -V -a 127.0.0.1 -p @PORT@ -C 10" \
+		"rping -c -V -a 127.0.0.1 -p @PORT@ -C 10"
+	link_del "${XIW_LINK_TYPE}lo"
+fi
 
 tap_done

@@ -14,6 +14,7 @@
 # XIW_SEED=N (1): the random moments.
 #
 # Covers: TERM-15 TERM-20
+# xiw-long: the same removals over and over
 # xiw-timeout: 900
 # xiw-kernel: stock
 

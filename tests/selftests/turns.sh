@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# As in qp.h; and the last FPDU, of which there is one in a segment.
+# As in stream.h; and the last FPDU, of which there is one in a segment.
 BYTES=$((72 * 1024 + 1500))
 STEPS=256
 
@@ -93,5 +93,7 @@ recorded cases xt_turns "${SIDES4[@]}" -t ring
 tap_run "a whole ring comes to the limit of steps" full 5 "$STEPS"
 tap_run "no more is fetched, and turns are bounded" bounded_turns tx_turn
 tap_run "what is left is not for the next softirq" no_series
+tap_is "whoever goes on has the priority of others" \
+	"$(cat /sys/devices/virtual/workqueue/xiw/nice)" 0
 
 tap_done

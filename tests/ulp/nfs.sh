@@ -4,22 +4,25 @@
 # xiw-packages: nfs-kernel-server nfs-common fio
 #
 # NFS over RDMA: server and client in the kernel. Fast registrations, chunks
-# that the server reads and writes, remote invalidation, and a client that
-# reconnects.
+# that the server reads and writes, remote invalidation, a client that
+# reconnects, and 64 that do so at once.
 
 . "$(dirname "$0")/lib.sh"
 
 EXPORT=/tmp/export
 MNT=/tmp/nfs
+CLIENTS=64
 
 topo_down()
 {
-	umount -f "$MNT"
+	umount -f "$MNT" "$MNT".*
 	rpc.nfsd 0
 	exportfs -ua
 	[[ -z ${mountd:-} ]] || kill "$mountd"
 	umount /proc/fs/nfsd
 	local_down
+	links_down
+	net_down
 	modprobe -r rpcrdma
 }
 
@@ -28,7 +31,58 @@ mount_nfs()
 	mount -t nfs -o "proto=rdma,port=20049,vers=4.2,$1" "$L4:/" "$MNT"
 }
 
+# many_up: each with a connection of its own, for the client of the old protocol
+# takes servers of different addresses for different ones.
+many_up()
+{
+	local n
+
+	for ((n = 1; n <= CLIENTS; n++)); do
+		mkdir -p "$MNT.$n" &&
+		ip addr add "10.78.0.$((100 + n))/24" dev "$NET_L" &&
+		mount -t nfs -o "proto=rdma,port=20049,vers=4.0,hard" \
+			"10.78.0.$((100 + n)):/" "$MNT.$n" || return
+	done
+}
+
+many_down()
+{
+	umount "$MNT".*
+}
+
+connected()
+{
+	(($(ss -Htn state established dport = :20049 | wc -l) == $1))
+}
+
+# many_return: all connections break, and all clients go on at once.
+many_return()
+{
+	local n pids=()
+
+	kill_connections 20049
+	for ((n = 1; n <= CLIENTS; n++)); do
+		touch "$MNT.$n/$1-$n" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	local files=("$EXPORT/$1"-*)
+
+	echo "${#files[@]}"
+	((${#files[@]} == CLIENTS))
+}
+
+refused()
+{
+	echo $(($(counter "$DEV_L" connections_failed) +
+		$(counter "$DEV_L" connections_rejected) +
+		$(counter "$DEV_L" connections_timed_out)))
+}
+
 local_up nfsd nfsv4 rpcrdma
+# Two other namespaces with devices of their own.
+net_up
+links_up
 scratch /var/lib/nfs
 mkdir -p $EXPORT $MNT /var/lib/nfs/{sm,sm.bak,v4recovery,rpc_pipefs}
 : | tee /var/lib/nfs/{etab,rmtab,state} >/dev/null
@@ -40,6 +94,7 @@ echo 10 >/proc/fs/nfsd/nfsv4gracetime
 or_bail "no export" exportfs -o rw,no_root_squash,insecure,fsid=0,async "*:$EXPORT"
 run_claim "the server listens" rpc.nfsd -N 3 -V 4 -V 4.2 --rdma=20049 4
 tap_run "nfsd has an RDMA listener" grep -q rdma /proc/fs/nfsd/portlist
+tap_run_not "which is not in another namespace" listening "$NS_A" 20049
 run_claim "the client mounts" mount_nfs hard || tap_show "$TMP/mountd.log"
 tap_run "the mount uses RDMA" grep -q "xprt:.*rdma" /proc/self/mountstats
 
@@ -68,6 +123,17 @@ run_claim "the copy is complete" cmp "$TMP/source" "$EXPORT/copied"
 tap_run "the client has connected again" \
 	test "$(counter "$DEV_L" connections_active)" -gt "$before"
 run_claim "the client unmounts" umount $MNT
+
+# iw_cm has room for ten requests to the server.
+run_claim "$CLIENTS clients mount" many_up
+tap_run "each has a connection" connected $CLIENTS
+before=$(refused)
+for round in 1 2 3; do
+	run_claim "round $round: all connections break, and all clients go on" \
+		many_return "$round"
+done
+tap_is "none of them was reset or refused" "$(refused)" "$before"
+run_claim "the clients unmount" many_down
 run_claim "the server stops" rpc.nfsd 0
 tap_run "the device can be removed" timeout 60 rdma link del "$DEV_L"
 tap_done

@@ -5,11 +5,6 @@
 Runs rdma-core's own tests (the directory SUITE, as python3-pyverbs has it) on
 DEVICE, whose interface has ADDRESS, and speaks TAP.
 
-An InfiniBand queue pair is connected by hand, with numbers that the test knows;
-that of an iWARP device by a connection manager.  So that the suite's reliably
-connected queue pairs can be used here as well, this is replaced: the two of a
-test are connected over rdma_cm.  What they do then is the suite's own.
-
 A case has to pass unless EXCEPTIONS has it: a line each, pattern of its name
 and reason.  A case there that passes, and a pattern that is no case's, are
 failures, too: the list is to be true.
@@ -17,7 +12,6 @@ failures, too: the list is to be true.
 
 import fnmatch
 import importlib.machinery
-import itertools
 import os
 import pathlib
 import re
@@ -25,92 +19,12 @@ import sys
 import time
 import unittest
 
-FIRST_PORT = 7475
-
 
 def plural(count):
     return f"{count} case" + ("s" if count != 1 else "")
 
 
 # ---- what is different about iWARP -----------------------------------------
-
-class Wire:
-    """The connections of a test: two event channels, an id for each end."""
-
-    def __init__(self, address):
-        from pyverbs import cm_enums, cmid
-        self.cm = cmid
-        self.enums = cm_enums
-        self.address = address
-        self.ports = itertools.count(FIRST_PORT)
-        self.waiting = {}
-
-    def _info(self, **kwargs):
-        return self.cm.AddrInfo(src=self.address,
-                                port_space=self.enums.RDMA_PS_TCP, **kwargs)
-
-    def _id(self):
-        channel = self.cm.CMEventChannel()
-        return channel, self.cm.CMID(creator=channel,
-                                     port_space=self.enums.RDMA_PS_TCP)
-
-    def _event(self, channel, want):
-        event = self.cm.CMEvent(channel)
-        assert event.event_type == want, event.event_str()
-        return event
-
-    def _done(self, channel, want):
-        self._event(channel, want).ack_cm_event()
-
-    def _listener(self, port):
-        channel, listener = self._id()
-        listener.bind_addr(self._info(src_service=port,
-                                      flags=self.enums.RAI_PASSIVE))
-        listener.listen()
-        return channel, listener
-
-    def _caller(self, port):
-        channel, caller = self._id()
-        caller.resolve_addr(self._info(dst=self.address, dst_service=port))
-        self._done(channel, self.enums.RDMA_CM_EVENT_ADDR_RESOLVED)
-        caller.resolve_route()
-        self._done(channel, self.enums.RDMA_CM_EVENT_ROUTE_RESOLVED)
-        return channel, caller
-
-    def connect(self, active, passive):
-        """One queue pair of each; returns what has to live as long as they."""
-        port = str(next(self.ports))
-        there, listener = self._listener(port)
-        here, caller = self._caller(port)
-        caller.connect(self.cm.ConnParam(qp_num=active.qp_num))
-        event = self._event(there, self.enums.RDMA_CM_EVENT_CONNECT_REQUEST)
-        child = self.cm.CMID(creator=event, listen_id=listener)
-        child.accept(self.cm.ConnParam(qp_num=passive.qp_num))
-        event.ack_cm_event()
-        self._done(here, self.enums.RDMA_CM_EVENT_ESTABLISHED)
-        self._done(there, self.enums.RDMA_CM_EVENT_ESTABLISHED)
-        listener.close()
-        return [caller, child, here, there]
-
-    def meet(self, player):
-        """The second of two players to come connects all of their pairs."""
-        other = self.waiting.pop(tuple(player.rqps_num), None)
-        if other is None:
-            self.waiting[tuple(player.qps_num)] = player
-            return
-        player.wires = other.wires = [
-            self.connect(*pair) for pair in zip(other.qps, player.qps)]
-        for end in (other, player):
-            in_operation(end)
-
-
-def in_operation(player):
-    """libibverbs has to know, too, what the connection manager did."""
-    from pyverbs import enums
-    from pyverbs.qp import QPAttr
-    for qp in player.qps:
-        qp.modify(QPAttr(qp_state=enums.IBV_QPS_RTS), enums.IBV_QP_STATE)
-
 
 class Traffic:
     """A Write completes before its data is at the peer, where the suite looks
@@ -142,8 +56,6 @@ def settled(resources, traffic):
 
 def adapt(device, address):
     import tests.base
-    wire = Wire(address)
-    tests.base.RCResources.to_rts = lambda player: wire.meet(player)
     tests.base.BaseResources.mem_read = settled(tests.base.BaseResources,
                                                 Traffic(device))
     tests.base.RDMATestCase._get_ip_mac = \
@@ -255,7 +167,7 @@ class Judge:
 
 def main():
     suite, device, address, listed = sys.argv[1:]
-    sys.argv[1:] = ["--dev", device, "--port", "1", "--gid", "0"]
+    sys.argv[1:] = ["--dev", device, "--port", "1"]
     tests = load(suite)
     adapt(device, address)
     judge = Judge(exceptions(listed))

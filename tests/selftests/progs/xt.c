@@ -769,6 +769,27 @@ bool xt_readable(int fd)
 	return n && (p.revents & POLLIN);
 }
 
+bool xt_commands(void (*obey)(char *line))
+{
+	static char buf[4096];
+	static size_t have;
+	char *end;
+	ssize_t n;
+
+	n = read(0, buf + have, sizeof(buf) - 1 - have);
+	if (n <= 0)
+		return false;
+	have += n;
+	buf[have] = 0;
+	while ((end = strchr(buf, '\n'))) {
+		*end++ = 0;
+		obey(buf);
+		have -= end - buf;
+		memmove(buf, end, have + 1);
+	}
+	return true;
+}
+
 __u64 xt_now_us(void)
 {
 	struct timespec ts;

@@ -568,6 +568,34 @@ static void test_registration(void)
 	xt_hang_up(&p, &p.a);
 }
 
+/* Nobody can guess an STag: each of its bits is set in about half of them. */
+static void test_keys(void)
+{
+	enum { REGIONS = 256 };
+	struct ibv_mr *mr[REGIONS];
+	int set[32] = {};
+	struct xt_buf b;
+	struct xt_pair p;
+	int bit;
+	int i;
+
+	xt_pair(&p, NULL, NULL);
+	b = xt_buf(&p.a, ROOM, XT_LOCAL);
+	for (i = 0; i < REGIONS; i++) {
+		mr[i] = XT_PTR(ibv_reg_mr(p.a.pd, b.p, ROOM, XT_REMOTE));
+		for (bit = 0; bit < 32; bit++)
+			set[bit] += mr[i]->rkey >> bit & 1;
+	}
+	/* By chance it is otherwise once in 10^13 times. */
+	for (bit = 0; bit < 32; bit++)
+		XT_CHECK(set[bit] > REGIONS / 4 && set[bit] < REGIONS * 3 / 4,
+			 "bit %d is set in %d of %d", bit, set[bit], REGIONS);
+	for (i = 0; i < REGIONS; i++)
+		XT_OK(ibv_dereg_mr(mr[i]));
+	xt_buf_free(&b);
+	xt_hang_up(&p, &p.b);
+}
+
 static const struct xt_case cases[] = {
 	{ "write-right", "a Write without the right",
 	  test_write_without_right },
@@ -587,6 +615,7 @@ static const struct xt_case cases[] = {
 	{ "read-revoked", "a Read from a region that is gone",
 	  test_read_revoked },
 	{ "wrong-key", "keys that differ in one bit", test_wrong_key },
+	{ "keys", "keys that nobody can guess", test_keys },
 	{ "revoke-load", "no byte is written once a region is gone",
 	  test_revoke_under_load },
 	{ "local-key", "a wrong local key", test_local_key },

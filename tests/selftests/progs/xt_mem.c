@@ -451,6 +451,69 @@ static void test_qp_gone_some(void)
 			XT_OK(ibv_dealloc_mw(mw[i]));
 }
 
+/* The least time in which a queue pair goes that was never connected. */
+static __u64 idle_qp_goes(struct xt_end *e)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = e->scq,
+		.recv_cq = e->rcq,
+		.qp_type = IBV_QPT_RC,
+		.cap = {
+			.max_send_wr = 1,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+	__u64 least = ~0ULL;
+	struct ibv_qp *qp;
+	__u64 took;
+	int i;
+
+	for (i = 0; i < 32; i++) {
+		qp = XT_PTR(ibv_create_qp(e->pd, &attr));
+		took = xt_now_us();
+		XT_OK(ibv_destroy_qp(qp));
+		took = xt_now_us() - took;
+		if (took < least)
+			least = took;
+	}
+	return least;
+}
+
+/* They all go with their queue pair, and no other one has to look at them. */
+static void test_qp_gone_many(void)
+{
+	int n = xt_count(4000);
+	struct ibv_mw **mw = XT_PTR(calloc(n, sizeof(*mw)));
+	struct stage s;
+	__u64 alone;
+	__u64 beside;
+	__u64 own;
+	int i;
+
+	stage_up(&s);
+	alone = idle_qp_goes(&s.p.a);
+	for (i = 0; i < n; i++) {
+		mw[i] = new_mw(&s.p.a, IBV_MW_TYPE_2);
+		bind2(&s, mw[i]);
+	}
+	beside = idle_qp_goes(&s.p.a);
+	XT_EQ(ibv_dereg_mr(s.dst.mr), EBUSY);
+	own = xt_now_us();
+	rdma_destroy_qp(s.p.a.id);
+	own = xt_now_us() - own;
+	xt_note("%d windows: their queue pair goes in %llu us, another one in %llu, before in %llu",
+		n, (unsigned long long)own, (unsigned long long)beside,
+		(unsigned long long)alone);
+	XT_OK(ibv_dereg_mr(s.dst.mr));
+	XT_CHECK(beside < 2 * alone, "%llu instead of %llu us",
+		 (unsigned long long)beside, (unsigned long long)alone);
+	for (i = 0; i < n; i++)
+		XT_OK(ibv_dealloc_mw(mw[i]));
+	free(mw);
+}
+
 /* ---- regions registered anew ------------------------------------------- */
 
 static void test_rereg_move(void)
@@ -773,6 +836,8 @@ static const struct xt_case cases[] = {
 	  test_qp_gone },
 	{ "mw2-qp-gone-some", "type 2 windows go with their queue pair, others stay",
 	  test_qp_gone_some },
+	{ "mw2-qp-gone-many", "many windows are no matter to other queue pairs",
+	  test_qp_gone_many },
 	{ "mw1", "type 1 window: bound, used, moved", test_type1 },
 	{ "mw1-old-key", "the key before a bind is void", test_type1_old_key },
 	{ "mw-busy", "a region with bound windows stays",

@@ -513,6 +513,75 @@ static void rounds(void (*scribble)(struct rings *r, int round), int n)
 	}
 }
 
+/* ---- what only the kernel may ------------------------------------------ */
+
+/* Its own numbers, of which uverbs has none, or no library. */
+#define REG_MR			32
+#define MASKED_CMP_SWP		12
+#define MASKED_FETCH_ADD	13
+
+/**
+ * struct privilege - what a process may not ask for
+ * @opcode: of the request
+ * @flags: beside XIW_SQE_SIGNALED
+ * @reserved: what is in a field that has no meaning
+ * @all_memory: the data is named by the key of all memory
+ * @status: with which the request fails
+ */
+struct privilege {
+	__u8 opcode;
+	__u8 flags;
+	__u8 reserved;
+	bool all_memory;
+	enum ibv_wc_status status;
+};
+
+static void ask_for(const struct privilege *what)
+{
+	static bool connected;
+	struct xiw_sge *sge;
+	struct xiw_sqe *sqe;
+	struct rings r;
+	struct xt_sq sq;
+
+	set_up = &connected;
+	rings_up(&r);
+	sq = xt_find_sq(&r.maps, &r.p.b);
+	sqe = good_sqe(&r, &sq);
+	sge = (struct xiw_sge *)(sqe + 1);
+	sqe->opcode = what->opcode;
+	sqe->flags |= what->flags;
+	sqe->reserved = what->reserved;
+	if (what->opcode != IBV_WR_RDMA_WRITE)
+		sge->length = 8;
+	if (what->all_memory)
+		sge->lkey = 0;
+	publish(&r, &sq);
+	xt_wc(r.p.b.scq, 1, what->status);
+	rings_down(&r);
+}
+
+static void test_kernel_only(void)
+{
+	static const struct privilege list[] = {
+		{ .opcode = REG_MR, .status = IBV_WC_LOC_QP_OP_ERR },
+		{ .opcode = MASKED_CMP_SWP, .status = IBV_WC_LOC_QP_OP_ERR },
+		{ .opcode = MASKED_FETCH_ADD, .status = IBV_WC_LOC_QP_OP_ERR },
+		{ .opcode = IBV_WR_RDMA_WRITE, .flags = 0x80,
+		  .status = IBV_WC_LOC_QP_OP_ERR },
+		{ .opcode = IBV_WR_RDMA_WRITE, .reserved = 1,
+		  .status = IBV_WC_LOC_QP_OP_ERR },
+		{ .opcode = IBV_WR_RDMA_WRITE, .all_memory = true,
+		  .status = IBV_WC_LOC_PROT_ERR },
+		/* So it was not that which was refused above. */
+		{ .opcode = IBV_WR_RDMA_WRITE, .status = IBV_WC_SUCCESS },
+	};
+	size_t i;
+
+	for (i = 0; i < XT_NELEM(list); i++)
+		ask_for(&list[i]);
+}
+
 /* ---- a shared receive queue -------------------------------------------- */
 
 /* The ring in which a receive with this number is. */
@@ -626,6 +695,8 @@ static const struct xt_case cases[] = {
 	{ "room", "an answer that does not fit", test_room },
 	{ "opcodes", "every opcode in the send queue", test_opcodes },
 	{ "fields", "absurd fields in the send queue", test_fields },
+	{ "kernel-only", "what only the kernel may is refused",
+	  test_kernel_only },
 	{ "srq", "a broken shared receive queue is told of as such", test_srq },
 	{ "endless", "a queue that does not become empty", test_endless },
 	{ "race", "an entry that changes while it is read", test_race },

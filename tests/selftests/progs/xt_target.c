@@ -447,27 +447,6 @@ static void on_async(void)
 	ibv_ack_async_event(&ev);
 }
 
-static bool on_stdin(void)
-{
-	static char buf[4096];
-	static size_t have;
-	char *end;
-	ssize_t n;
-
-	n = read(0, buf + have, sizeof(buf) - 1 - have);
-	if (n <= 0)
-		return false;
-	have += n;
-	buf[have] = 0;
-	while ((end = strchr(buf, '\n'))) {
-		*end++ = 0;
-		obey(buf);
-		have -= end - buf;
-		memmove(buf, end, have + 1);
-	}
-	return true;
-}
-
 int main(int argc, char **argv)
 {
 	struct pollfd fds[4];
@@ -490,7 +469,7 @@ int main(int argc, char **argv)
 			on_completions();
 		if (fds[3].revents)
 			on_async();
-		if (fds[0].revents && !on_stdin())
+		if (fds[0].revents && !xt_commands(obey))
 			return 0;
 	}
 }

@@ -1,0 +1,1810 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Queue pairs connected by number, with the hand-made peer on either side: its
+Requests to a queue pair that is the Responder, its Replies to one that is the
+Initiator. Written from Documentation/rendezvous.rst alone.
+
+The peer's address is between two of the device: -a is the lesser one, from
+which the device is the Initiator, XIW_RESPONDER the greater one.
+"""
+
+import contextlib
+import copy
+import errno
+import ipaddress
+import json
+import os
+import pathlib
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+import live
+import wire
+from live import PATIENCE, PROMPT, case, cases, main
+
+E = wire.C | wire.S
+MAGIC = b"XRDV"
+INIT, RTR, RTS, ERR = 1, 2, 3, 6
+FLUSH, RETRY_EXC, RNR_EXC = 5, 12, 13
+COMM_EST = 4
+PEER_PSN, OWN_PSN = 0x111111, 0x222222
+DATA = bytes(range(0x40, 0x48))
+FIRST = wire.RTR["C"]
+# Of the peer's queue pairs.
+NUMBER = 0x0a0b0c
+MALFORMED, VERSION, NO_MATCH, TOKEN, ROLE, BUSY, LATE, FAILED = range(1, 9)
+# Octets and messages that TCP takes though nobody reads.
+MUCH = 4000, 10
+# timeout, retry_cnt
+HALF_A_SECOND = 14, 7
+
+
+# ---- octets, sections 4.2 and 4.3 ------------------------------------------
+
+def gid(address):
+    ip = ipaddress.ip_address(address)
+    if ip.version == 4:
+        return bytes(10) + b"\xff\xff" + ip.packed
+    return ip.packed
+
+
+def head(init, resp, flags, features, rnr, psn, expected, magic=MAGIC,
+         version=1):
+    return magic + struct.pack(">BBHIIII", version, flags, features, init,
+                               resp, rnr << 24 | psn, expected)
+
+
+def depths(ird, ord, types="CD", a=True):
+    first, second = wire.rtr_bits(types)
+    return wire.enhanced((0x8000 if a else 0) | first | ird, second | ord)
+
+
+def request(init, resp, init_gid, resp_gid, s=True, psn=PEER_PSN,
+            expected=OWN_PSN, rnr=7, flags=None, features=0, ird=16, ord=1,
+            magic=MAGIC, version=1, mpa=E, rev=2, a=True, types="CD",
+            size=None):
+    data = head(init, resp, flags if flags is not None else s, features,
+                rnr if s else 0, psn if s else 0, expected, magic,
+                version) + init_gid + resp_gid
+    if size is not None:
+        data = (data + bytes(256))[:size]
+    front = depths(ird, ord, types, a) if mpa & wire.S else b""
+    return wire.startup(wire.REQ_KEY, mpa, rev, front + data)
+
+
+def reply(init, resp, s=True, psn=PEER_PSN, expected=OWN_PSN, rnr=7,
+          flags=None, features=0, ird=16, ord=16, magic=MAGIC, version=1,
+          mpa=E, rev=2, reason=0, rest=bytes(3), a=True, types="CD",
+          size=None):
+    data = head(init, resp, flags if flags is not None else s, features,
+                rnr if s else 0, psn if s else 0, expected, magic, version) + \
+        bytes([reason]) + rest
+    if size is not None:
+        data = (data + bytes(256))[:size]
+    return wire.startup(wire.REP_KEY, mpa, rev,
+                        depths(ird, ord, types, a) + data)
+
+
+def refusal(init, resp, reason, **how):
+    return reply(init, resp, s=False, expected=0, reason=reason,
+                 mpa=E | wire.R, **how)
+
+
+# ---- the two sides ---------------------------------------------------------
+
+class Target(live.Target):
+    PROGRAM = "xt_number"
+
+
+class Number(live.Conn):
+    """A queue pair of the device. Its role is that of its index's address."""
+
+    def __init__(self, bench, role, peer=NUMBER):
+        number, qpn = map(int, bench.target.do("new").split())
+        super().__init__(bench.target, number)
+        bench.target.conns.append(self)
+        self.bench = bench
+        self.qpn = qpn
+        self.peer = peer
+        self.address = bench.addr_a if role == "I" else bench.responder
+
+    def init(self, recvs=4):
+        self._do("init")
+        if recvs:
+            self.recv(recvs)
+        return self
+
+    def rtr(self, index=None, dgid=None, peer=None, expected=PEER_PSN, rd=16,
+            min_rnr=12, is_global=1):
+        index = self.bench.index(self.address) if index is None else index
+        self._do("rtr", index, (dgid or gid(self.bench.addr_b)).hex(),
+                 self.peer if peer is None else peer, expected, rd, min_rnr,
+                 is_global)
+        return self
+
+    def rts(self, psn=OWN_PSN, timing=HALF_A_SECOND, rnr=7, rd=1):
+        self._do("rts", psn, *timing, rnr, rd)
+        return self
+
+    def reset(self):
+        self._do("reset")
+        return self
+
+    def dial(self, port):
+        self._do("dial", port)
+
+    def state(self):
+        return int(self._do("query").split()[0])
+
+    def is_as_before(self, state=RTS):
+        """Nothing has told the consumer of anything."""
+        assert self.state() == state, self.state()
+        self.nothing("wc")
+        self.nothing("async")
+
+    def asking(self, **how):
+        args = {"init": self.peer, "resp": self.qpn,
+                "init_gid": gid(self.bench.addr_b),
+                "resp_gid": gid(self.address)}
+        return request(**{**args, **how})
+
+    def reply(self, **how):
+        return reply(**{"init": self.qpn, "resp": self.peer, **how})
+
+    def refusal(self, reason, **how):
+        return refusal(**{"init": self.qpn, "resp": self.peer,
+                          "reason": reason, **how})
+
+
+class Bench(live.Bench):
+    TARGET = Target
+
+    def __init__(self, args):
+        self.responder = os.environ["XIW_RESPONDER"]
+        self.port = 4791
+        super().__init__(args)
+        self.gids = self.policy_dir.parent / "ports/1/gids"
+
+    def index(self, address):
+        """Of an address in the device's GID table."""
+        want = gid(address)
+        for file in self.gids.iterdir():
+            if bytes.fromhex(file.read_text().strip().replace(":", "")) == want:
+                return int(file.name)
+        raise AssertionError(f"{address} is no GID")
+
+    # Queue pairs of the device.
+
+    def qp(self, role, state=RTS, recvs=4, **how):
+        """One that has come so far, ready for the peer of NUMBER."""
+        qp = Number(self, role, how.pop("peer", NUMBER)).init(recvs)
+        with_rtr = {k: how.pop(k) for k in ("expected", "min_rnr", "dgid")
+                    if k in how}
+        if state >= RTR:
+            qp.rtr(rd=how.pop("dest_rd", 16), **with_rtr)
+        if state >= RTS:
+            qp.rts(**how)
+        return qp
+
+    def opener(self):
+        """A queue pair for which the port is open."""
+        return self.qp("R", RTR, peer=0xffffff)
+
+    # The peer as Initiator.
+
+    def tcp(self, window=0, address=None, source=None):
+        sock = socket.socket(self.family)
+        sock.settimeout(PATIENCE)
+        sock.bind((source or self.addr_b, 0))
+        sock.connect((address or self.responder, self.port))
+        return self.peer_of(sock)
+
+    def ask(self, qp, **how):
+        """A connection with a Request sent: the peer's end of it."""
+        peer = self.tcp()
+        peer.raw(qp.asking(**how))
+        return peer
+
+    def asked(self, qp, first=True, **how):
+        """The same, accepted, and the first FPDU sent: peer, Reply."""
+        peer = self.ask(qp, **how)
+        rep = accepted(peer)
+        peer.full_operation(E, rep.flags)
+        if first:
+            peer.send(FIRST)
+        return peer, rep
+
+    # The peer as Responder.
+
+    @contextlib.contextmanager
+    def listening(self):
+        sock = socket.create_server((self.addr_b, self.port),
+                                    family=self.family, backlog=64)
+        sock.settimeout(PATIENCE)
+        try:
+            yield sock
+        finally:
+            sock.close()
+
+    def accept(self, sock):
+        """The device's next try: peer, Request."""
+        peer = self.peer_of(sock.accept()[0])
+        return peer, peer.startup()
+
+    def answer(self, sock, qp, **how):
+        """The same, answered with a Reply, and the first FPDU received."""
+        peer, req = self.accept(sock)
+        peer.raw(qp.reply(**how))
+        peer.full_operation(E, req.flags)
+        peer.expect(FIRST)
+        return peer, req
+
+    def answer_last(self, sock, qp):
+        """The same where older tries may be waiting that have ended."""
+        while True:
+            try:
+                return self.answer(sock, qp)
+            except (AssertionError, OSError):
+                self.peers[-1].close()
+
+    def answered(self, qp, **how):
+        with self.listening() as sock:
+            return self.answer(sock, qp, **how)
+
+    # Around a case.
+
+    def begin(self):
+        if self.bystander is None:
+            qp = self.qp("I", peer=0x77, recvs=8)
+            peer, _ = self.answered(qp)
+            self.bystander = peer, qp
+            self.by_sent = 0
+            self.peers.remove(peer)
+            self.target.conns.remove(qp)
+
+
+def accepted(peer):
+    rep = peer.startup()
+    assert rep.key == wire.REP_KEY and rep.rev == 2
+    assert not rep.flags & wire.R, f"refused: {rep.data.hex()}"
+    assert len(rep.data) == 28 and rep.data[24] == 0, rep.data.hex()
+    return rep
+
+
+def refused(peer, reason, init=0, resp=0):
+    """By a Reply of the prescribed octets, then the end."""
+    rep = peer.startup()
+    want = MAGIC + struct.pack(">BBHIIIIB", 1, 0, 0, init, resp, 0, 0, reason)
+    assert rep.key == wire.REP_KEY and rep.flags & wire.R
+    assert rep.data[:25] == want and len(rep.data) == 28, \
+        f"{rep.data.hex()}, wanted {want.hex()}"
+    peer.expect_end()
+
+
+def refused_of(qp, peer, reason, init=None, resp=None):
+    refused(peer, reason, init or qp.peer, resp or qp.qpn)
+
+
+def message(peer, qp, msn, nr):
+    """One arrives as receive number NR."""
+    data = DATA + bytes([nr])
+    peer.send(wire.send(msn, data))
+    qp.wc(f"r{nr}", data=data.hex())
+
+
+def sends(peer, qp, msn=1, nr=0):
+    """One is sent as request number NR."""
+    qp.post("send", 8)
+    got = peer.rx.fpdu()
+    assert got[:18] == wire.send(msn), got.hex()
+    qp.wc(f"s{nr}")
+
+
+def works(peer, qp, recv=0, sent=0):
+    message(peer, qp, 1, recv)
+    sends(peer, qp, 1, sent)
+
+
+def still_reachable(bench, qp):
+    """An honest Request is served, and a first stream begins."""
+    peer, _ = bench.asked(qp)
+    works(peer, qp)
+
+
+# ---- octets ----------------------------------------------------------------
+
+@case
+# Covers: RDV-04 RDV-05 RDV-06
+def vectors(_bench):
+    """the octets of this suite are the vectors of section 10"""
+    a, b = gid("192.0.2.1"), gid("192.0.2.2")
+    c, d = gid("2001:db8::1"), gid("2001:db8::2")
+    for got, want in (
+            (request(0x12345, 0xabcdef, a, b, psn=0x111111, expected=0x222222,
+                     features=1, ird=16, ord=1), """
+             4d504120 49442052 65712046 72616d65 5002003c 8010c001
+             58524456 01010001 00012345 00abcdef 07111111 00222222
+             00000000 00000000 0000ffff c0000201
+             00000000 00000000 0000ffff c0000202"""),
+            (reply(0x12345, 0xabcdef, psn=0x222222, expected=0x111111,
+                   features=1, ird=1, ord=16), """
+             4d504120 49442052 65702046 72616d65 50020020 8001c010
+             58524456 01010001 00012345 00abcdef 07222222 00111111 00000000"""),
+            (request(2, 0xffffff, c, d, s=False, expected=0, features=1,
+                     ird=1, ord=128), """
+             4d504120 49442052 65712046 72616d65 5002003c 8001c080
+             58524456 01000001 00000002 00ffffff 00000000 00000000
+             20010db8 00000000 00000000 00000001
+             20010db8 00000000 00000000 00000002"""),
+            (refusal(2, 0xffffff, 3, ird=128, ord=1, types="CD"), """
+             4d504120 49442052 65702046 72616d65 70020020 8080c001
+             58524456 01000000 00000002 00ffffff 00000000 00000000 03000000"""),
+    ):
+        want = bytes.fromhex(want)
+        assert got == want, f"{got.hex()}, wanted {want.hex()}"
+
+
+# ---- the device is the Responder -------------------------------------------
+
+@case
+# Covers: RDV-02 RDV-06 RDV-08 RDV-12
+def responder(bench):
+    """a Request at RTS: the Reply, octet by octet; nothing before an FPDU"""
+    qp = bench.qp("R", dest_rd=7, rnr=6, rd=3)
+    qp.post("send", 8)
+    peer = bench.ask(qp, ird=5, ord=4)
+    rep = peer.startup()
+    want = head(NUMBER, qp.qpn, 1, 0, 6, OWN_PSN, PEER_PSN) + bytes(4)
+    assert (rep.flags, rep.rev, rep.data) == (E, 2, want), rep.data.hex()
+    assert (rep.a, rep.ird, rep.ord) == (True, 7, 3), (rep.ird, rep.ord)
+    peer.full_operation(E, rep.flags)
+    peer.expect_silence()
+    qp.nothing("wc")
+    peer.send(FIRST)
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    qp.wc("s0")
+    message(peer, qp, 1, 0)
+    qp.is_as_before()
+
+
+@case
+# Covers: RDV-05 RDV-12
+def responder_rtr(bench):
+    """a Request at RTR: the Reply says so; COMM_EST; it sends from RTS on"""
+    qp = bench.qp("R", RTR)
+    peer, rep = bench.asked(qp, ird=9)
+    want = head(NUMBER, qp.qpn, 0, 0, 0, 0, PEER_PSN) + bytes(4)
+    assert rep.data == want, rep.data.hex()
+    qp.asynchronous(COMM_EST)
+    message(peer, qp, 1, 0)
+    assert qp.state() == RTR
+    qp.rts()
+    sends(peer, qp)
+
+
+@case
+# Covers: RDV-12
+def ord_at_rts(bench):
+    """what was agreed on before RTS is limited by RTS"""
+    qp = bench.qp("R", RTR)
+    peer, rep = bench.asked(qp, ird=4)
+    assert rep.ord >= 4, rep.ord
+    qp.rts(rd=1)
+    qp.post("read", 16, 2, 0xCAFE, 0x5000)
+    got = peer.rx.fpdu()
+    assert got[:18] == wire.untagged(wire.READ_REQ, 1, 1), got.hex()
+    peer.expect_silence()
+    sink, sink_to = struct.unpack(">IQ", got[18:30])
+    peer.send(wire.tagged(wire.READ_RESP, sink, sink_to, bytes(16)))
+    qp.wc("s0")
+    assert peer.rx.fpdu()[:18] == wire.untagged(wire.READ_REQ, 1, 2)
+
+
+# Covers: RDV-07
+@cases([
+    ("magic", "a wrong magic", MALFORMED, {"magic": b"XRDW"}),
+    ("no_data", "no Private Data", MALFORMED, {"size": 0}),
+    ("magic_only", "the magic and nothing else", MALFORMED, {"size": 4}),
+    ("short", "an octet too few", MALFORMED, {"size": 55}),
+    ("long", "an octet too many", MALFORMED, {"size": 57}),
+    ("much", "as much as MPA has room for", MALFORMED, {"size": 252}),
+    ("reserved_flag", "a reserved flag", MALFORMED, {"flags": 3}),
+    ("high_flag", "another reserved flag", MALFORMED, {"flags": 0x81}),
+    ("psn_without_s", "a PSN before RTS", MALFORMED, {"flags": 0}),
+    ("rnr_8", "8 RNR retries", MALFORMED, {"rnr": 8}),
+    ("expected_25", "an expected PSN of 25 bits", MALFORMED,
+     {"expected": 1 << 24 | OWN_PSN}),
+    ("init_25", "an Initiator's number of 25 bits", MALFORMED,
+     {"init": 1 << 24 | NUMBER}),
+    ("init_1", "an Initiator's number of 1", MALFORMED, {"init": 1}),
+    ("resp_0", "a Responder's number of 0", MALFORMED, {"resp": 0}),
+    ("model", "not the peer-to-peer model", MALFORMED,
+     {"a": False, "types": ""}),
+    ("version_2", "version 2", VERSION, {"version": 2}),
+    ("version_2_short", "version 2 and nothing else", VERSION,
+     {"version": 2, "size": 5}),
+    ("version_2_long", "version 2 of another length", VERSION,
+     {"version": 2, "size": 90, "flags": 0xff}),
+    ("version_0", "version 0", VERSION, {"version": 0}),
+])
+def malformed(bench, reason, how):
+    qp = bench.qp("R")
+    peer = bench.ask(qp, **how)
+    refused(peer, reason)
+    qp.is_as_before()
+    still_reachable(bench, qp)
+
+
+@case
+# Covers: RDV-07
+def revision_1(bench):
+    """a Request of MPA revision 1 is refused as malformed"""
+    qp = bench.qp("R")
+    peer = bench.ask(qp, mpa=wire.C, rev=1)
+    refused(peer, MALFORMED)
+    still_reachable(bench, qp)
+
+
+@case
+# Covers: RDV-07
+def features_unknown(bench):
+    """features that nobody knows are not agreed on, and no fault"""
+    qp = bench.qp("R")
+    _, rep = bench.asked(qp, features=0xfffe)
+    assert rep.data[6:8] == bytes(2), rep.data.hex()
+
+
+# Covers: RDV-02 RDV-08 RDV-09
+@cases([
+    ("role", "the Initiator's address is the greater one", ROLE,
+     lambda b, q: {"init_gid": gid(b.responder)[:-1] + b"\xee"}),
+    ("role_number", "equal addresses, the Initiator's number is greater", ROLE,
+     lambda b, q: {"init_gid": gid(b.responder), "init": q.qpn + 1}),
+    ("role_self", "both ends are one", ROLE,
+     lambda b, q: {"init_gid": gid(b.responder), "init": q.qpn}),
+    ("from", "it does not come from where it says", NO_MATCH,
+     lambda b, q: {"init_gid": gid(b.addr_b)[:-1] + b"\x03"}),
+    ("to", "TCP brought it to another address", NO_MATCH,
+     lambda b, q: {"resp_gid": gid(b.responder)[:-1] + b"\x33"}),
+    ("family", "an address of the other family", ROLE,
+     lambda b, q: {"init_gid": b"\xfd" + gid(b.addr_b)[1:]}),
+    ("no_such_number", "nobody has that number", NO_MATCH,
+     lambda b, q: {"resp": q.qpn ^ 0x155}),
+    ("another_peer", "the queue pair has another peer", NO_MATCH,
+     lambda b, q: {"init": NUMBER + 1}),
+    ("expected", "it expects another PSN", TOKEN,
+     lambda b, q: {"expected": OWN_PSN + 1}),
+    ("psn", "it sends another PSN than is expected", TOKEN,
+     lambda b, q: {"psn": PEER_PSN - 1}),
+    ("expected_early", "before RTS it expects another PSN", TOKEN,
+     lambda b, q: {"s": False, "expected": 0}),
+])
+def no_match(bench, reason, how):
+    qp = bench.qp("R")
+    if qp.qpn == 0xffffff:
+        raise live.Skip("there is no greater number")
+    how = how(bench, qp)
+    peer = bench.ask(qp, **how)
+    refused_of(qp, peer, reason, how.get("init"), how.get("resp"))
+    qp.is_as_before()
+    still_reachable(bench, qp)
+
+
+@case
+# Covers: RDV-08
+def another_address(bench):
+    """the queue pair has a peer of the same number at another address"""
+    qp = bench.qp("R", dgid=gid(bench.addr_b)[:-1] + b"\x03")
+    refused_of(qp, bench.ask(qp), NO_MATCH)
+
+
+@case
+# Covers: RDV-08 RDV-16
+def had_its_stream(bench):
+    """one stream in each use: another Request is refused"""
+    qp = bench.qp("R")
+    peer, _ = bench.asked(qp)
+    works(peer, qp)
+    refused_of(qp, bench.ask(qp), NO_MATCH)
+    message(peer, qp, 2, 1)
+    peer.fin()
+    peer.expect_fin()
+    refused_of(qp, bench.ask(qp), NO_MATCH)
+    qp.is_as_before()
+
+
+@case
+# Covers: RDV-08
+def in_error(bench):
+    """the queue pair is in error: refused"""
+    bench.opener()
+    for state in INIT, RTR, RTS:
+        qp = bench.qp("R", state, recvs=0)
+        qp.fail()
+        assert qp.state() == ERR
+        refused_of(qp, bench.ask(qp), NO_MATCH)
+
+
+@case
+# Covers: RDV-08 RDV-17
+def of_rdma_cm(bench):
+    """rdma_cm connects the queue pair: refused, and it cannot be named"""
+    bench.opener()
+    qp = bench.qp("R", INIT)
+    with socket.create_server((bench.addr_b, 0),
+                              family=bench.family) as sock:
+        qp.dial(sock.getsockname()[1])
+        refused_of(qp, bench.ask(qp), NO_MATCH)
+        with raises(errno.EISCONN):
+            qp.rtr()
+        bench.peer_of(sock.accept()[0]).reset()
+    qp.event("REJECTED")
+
+
+@contextlib.contextmanager
+def raises(number):
+    try:
+        yield
+    except OSError as error:
+        assert error.errno == number, f"{error}, not {errno.errorcode[number]}"
+    else:
+        raise AssertionError(f"no {errno.errorcode[number]}")
+
+
+# ---- Requests that wait ----------------------------------------------------
+
+@case
+# Covers: RDV-08 RDV-18
+def waits(bench):
+    """a Request for a queue pair in RESET or INIT waits for RTR"""
+    bench.opener()
+    fresh = Number(bench, "R")
+    qp = bench.qp("R", INIT)
+    early, peer = bench.ask(fresh), bench.ask(qp)
+    peer.expect_silence()
+    early.expect_silence()
+    fresh.init()
+    early.expect_silence()
+    qp.rtr()
+    rep = accepted(peer)
+    assert rep.data[5] == 0
+    peer.full_operation(E, rep.flags)
+    peer.send(FIRST)
+    qp.asynchronous(COMM_EST)
+    qp.rts()
+    works(peer, qp)
+    fresh.rtr().rts()
+    early.full_operation(E, accepted(early).flags)
+    early.send(FIRST)
+    works(early, fresh)
+
+
+@case
+# Covers: RDV-18
+def waits_for_another(bench):
+    """what waited is refused when the peer named is another one"""
+    bench.opener()
+    qp = bench.qp("R", INIT)
+    stranger, peer = bench.ask(qp, init=NUMBER + 1), bench.ask(qp)
+    stale = bench.ask(qp, psn=PEER_PSN + 1)
+    peer.expect_silence()
+    qp.rtr()
+    refused_of(qp, stranger, NO_MATCH, NUMBER + 1)
+    refused_of(qp, stale, TOKEN)
+    accepted(peer)
+
+
+@case
+# Covers: RDV-18
+def waits_elsewhere(bench):
+    """what waited is judged whatever role and address the queue pair gets"""
+    bench.opener()
+    for role in "IS":
+        qp = bench.qp("R", INIT)
+        peer = bench.ask(qp)
+        peer.expect_silence()
+        if role == "I":
+            qp.rtr(index=bench.index(bench.addr_a))
+        else:
+            qp.rtr(dgid=gid(bench.responder), peer=qp.qpn)
+        refused_of(qp, peer, NO_MATCH)
+        qp.reset()
+
+
+@case
+# Covers: RDV-18
+def eight_wait(bench):
+    """eight Requests may wait for a queue pair; one leaves, another can"""
+    bench.opener()
+    qp, other = bench.qp("R", INIT), bench.qp("R", INIT)
+    peers = [bench.ask(qp, init=NUMBER + n) for n in range(8)]
+    for peer in peers:
+        peer.expect_silence()
+    refused_of(qp, bench.ask(qp), BUSY)
+    bench.ask(other).expect_silence()
+    peers[3].close()
+    end = time.monotonic() + PATIENCE
+    while True:
+        peer = bench.ask(qp, init=NUMBER + 3)
+        try:
+            peer.expect_silence()
+            break
+        except AssertionError:
+            assert time.monotonic() < end, "its place was not given back"
+    qp.rtr(peer=NUMBER + 3)
+    accepted(peer)
+    for n in 0, 1, 2, 4, 5, 6, 7:
+        refused_of(qp, peers[n], NO_MATCH, NUMBER + n)
+
+
+@case
+# Covers: RDV-18
+def waits_too_long(bench):
+    """whose queue pair does not come to RTR in time is told so"""
+    bench.policy(reply_timeout_ms=500)
+    bench.opener()
+    qp = bench.qp("R", INIT)
+    begin = time.monotonic()
+    peer = bench.ask(qp)
+    refused_of(qp, peer, LATE)
+    assert time.monotonic() - begin > 0.45
+    qp.rtr().rts()
+    still_reachable(bench, qp)
+
+
+# Covers: RDV-18
+@cases([
+    ("behind_waiting", "octets behind a Request that waits", b"\0", "octet"),
+    ("fpdu_waiting", "an FPDU behind a Request that waits",
+     wire.Framer().fpdu(FIRST), "octet"),
+    ("fin_waiting", "FIN behind a Request that waits", b"", "fin"),
+])
+def behind_waiting(bench, octets, how):
+    bench.opener()
+    qp = bench.qp("R", INIT)
+    peer = bench.ask(qp)
+    peer.expect_silence()
+    if how == "fin":
+        peer.fin()
+    else:
+        peer.raw(octets)
+    peer.expect_end()
+    qp.rtr().rts()
+    still_reachable(bench, qp)
+
+
+@case
+# Covers: RDV-18
+def destroyed_while_waiting(bench):
+    """the queue pair goes while a Request waits: it waits on, or is refused"""
+    bench.policy(reply_timeout_ms=700)
+    bench.opener()
+    qp = bench.qp("R", INIT)
+    peer = bench.ask(qp)
+    peer.expect_silence()
+    qp.free()
+    bench.target.conns.remove(qp)
+    rep = peer.startup()
+    assert rep.flags & wire.R and rep.data[24] in (NO_MATCH, LATE), \
+        rep.data.hex()
+    peer.expect_end()
+
+
+@case
+# Covers: RDV-18
+def port_closes_while_waiting(bench):
+    """the last Responder goes while Requests wait: their connections end"""
+    opener = bench.opener()
+    qp = bench.qp("R", INIT)
+    peers = [bench.ask(qp) for _ in range(3)] + [bench.tcp()]
+    for peer in peers:
+        peer.expect_silence()
+    opener.reset()
+    for peer in peers:
+        end_of(peer)
+    qp.rtr().rts()
+    still_reachable(bench, qp)
+
+
+def end_of(peer):
+    """FIN or RST, perhaps behind a Reply that refuses."""
+    try:
+        while peer.sock.recv(4096):
+            pass
+    except ConnectionResetError:
+        pass
+
+
+# ---- before the first FPDU -------------------------------------------------
+
+# Covers: RDV-16
+@cases([
+    ("fin_first", "FIN", lambda p: p.fin()),
+    ("rst_first", "RST", lambda p: p.reset()),
+    ("bad_crc_first", "an FPDU with a wrong CRC",
+     lambda p: p.send(FIRST, crc_xor=1)),
+    ("garbage_first", "something else", lambda p: p.raw(b"\0\4" + DATA * 4)),
+    ("part_first", "a part of it, then FIN",
+     lambda p: (p.raw(wire.Framer().fpdu(FIRST)[:9]), p.fin())),
+])
+def before_first(bench, then):
+    """the connection ends instead of the first FPDU: it is forgotten"""
+    for state in RTR, RTS:
+        qp = bench.qp("R", state)
+        for _ in range(3):
+            peer, _ = bench.asked(qp, first=False)
+            then(peer)
+            if peer.sock.fileno() >= 0:
+                end_of(peer)
+        qp.is_as_before(state)
+        peer, _ = bench.asked(qp)
+        if state == RTR:
+            qp.asynchronous(COMM_EST)
+            qp.rts()
+        works(peer, qp)
+
+
+@case
+# Covers: RDV-16
+def silence_first(bench):
+    """the first FPDU does not come in time: the connection is forgotten"""
+    bench.policy(rtr_timeout_ms=300)
+    qp = bench.qp("R")
+    qp.post("send", 8)
+    peer, _ = bench.asked(qp, first=False)
+    end_of(peer)
+    qp.is_as_before()
+    peer, _ = bench.asked(qp)
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    qp.wc("s0")
+    message(peer, qp, 1, 0)
+
+
+@case
+# Covers: RDV-16
+def takes_its_place(bench):
+    """another Request takes the place of one that still stands"""
+    qp = bench.qp("R")
+    qp.post("send", 8)
+    old = None
+    for _ in range(5):
+        peer, _ = bench.asked(qp, first=False)
+        if old:
+            end_of(old)
+        old = peer
+    qp.is_as_before()
+    # A stranger does not.
+    refused_of(qp, bench.ask(qp, init=NUMBER + 1), NO_MATCH, NUMBER + 1)
+    refused_of(qp, bench.ask(qp, psn=5), TOKEN)
+    peer.send(FIRST)
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    qp.wc("s0")
+    message(peer, qp, 1, 0)
+
+
+@case
+# Covers: RDV-16
+def many_at_once(bench):
+    """as many Requests at once as may wait: one of them gets the stream"""
+    bench.opener()
+    qp = bench.qp("R", INIT)
+    peers = [bench.ask(qp) for _ in range(8)]
+    for peer in peers:
+        peer.expect_silence()
+    qp.rtr().rts()
+    left = list(peers)
+    end = time.monotonic() + PATIENCE
+    while len(left) > 1:
+        assert time.monotonic() < end, f"{len(left)} stand"
+        for peer in list(left):
+            peer.sock.settimeout(0.05)
+            try:
+                while peer.sock.recv(4096):
+                    pass
+                left.remove(peer)
+            except ConnectionResetError:
+                left.remove(peer)
+            except TimeoutError:
+                pass
+    peer = left[0]
+    peer.sock.settimeout(PATIENCE)
+    peer.full_operation(E, E)
+    peer.send(FIRST)
+    works(peer, qp)
+
+
+@case
+# Covers: RDV-09
+def psn_at_rts(bench):
+    """at RTS the PSN is another one: it was no stream, the next one is"""
+    qp = bench.qp("R", RTR)
+    peer, _ = bench.asked(qp, expected=0x333333)
+    qp.asynchronous(COMM_EST)
+    qp.rts()
+    peer.expect_reset()
+    qp.is_as_before()
+    refused_of(qp, bench.ask(qp, expected=0x333333), TOKEN)
+    peer, _ = bench.asked(qp)
+    works(peer, qp)
+
+
+@case
+# Covers: RDV-09 RDV-19
+def fault_after_undo(bench):
+    """behind a stream that was none, a fault ends the true one"""
+    for role in "RI":
+        qp = bench.qp(role, RTR)
+        if role == "R":
+            peer, _ = bench.asked(qp, expected=0x333333)
+            qp.asynchronous(COMM_EST)
+            qp.rts()
+            peer.expect_reset()
+            peer, _ = bench.asked(qp)
+        else:
+            with bench.listening() as sock:
+                peer, _ = bench.answer(sock, qp, expected=0x333333)
+                qp.asynchronous(COMM_EST)
+                qp.rts()
+                peer.expect_reset()
+                peer, _ = bench.answer(sock, qp)
+        works(peer, qp)
+        ends_by_fault(peer, qp)
+
+
+@case
+# Covers: RDV-09 RDV-16
+def half_message_undone(bench):
+    """half a message came on a stream that was none: its receive is kept"""
+    qp = bench.qp("R", RTR, recvs=1)
+    peer, _ = bench.asked(qp, expected=0x333333)
+    qp.asynchronous(COMM_EST)
+    peer.send(wire.send(1, b"half", last=False))
+    time.sleep(live.SILENCE)
+    qp.rts()
+    peer.expect_reset()
+    qp.is_as_before()
+    peer, _ = bench.asked(qp)
+    message(peer, qp, 1, 0)
+
+
+@case
+# Covers: RDV-09
+def posted_in_rtr_undone(bench):
+    """a Read on a stream that was none is asked for again on the true one"""
+    qp = bench.qp("R", RTR)
+    peer, _ = bench.asked(qp, expected=0x333333)
+    qp.asynchronous(COMM_EST)
+    qp.post("read", 16, 1, 0xCAFE, 0x5000)
+    qp.post("send", 8)
+    assert peer.rx.fpdu()[:18] == wire.untagged(wire.READ_REQ, 1, 1)
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    qp.rts()
+    peer.expect_reset()
+    qp.is_as_before()
+    peer, _ = bench.asked(qp)
+    got = peer.rx.fpdu()
+    assert got[:18] == wire.untagged(wire.READ_REQ, 1, 1), got.hex()
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    qp.nothing("wc")
+    sink, sink_to = struct.unpack(">IQ", got[18:30])
+    peer.send(wire.tagged(wire.READ_RESP, sink, sink_to, bytes(16)))
+    qp.wc("s0")
+    qp.wc("s1")
+    message(peer, qp, 1, 0)
+
+
+@case
+# Covers: RDV-09
+def psn_at_rts_behind_end(bench):
+    """the stream with the other PSN has ended before RTS: it was none, too"""
+    for role in "RI":
+        for how in "fin", "rst":
+            qp = bench.qp(role, RTR)
+            if role == "R":
+                peer, _ = bench.asked(qp, expected=0x333333)
+            else:
+                peer, _ = bench.answered(qp, expected=0x333333)
+            qp.asynchronous(COMM_EST)
+            if how == "fin":
+                peer.fin()
+                peer.expect_fin()
+            else:
+                peer.reset()
+            time.sleep(live.SILENCE)
+            qp.is_as_before(RTR)
+            if role == "R":
+                qp.rts()
+                peer, _ = bench.asked(qp)
+            else:
+                with bench.listening() as sock:
+                    qp.rts()
+                    peer, _ = bench.answer(sock, qp)
+            works(peer, qp)
+
+
+@case
+# Covers: RDV-09 RDV-16
+def psn_at_rts_before_first(bench):
+    """the same before the first FPDU"""
+    qp = bench.qp("R", RTR)
+    peer, _ = bench.asked(qp, first=False, expected=0x333333)
+    qp.rts()
+    peer.expect_reset()
+    qp.is_as_before()
+    peer, _ = bench.asked(qp)
+    works(peer, qp)
+
+
+# ---- the end ---------------------------------------------------------------
+
+def goes_silently(bench, qp, peer, how):
+    works(peer, qp)
+    if how == "fin":
+        peer.fin()
+        peer.expect_fin()
+    else:
+        peer.reset()
+    qp.is_as_before()
+    time.sleep(live.SILENCE)
+    qp.is_as_before()
+    # Receives can still be posted, and nothing becomes of them.
+    qp.recv()
+    qp.is_as_before()
+    qp.post("send", 8)
+    qp.wc("s1", status=RETRY_EXC)
+    for n in 1, 2, 3, 4:
+        qp.wc(f"r{n}", status=FLUSH)
+    qp.post("send", 8)
+    qp.wc("s2", status=FLUSH)
+    assert qp.state() == ERR
+    qp.nothing("async")
+
+
+# Covers: RDV-19
+@cases([
+    ("fin_responder", "FIN, to a Responder", "R", "fin"),
+    ("rst_responder", "RST, to a Responder", "R", "rst"),
+    ("fin_initiator", "FIN, to an Initiator", "I", "fin"),
+    ("rst_initiator", "RST, to an Initiator", "I", "rst"),
+])
+def silent_end(bench, role, how):
+    qp = bench.qp(role)
+    if role == "R":
+        peer, _ = bench.asked(qp)
+    else:
+        peer, _ = bench.answered(qp)
+    goes_silently(bench, qp, peer, how)
+
+
+# Covers: RDV-19
+@cases([
+    ("fin_rtr", "FIN at RTR", "fin"),
+    ("rst_rtr", "RST at RTR", "rst"),
+])
+def end_at_rtr(bench, how):
+    """the peer ends before RTS: nothing is told, until something is posted"""
+    for role in "RI":
+        qp = bench.qp(role, RTR)
+        peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
+        qp.asynchronous(COMM_EST)
+        message(peer, qp, 1, 0)
+        if how == "fin":
+            peer.fin()
+            peer.expect_fin()
+        else:
+            peer.reset()
+        qp.is_as_before(RTR)
+        qp.rts()
+        qp.is_as_before(RTS)
+        qp.post("send", 8)
+        qp.wc("s0", status=RETRY_EXC)
+        assert qp.state() == ERR
+
+
+# Covers: RDV-19
+@cases([
+    ("fin_reading", "FIN while a response is missing", "fin"),
+    ("rst_reading", "RST while a response is missing", "rst"),
+])
+def end_while_reading(bench, how):
+    for role in "RI":
+        qp = bench.qp(role)
+        peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
+        qp.post("read", 16, 3, 0xCAFE, 0x5000)
+        peer.rx.fpdu()
+        if how == "fin":
+            peer.fin()
+        else:
+            peer.reset()
+        qp.wc("s0", status=RETRY_EXC)
+        for n in 1, 2:
+            qp.wc(f"s{n}", status=FLUSH)
+        for n in range(4):
+            qp.wc(f"r{n}", status=FLUSH)
+        assert qp.state() == ERR
+
+
+@case
+# Covers: RDV-19
+def terminate_ends(bench):
+    """a Terminate of the peer ends it as every other stream"""
+    qp = bench.qp("R")
+    peer, _ = bench.asked(qp)
+    works(peer, qp)
+    peer.send(wire.terminate(0x1203))
+    for n in 1, 2, 3:
+        qp.wc(f"r{n}", status=FLUSH)
+    assert qp.state() == ERR
+
+
+@case
+# Covers: RDV-19
+def fault_ends(bench):
+    """a fault of the peer ends it with a Terminate and the event"""
+    for role in "RI":
+        qp = bench.qp(role)
+        peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
+        works(peer, qp)
+        ends_by_fault(peer, qp)
+
+
+def ends_by_fault(peer, qp):
+    bad = wire.write(0x123456, 0, DATA)
+    peer.send(bad)
+    peer.expect(wire.terminate_for(0x1100, bad))
+    for n in 1, 2, 3:
+        qp.wc(f"r{n}", status=FLUSH)
+    assert qp.state() == ERR
+
+
+# Covers: RDV-19 RDV-20
+@cases([
+    ("destroy", "destroyed", "free"),
+    ("reset", "reset", "reset"),
+    ("fail", "moved to the error state", "fail"),
+])
+def what_completed_is_sent(bench, how):
+    """ends with much under way: what has completed is sent, then FIN"""
+    for role in "RI":
+        qp = bench.qp(role, recvs=0)
+        peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
+        qp.post("send", *MUCH)
+        for n in range(MUCH[1]):
+            qp.wc(f"s{n}")
+        qp._do(how)
+        if how == "free":
+            bench.target.conns.remove(qp)
+        got = 0
+        while got < MUCH[0] * MUCH[1]:
+            got += len(peer.rx.fpdu()) - 18
+        peer.expect_fin()
+        peer.fin()
+
+
+@case
+# Covers: RDV-19
+def killed(bench):
+    """its process is killed: what has completed is sent, then FIN"""
+    target, bench.target = bench.target, Target(
+        f"{bench.namespaces[0]}/{bench.addr_a}", bench.addr_b)
+    try:
+        ends = []
+        for role in "RI":
+            qp = bench.qp(role, recvs=2)
+            peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
+            qp.post("send", *MUCH)
+            for n in range(MUCH[1]):
+                qp.wc(f"s{n}")
+            ends.append(peer)
+        bench.qp("R", INIT, peer=5)
+        bench.qp("R", RTR, peer=6)
+        bench.qp("I", RTS, peer=7).post("send", 8)
+        waiting, _ = bench.asked(bench.qp("R", peer=8), first=False, init=8)
+        bench.target.proc.kill()
+        bench.target.proc.wait()
+        for peer in ends:
+            got = 0
+            while got < MUCH[0] * MUCH[1]:
+                got += len(peer.rx.fpdu()) - 18
+            peer.expect_fin()
+        end_of(waiting)
+    finally:
+        bench.target = target
+
+
+# ---- reset, and another use ------------------------------------------------
+
+@case
+# Covers: RDV-20
+def another_use(bench):
+    """reset and named again: Requests of the old use are not of the new one"""
+    bench.opener()
+    qp = bench.qp("R")
+    peer, _ = bench.asked(qp)
+    works(peer, qp)
+    old = qp.asking()
+    for use in range(1, 4):
+        qp.reset()
+        peer.expect_fin()
+        replay = bench.tcp()
+        replay.raw(old)
+        replay.expect_silence()
+        qp.init(recvs=2)
+        psn = PEER_PSN + use
+        qp.rtr(expected=psn).rts(psn=OWN_PSN + use)
+        refused_of(qp, replay, TOKEN)
+        peer, _ = bench.asked(qp, psn=psn, expected=OWN_PSN + use)
+        works(peer, qp, 4 + 2 * (use - 1), use)
+
+
+@case
+# Covers: RDV-20
+def reset_in_any_state(bench):
+    """reset before the stream, at each point of both ways to it"""
+    for state in RTR, RTS:
+        qp = bench.qp("R", state)
+        qp.reset().init().rtr().rts()
+        peer, _ = bench.asked(qp, first=False)
+        qp.reset()
+        end_of(peer)
+        qp.init().rtr().rts()
+        still = bench.asked(qp)[0]
+        message(still, qp, 1, 8)
+        # As Initiator: nobody listens, nobody answers, a pause.
+        qp = bench.qp("I", state)
+        qp.reset().init().rtr()
+        with bench.listening() as sock:
+            peer, _ = bench.accept(sock)
+            qp.reset()
+            end_of(peer)
+            qp.init().rtr()
+            peer, _ = bench.accept(sock)
+            peer.raw(qp.refusal(BUSY))
+            qp.reset()
+            end_of(peer)
+            qp.init().rtr().rts()
+            peer, _ = bench.answer_last(sock, qp)
+        message(peer, qp, 1, 12)
+
+
+@case
+# Covers: RDV-20
+def requests_survive(bench):
+    """a Responder's posted requests wait over streams that were none"""
+    qp = bench.qp("R")
+    qp.post("send", 8, 3)
+    for _ in range(3):
+        peer, _ = bench.asked(qp, first=False)
+        peer.reset()
+    peer, _ = bench.asked(qp)
+    for n in range(3):
+        assert peer.rx.fpdu()[:18] == wire.send(n + 1)
+        qp.wc(f"s{n}")
+
+
+# ---- the device is the Initiator -------------------------------------------
+
+@case
+# Covers: RDV-02 RDV-04 RDV-12
+def initiator(bench):
+    """the Request, octet by octet; behind the Reply the first FPDU"""
+    with bench.listening() as sock:
+        qp = bench.qp("I", dest_rd=9, rnr=5, rd=3)
+        qp.post("send", 8)
+        peer, req = bench.accept(sock)
+        assert peer.sock.getpeername()[0] == bench.addr_a
+        while req.data[5] == 0:
+            # It was before RTS.
+            peer.reset()
+            peer, req = bench.accept(sock)
+        want = qp_request(bench, qp, 1, 5, OWN_PSN)
+        assert (req.key, req.flags, req.rev) == (wire.REQ_KEY, E, 2)
+        assert req.data == want, f"{req.data.hex()}, wanted {want.hex()}"
+        assert (req.a, req.ird, req.ord, req.rtr) == (True, 9, 3, "CD")
+        peer.expect_silence()
+        qp.nothing("wc")
+        peer.raw(qp.reply())
+        peer.full_operation(E, req.flags)
+        peer.expect(FIRST)
+        assert peer.rx.fpdu()[:18] == wire.send(1)
+        qp.wc("s0")
+        message(peer, qp, 1, 0)
+
+
+def qp_request(bench, qp, flags, rnr, psn, expected=PEER_PSN):
+    return head(qp.qpn, qp.peer, flags, 0, rnr, psn, expected) + \
+        gid(bench.addr_a) + gid(bench.addr_b)
+
+
+@case
+# Covers: RDV-05 RDV-12
+def initiator_rtr(bench):
+    """the Request before RTS says so; COMM_EST; it sends from RTS on"""
+    with bench.listening() as sock:
+        qp = bench.qp("I", RTR, dest_rd=2)
+        peer, req = bench.accept(sock)
+        want = qp_request(bench, qp, 0, 0, 0)
+        assert req.data == want, req.data.hex()
+        assert (req.ird, req.ord) == (2, 128), (req.ird, req.ord)
+        peer.raw(qp.reply(ird=3))
+        peer.full_operation(E, req.flags)
+        peer.expect(FIRST)
+    qp.asynchronous(COMM_EST)
+    message(peer, qp, 1, 0)
+    qp.rts(rd=1)
+    qp.post("read", 16, 2, 0xCAFE, 0x5000)
+    got = peer.rx.fpdu()
+    assert got[:18] == wire.untagged(wire.READ_REQ, 1, 1), got.hex()
+    peer.expect_silence()
+
+
+@case
+# Covers: RDV-09
+def initiator_psn_at_rts(bench):
+    """at RTS the PSN is another one: reset, and connected again"""
+    with bench.listening() as sock:
+        qp = bench.qp("I", RTR)
+        peer, _ = bench.answer(sock, qp, expected=0x333333)
+        qp.asynchronous(COMM_EST)
+        qp.rts()
+        qp.post("send", 8)
+        peer.expect_reset()
+        peer, req = bench.answer(sock, qp)
+        assert req.data == qp_request(bench, qp, 1, 7, OWN_PSN)
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    qp.wc("s0")
+    message(peer, qp, 1, 0)
+    qp.is_as_before()
+
+
+@case
+# Covers: RDV-09
+def rts_behind_request(bench):
+    """RTS between Request and Reply: the Reply is judged with its PSN"""
+    with bench.listening() as sock:
+        qp = bench.qp("I", RTR)
+        peer, _ = bench.accept(sock)
+        qp.rts()
+        peer.raw(qp.reply(expected=0x333333))
+        peer.expect_reset()
+        peer, _ = bench.answer(sock, qp)
+    works(peer, qp)
+
+
+# Covers: RDV-11 RDV-15
+@cases([
+    ("retry_3", "no match", lambda q: q.refusal(NO_MATCH)),
+    ("retry_4", "another PSN", lambda q: q.refusal(TOKEN)),
+    ("retry_6", "no room", lambda q: q.refusal(BUSY)),
+    ("retry_7", "too late", lambda q: q.refusal(LATE)),
+    ("retry_8", "no memory", lambda q: q.refusal(FAILED)),
+    ("retry_9", "a reason that nobody knows", lambda q: q.refusal(9)),
+    ("retry_255", "another one", lambda q: q.refusal(255)),
+    ("retry_longer", "of a later version that is longer",
+     lambda q: q.refusal(LATE, version=2, size=44)),
+    ("retry_other", "by something else than rendezvous",
+     lambda q: wire.startup(wire.REP_KEY, E | wire.R, 2,
+                            depths(1, 1) + b"go away")),
+    ("retry_plain", "of revision 1, with nothing",
+     lambda q: wire.startup(wire.REP_KEY, wire.R, 1)),
+])
+def refused_again(bench, answer):
+    """pauses of 5, 10, 20, 40 ms, and then the stream"""
+    with bench.listening() as sock:
+        qp = bench.qp("I")
+        qp.post("send", 8)
+        for pause in 0, 5, 10, 20:
+            peer, _ = bench.accept(sock)
+            if pause:
+                took = (time.monotonic() - begin) * 1000
+                assert took >= pause - 1, f"{took:.1f} ms, not {pause}"
+                assert took < 1000 + PROMPT * 1000, took
+            begin = time.monotonic()
+            peer.raw(answer(qp))
+            end_of(peer)
+        peer, _ = bench.answer(sock, qp)
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    qp.wc("s0")
+    message(peer, qp, 1, 0)
+
+
+# Covers: RDV-11
+@cases([
+    ("final_1", "malformed", lambda q: q.refusal(MALFORMED, init=0, resp=0)),
+    ("final_2", "version", lambda q: q.refusal(VERSION, init=0, resp=0)),
+    ("final_2_longer", "version, of a later one that is longer",
+     lambda q: q.refusal(VERSION, init=0, resp=0, version=2, size=60)),
+    ("final_5", "role", lambda q: q.refusal(ROLE)),
+])
+def refused_for_good(bench, answer):
+    """what is posted, and what will be, fails at once; there is no next try"""
+    with bench.listening() as sock:
+        idle, qp = bench.qp("I", peer=5), bench.qp("I")
+        qp.post("send", 8, 2)
+        begin = time.monotonic()
+        for _ in range(2):
+            peer, req = bench.accept(sock)
+            number = struct.unpack(">I", req.data[8:12])[0]
+            peer.raw(answer(qp if qp.qpn == number else idle))
+            end_of(peer)
+        qp.wc("s0", status=RETRY_EXC)
+        qp.wc("s1", status=FLUSH)
+        took = time.monotonic() - begin
+        assert took < 4.5, f"{took:.1f} s"
+        assert qp.state() == ERR
+        idle.is_as_before()
+        sock.settimeout(2)
+        try:
+            sock.accept()
+        except TimeoutError:
+            pass
+        else:
+            raise AssertionError("another try")
+        begin = time.monotonic()
+        idle.post("send", 8)
+        idle.wc("s0", status=RETRY_EXC)
+        took = time.monotonic() - begin
+        assert took < 4.5, f"{took:.1f} s"
+
+
+# Covers: RDV-10 RDV-07
+@cases([
+    ("rep_magic", "a wrong magic", {"magic": b"XRDW"}),
+    ("rep_short", "an octet too few", {"size": 27}),
+    ("rep_long", "an octet too many", {"size": 29}),
+    ("rep_none", "no Private Data", {"size": 0}),
+    ("rep_version", "version 2", {"version": 2}),
+    ("rep_flag", "a reserved flag", {"flags": 3}),
+    ("rep_reason", "a reason, and accepts", {"reason": 3}),
+    ("rep_rnr", "8 RNR retries", {"rnr": 8}),
+    ("rep_psn_without_s", "a PSN before RTS", {"flags": 0}),
+    ("rep_expected_25", "an expected PSN of 25 bits",
+     {"expected": 1 << 24 | OWN_PSN}),
+    ("rep_init", "another Initiator's number", {"init": 0x123456}),
+    ("rep_resp", "another Responder's number", {"resp": NUMBER + 1}),
+    ("rep_init_25", "an Initiator's number of 25 bits",
+     {"init": 1 << 24 | NUMBER}),
+    ("rep_feature", "a feature that was not offered", {"features": 1}),
+    ("rep_feature_2", "a feature that nobody knows", {"features": 0x8000}),
+    ("rep_psn", "another PSN than is expected", {"psn": PEER_PSN + 1}),
+    ("rep_expected", "it expects another PSN", {"expected": OWN_PSN + 1}),
+    ("rep_model", "not the peer-to-peer model", {"a": False, "types": ""}),
+    ("rep_types", "no kind of first FPDU", {"types": ""}),
+    ("rep_revision", "MPA revision 3", {"rev": 3}),
+    ("rep_plain", "MPA revision 1", {"rev": 1, "mpa": wire.C}),
+])
+def bad_reply(bench, how):
+    """reset with nothing sent behind the Request, and tried again"""
+    with bench.listening() as sock:
+        qp = bench.qp("I")
+        qp.post("send", 8)
+        peer, req = bench.accept(sock)
+        while not req.data[5]:
+            peer.reset()
+            peer, req = bench.accept(sock)
+        peer.raw(qp.reply(**how))
+        peer.expect_reset()
+        qp.nothing("wc")
+        peer, _ = bench.answer(sock, qp)
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    qp.wc("s0")
+    message(peer, qp, 1, 0)
+
+
+@case
+# Covers: RDV-10
+def rest_not_looked_at(bench):
+    """the last three octets of a Reply are not looked at"""
+    qp = bench.qp("I")
+    peer, _ = bench.answered(qp, rest=b"abc")
+    works(peer, qp)
+
+
+# Covers: RDV-15
+@cases([
+    ("fin_reply", "FIN instead of a Reply", lambda p, q: p.fin()),
+    ("rst_reply", "RST instead of a Reply", lambda p, q: p.reset()),
+    ("part_reply", "a part of a Reply, then FIN",
+     lambda p, q: (p.raw(q.reply()[:30]), p.fin())),
+    ("garbage_reply", "something else",
+     lambda p, q: p.raw(b"220 mail ESMTP ready, go ahead\r\n")),
+    ("request_reply", "a Request in return",
+     lambda p, q: p.raw(request(5, 6, bytes(16), bytes(16)))),
+])
+def no_reply(bench, then):
+    """is tried again"""
+    with bench.listening() as sock:
+        qp = bench.qp("I")
+        for _ in range(3):
+            peer, _ = bench.accept(sock)
+            then(peer, qp)
+            if peer.sock.fileno() >= 0:
+                end_of(peer)
+        qp.is_as_before()
+        peer, _ = bench.answer_last(sock, qp)
+    works(peer, qp)
+
+
+@case
+# Covers: RDV-15
+def silent_reply(bench):
+    """silence instead of a Reply: tried again when its time is over"""
+    bench.policy(reply_timeout_ms=400)
+    with bench.listening() as sock:
+        qp = bench.qp("I", timing=(20, 7))
+        for _ in range(2):
+            peer, _ = bench.accept(sock)
+            begin = time.monotonic()
+            end_of(peer)
+            assert time.monotonic() - begin > 0.3
+    qp.is_as_before()
+
+
+# ---- port ------------------------------------------------------------------
+
+@case
+# Covers: RDV-21
+def port_on_demand(bench):
+    """the port is open only while a queue pair needs it"""
+    def closed():
+        try:
+            bench.tcp().close()
+        except ConnectionRefusedError:
+            return
+        raise AssertionError("the port is open")
+
+    closed()
+    qp = bench.qp("I", RTR)
+    closed()
+    one, two = bench.opener(), bench.opener()
+    bench.tcp()
+    one.reset()
+    bench.tcp()
+    two.free()
+    bench.target.conns.remove(two)
+    closed()
+    one.init()
+    closed()
+    one.rtr()
+    bench.tcp()
+    one.reset()
+    closed()
+    qp.is_as_before(RTR)
+
+
+@case
+# Covers: RDV-21
+def port_0(bench):
+    """with port 0 no peer can be named; what was named stays"""
+    old = bench.qp("R")
+    bench.policy(rendezvous_port=0)
+    for role in "RI":
+        qp = bench.qp(role, INIT)
+        with raises(errno.EACCES):
+            qp.rtr()
+        assert qp.state() == INIT
+    still_reachable(bench, old)
+
+
+@case
+# Covers: RDV-21
+def port_other(bench):
+    """another port is that of both sides"""
+    bench.policy(rendezvous_port=5791)
+    bench.port = 5791
+    try:
+        qp = bench.qp("R")
+        still_reachable(bench, qp)
+        qp = bench.qp("I")
+        peer, _ = bench.answered(qp)
+        works(peer, qp)
+    finally:
+        bench.port = 4791
+
+
+LISTEN = "import socket,sys; s=socket.create_server((sys.argv[1], 4791), " \
+    "family=socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET);" \
+    "print(flush=True); sys.stdin.read()"
+
+
+@case
+# Covers: RDV-21
+def port_in_use(bench):
+    """somebody else has the port: EADDRINUSE, and again without him"""
+    qp = bench.qp("R", INIT)
+    with subprocess.Popen(["ip", "netns", "exec", bench.namespaces[0],
+                           "python3", "-c", LISTEN, bench.responder],
+                          stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        with raises(errno.EADDRINUSE):
+            qp.rtr()
+        assert qp.state() == INIT
+        qp.is_as_before(INIT)
+        # The Initiator needs none.
+        bench.qp("I", RTR)
+        other.stdin.close()
+        other.wait()
+    qp.rtr().rts()
+    still_reachable(bench, qp)
+
+
+# ---- what ibv_modify_qp() says ---------------------------------------------
+
+# Covers: RDV-01
+@cases([
+    ("no_grh", "no GRH", errno.EINVAL, {"is_global": 0}),
+    ("index_0", "source index 0", errno.EINVAL, {"index": 0}),
+    ("number_1", "a number that cannot be", errno.EINVAL, {"peer": 1}),
+    ("number_25", "a number of 25 bits", errno.EINVAL, {"peer": 1 << 24}),
+    ("multicast", "a multicast address", errno.EADDRNOTAVAIL,
+     {"dgid": gid("ff02::1")}),
+    ("unspecified", "no address", errno.EADDRNOTAVAIL, {"dgid": gid("::")}),
+    ("hardware", "a hardware address", errno.EADDRNOTAVAIL,
+     {"dgid": bytes.fromhex("0200c0ffee01") + bytes(10)}),
+    ("network_0", "network 0 of IPv4", errno.EADDRNOTAVAIL,
+     {"dgid": gid("0.0.0.1")}),
+    ("class_d", "multicast of IPv4", errno.EADDRNOTAVAIL,
+     {"dgid": gid("224.0.0.1")}),
+])
+def cannot_be(bench, number, how):
+    """RTR is refused, and possible with another peer"""
+    qp = bench.qp("R", INIT)
+    with raises(number):
+        qp.rtr(**how)
+    qp.is_as_before(INIT)
+    qp.rtr().rts()
+    still_reachable(bench, qp)
+
+
+@case
+# Covers: RDV-01
+def other_family(bench):
+    """ends of two address families: EAFNOSUPPORT"""
+    qp = bench.qp("R", INIT)
+    other = "192.0.2.1" if bench.family == socket.AF_INET6 else "2001:db8::1"
+    with raises(errno.EAFNOSUPPORT):
+        qp.rtr(dgid=gid(other))
+    qp.rtr()
+
+
+@case
+# Covers: RDV-01
+def no_gid(bench):
+    """there is no GID at the source index: ENODATA"""
+    qp = bench.qp("R", INIT)
+    last = max(int(file.name) for file in bench.gids.iterdir())
+    with raises(errno.ENODATA):
+        qp.rtr(index=last)
+    qp.rtr()
+
+
+@case
+# Covers: RDV-01
+def attributes(bench):
+    """PSNs are not shown; the peer's number is; wrong order is refused"""
+    qp = bench.qp("R", INIT)
+    with raises(errno.EINVAL):
+        qp.rts()
+    qp.rtr()
+    with raises(errno.EINVAL):
+        qp.init(recvs=0)
+    with raises(errno.EINVAL):
+        qp.rtr()
+    qp.rts()
+    state, peer, rq_psn, sq_psn = map(int, qp._do("query").split())
+    assert (state, peer, rq_psn, sq_psn) == (RTS, NUMBER, 0, 0)
+
+
+@case
+# Covers: RDV-17
+def not_for_rdma_cm(bench):
+    """rdma_cm cannot have a queue pair that was named a peer, until reset"""
+    for state in RTR, RTS:
+        for role in "RI":
+            qp = bench.qp(role, state)
+            with socket.create_server((bench.addr_b, 0),
+                                      family=bench.family) as sock:
+                with raises(errno.EISCONN):
+                    qp.dial(sock.getsockname()[1])
+
+
+@case
+# Covers: RDV-03
+def to_itself(bench):
+    """both ends are one queue pair: what it sends, it receives"""
+    for role in "RI":
+        qp = bench.qp(role, INIT)
+        qp.peer = qp.qpn
+        qp.rtr(dgid=gid(qp.address), expected=OWN_PSN).rts()
+        qp.post("send", 8, 3)
+        seen = set()
+        for _ in range(6):
+            fields = qp.target.report(qp.nr, "wc")
+            assert fields["status"] == "0", fields
+            seen.add(fields["name"])
+        assert seen == {"s0", "s1", "s2", "r0", "r1", "r2"}, seen
+        qp.reset()
+
+
+# ---- time ------------------------------------------------------------------
+
+@case
+# Covers: RDV-13
+def time_of_requests(bench):
+    """nobody is there: RETRY_EXC_ERR after 5 s; nothing is over without work"""
+    early, late = {}, {}
+    for role in "RI":
+        early[role], late[role] = (bench.qp(role, peer=p) for p in (5, 6))
+    begin = time.monotonic()
+    for qp in early.values():
+        qp.post("send", 8, 2)
+    for qp in early.values():
+        qp.wc("s0", status=RETRY_EXC)
+        took = time.monotonic() - begin
+        assert 4.9 < took < 5 + 2 * PROMPT, f"{took:.1f} s"
+        qp.wc("s1", status=FLUSH)
+        for n in range(4):
+            qp.wc(f"r{n}", status=FLUSH)
+        assert qp.state() == ERR
+    for qp in late.values():
+        qp.is_as_before()
+    begin = time.monotonic()
+    for qp in late.values():
+        qp.post("send", 8)
+    for qp in late.values():
+        qp.wc("s0", status=RETRY_EXC)
+        took = time.monotonic() - begin
+        assert 4.9 < took < 5 + 2 * PROMPT, f"{took:.1f} s"
+
+
+@case
+# Covers: RDV-13
+def time_saved(bench):
+    """the stream stands before its time is over: nothing is over then"""
+    qp = bench.qp("R")
+    qp.post("send", 8)
+    time.sleep(2)
+    peer, _ = bench.asked(qp)
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    qp.wc("s0")
+    time.sleep(5)
+    qp.is_as_before()
+    message(peer, qp, 1, 0)
+
+
+@case
+# Covers: RDV-14
+def late_receive(bench):
+    """no receive, 7 RNR retries: the message waits without end"""
+    for how, ms in ({"rnr": 7}, 100), ({"s": False}, 100), ({"rnr": 7}, 0):
+        bench.policy(late_receive_ms=ms)
+        qp = bench.qp("R", recvs=0, min_rnr=1)
+        peer, _ = bench.asked(qp, **how)
+        peer.send(wire.send(1, DATA))
+        time.sleep(2.5)
+        qp.is_as_before()
+        qp.recv()
+        qp.wc("r0", data=DATA.hex())
+
+
+@case
+# Covers: RDV-14
+def too_late_receive(bench):
+    """no receive, no RNR retries: Terminate when the time is over"""
+    bench.policy(late_receive_ms=300)
+    # 0.01 ms and 327.68 ms
+    for min_rnr, rnr, least in (1, 0, 0.3), (30, 2, 0.98):
+        qp = bench.qp("R", recvs=0, min_rnr=min_rnr)
+        peer, _ = bench.asked(qp, rnr=rnr)
+        begin = time.monotonic()
+        peer.send(wire.send(1, DATA))
+        peer.rx.fpdu()
+        took = time.monotonic() - begin
+        assert least - 0.02 < took < least + PROMPT, f"{took:.2f} s"
+        assert qp.state() == ERR
+
+
+@case
+# Covers: RDV-14
+def receiver_not_ready(bench):
+    """the peer had no receive: the oldest request is RNR_RETRY_EXC_ERR"""
+    for role in "RI":
+        qp = bench.qp(role)
+        peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
+        qp.post("read", 16, 2, 0xCAFE, 0x5000)
+        peer.rx.fpdu()
+        peer.send(wire.terminate(0x1202))
+        qp.wc("s0", status=RNR_EXC)
+        qp.wc("s1", status=FLUSH)
+        assert qp.state() == ERR
+
+
+# ---- the device goes -------------------------------------------------------
+
+@case
+# Covers: RDV-19
+def device_goes(bench):
+    """a device goes with queue pairs in all states: it does not take long"""
+    side = f"{bench.namespaces[1]}/{bench.addr_b}"
+    here = Target(side, bench.addr_b)
+    # Both ends at one address; the number says which one connects.
+    other = copy.copy(bench)
+    other.target, other.peers = here, []
+    other.addr_a = other.responder = bench.addr_b
+    other.gids = pathlib.Path("/sys/class/infiniband", here.device,
+                              "ports/1/gids")
+    netdev = json.loads(subprocess.run(
+        ["rdma", "-j", "link", "show", f"{here.device}/1"], check=True,
+        capture_output=True).stdout)[0]["netdev"]
+    try:
+        standing, early = (other.qp("R", peer=n) for n in (2, 3))
+        ready = other.qp("R", INIT, peer=4)
+        peers = [other.asked(standing, init=2)[0],
+                 other.asked(early, first=False, init=3)[0],
+                 other.ask(ready, init=4), other.tcp()]
+        for state in RTR, RTS:
+            qp = other.qp("I", state, peer=0xffffff)
+        qp.post("send", 8, 3)
+        early.post("send", 8, 3)
+        standing.post("send", 20000, 3)
+        begin = time.monotonic()
+        subprocess.run(["rdma", "link", "del", here.device], check=True,
+                       timeout=PATIENCE)
+        took = time.monotonic() - begin
+        assert took < PROMPT, f"{took:.1f} s"
+        for peer in peers:
+            end_of(peer)
+    finally:
+        here.proc.kill()
+        here.proc.wait()
+        for peer in other.peers:
+            peer.close()
+        subprocess.run(["rdma", "link", "add", here.device, "type", "xiw",
+                        "netdev", netdev], check=True, timeout=PATIENCE)
+
+
+# ---- crowds ----------------------------------------------------------------
+
+@case
+# Covers: RDV-18 RDV-22
+def silent_crowd(bench):
+    """1000 silent connections, and then an honest one gets through"""
+    bench.policy(request_timeout_ms=30000)
+    qp = bench.qp("R")
+    crowd = []
+    for _ in range(1000):
+        sock = socket.socket(bench.family)
+        sock.setblocking(False)
+        sock.bind((bench.addr_b, 0))
+        sock.connect_ex((bench.responder, bench.port))
+        crowd.append(sock)
+    begin = time.monotonic()
+    still_reachable(bench, qp)
+    took = time.monotonic() - begin
+    for sock in crowd:
+        sock.close()
+    assert took < PATIENCE, f"{took:.1f} s"
+
+
+@case
+# Covers: RDV-18 RDV-22
+def waiting_crowd(bench):
+    """Requests that wait for many queue pairs hold up none of the others"""
+    opener = bench.opener()
+    qps = [bench.qp("R", INIT, recvs=0) for _ in range(60)]
+    for qp in qps:
+        for n in range(8):
+            bench.ask(qp, init=NUMBER + n)
+    one = bench.qp("R")
+    still_reachable(bench, one)
+    qps[30].init(recvs=4)
+    qps[30].rtr(peer=NUMBER + 7).rts()
+    opener.is_as_before(RTR)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Bench))

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rendezvous: Private Data of peers against a plain reading of the document,
+ * and the decisions of two ends against each other.
+ */
+#include "fuzz.h"
+#include "rendezvous.h"
+
+static bool model_token(const u8 *pd)
+{
+	if (pd[5] & 0xfe)
+		return false;
+	if (pd[5] ? pd[16] > 7 : fuzz_be(pd + 16, 4))
+		return false;
+	return !pd[20];
+}
+
+static bool model_number(const u8 *p)
+{
+	return fuzz_be(p, 4) >= 2 && fuzz_be(p, 4) < 1 << 24;
+}
+
+static enum xiw_rdv_reason model_request(const u8 *pd, size_t len)
+{
+	if (len < 5 || memcmp(pd, "XRDV", 4))
+		return XIW_RDV_MALFORMED;
+	if (pd[4] != 1)
+		return XIW_RDV_BAD_VERSION;
+	if (len != 56 || !model_token(pd) || !model_number(pd + 8) ||
+	    !model_number(pd + 12))
+		return XIW_RDV_MALFORMED;
+	return XIW_RDV_OK;
+}
+
+static void hostile_request(const u8 *data, size_t len)
+{
+	struct xiw_rdv_request req;
+	u8 *pd = fuzz_dup(data, len);
+	u8 again[XIW_RDV_REQ_LEN];
+	enum xiw_rdv_reason got;
+
+	got = xiw_rdv_request_decode(pd, len, &req);
+	CHECK(got == model_request(pd, len));
+	if (got == XIW_RDV_OK) {
+		CHECK(xiw_rdv_request_encode(&req, again) == len);
+		CHECK(!memcmp(again, pd, len));
+		CHECK(xiw_rdv_request_from(&req, pd + 40, pd + 24));
+	}
+	free(pd);
+}
+
+static void hostile_reply(const u8 *data, size_t len, bool reject)
+{
+	struct xiw_rdv_reply reply;
+	u8 *pd = fuzz_dup(data, len);
+	u8 again[XIW_RDV_REP_LEN];
+	bool good;
+
+	good = len >= 28 && !memcmp(pd, "XRDV", 4);
+	if (good && reject)
+		good = pd[24];
+	else if (good)
+		good = len == 28 && pd[4] == 1 && !pd[24] && model_token(pd);
+	CHECK(xiw_rdv_reply_decode(pd, len, reject, &reply) ==
+	      (good ? 0 : -EPROTO));
+	if (good && reject) {
+		CHECK(reply.reason == pd[24] && !reply.features);
+		CHECK(!reply.token.rts && !reply.token.rq_psn);
+	} else if (good) {
+		CHECK(xiw_rdv_reply_encode(&reply, again) == len);
+		CHECK(!memcmp(again, pd, 25));
+	}
+	free(pd);
+}
+
+/* Few different values, so that equal ones are not rare. */
+static void take_end(struct fuzz_in *in, struct xiw_rdv_end *end)
+{
+	u8 kind = fuzz_u8(in);
+
+	memset(end, 0, sizeof(*end));
+	if (kind & 1)
+		memset(end->gid + 10, 0xff, 2);
+	else
+		end->gid[0] = kind & 2 ? 0xfe : 0x20;
+	end->gid[12] = kind & 4 ? 10 : 192;
+	end->gid[15] = kind >> 3 & 1;
+	end->qpn = 2 + (kind >> 4 & 3);
+	if (kind & 0x80)
+		end->qpn = 2 + (fuzz_edge(in) & 0x7fffff);
+}
+
+static void take_token(struct fuzz_in *in, struct xiw_rdv_token *own,
+		       struct xiw_rdv_token *peer)
+{
+	u8 kind = fuzz_u8(in);
+
+	own->rts = kind & 1;
+	own->rnr_retry = kind >> 1 & 7;
+	own->sq_psn = fuzz_edge(in) & XIW_RDV_NUMBER;
+	peer->rq_psn = kind & 0x40 ? fuzz_edge(in) & XIW_RDV_NUMBER :
+				     own->sq_psn;
+	/* Never to be seen before RTS. */
+	if (!own->rts)
+		own->rnr_retry = 0;
+}
+
+static bool knows_wrong(const struct xiw_rdv_token *from,
+			const struct xiw_rdv_token *to)
+{
+	return from->rts && from->sq_psn != to->rq_psn;
+}
+
+/* What A sends, B gets; both must come to the same conclusion. */
+static void meet(const struct xiw_rdv_path *a, const struct xiw_rdv_path *b,
+		 bool mirrored)
+{
+	struct xiw_rdv_request req, got;
+	struct xiw_rdv_reply reply, heard;
+	enum xiw_rdv_reason reason;
+	u8 pd[XIW_RDV_REQ_LEN];
+	bool token;
+
+	xiw_rdv_request_init(a, XIW_RDV_FEAT_ALL, &req);
+	CHECK(xiw_rdv_request_encode(&req, pd) == sizeof(pd));
+	CHECK(xiw_rdv_request_decode(pd, sizeof(pd), &got) == XIW_RDV_OK);
+	reason = xiw_rdv_match(b, &got);
+	token = !knows_wrong(&a->token, &b->token) &&
+		!knows_wrong(&b->token, &a->token);
+	if (xiw_rdv_role(&a->own, &a->peer) != XIW_RDV_INITIATOR)
+		CHECK(reason == XIW_RDV_BAD_ROLE);
+	else if (!mirrored)
+		CHECK(reason == XIW_RDV_NO_MATCH);
+	else
+		CHECK(reason == (token ? XIW_RDV_OK : XIW_RDV_BAD_TOKEN));
+	if (reason != XIW_RDV_OK) {
+		xiw_rdv_refuse(reason, &got, &reply);
+		xiw_rdv_reply_encode(&reply, pd);
+		CHECK(!xiw_rdv_reply_decode(pd, XIW_RDV_REP_LEN, true, &heard));
+		CHECK(heard.reason == reason && heard.init_qpn == a->own.qpn);
+		return;
+	}
+
+	xiw_rdv_accept(b, &got, XIW_RDV_FEAT_ALL, &reply);
+	xiw_rdv_reply_encode(&reply, pd);
+	CHECK(!xiw_rdv_reply_decode(pd, XIW_RDV_REP_LEN, false, &heard));
+	CHECK(xiw_rdv_check_reply(a, &req, &heard));
+	CHECK(heard.features == XIW_RDV_FEAT_ALL);
+}
+
+static void two_ends(struct fuzz_in *in)
+{
+	struct xiw_rdv_path a = {}, b = {};
+	enum xiw_rdv_role one, other;
+	bool mirrored;
+
+	take_end(in, &a.own);
+	take_end(in, &a.peer);
+	b.own = a.peer;
+	b.peer = a.own;
+	take_token(in, &a.token, &b.token);
+	take_token(in, &b.token, &a.token);
+	if (fuzz_u8(in) & 1)
+		take_end(in, &b.own);
+	mirrored = !memcmp(&b.own, &a.peer, sizeof(b.own));
+
+	/* Exactly one connects, unless there is only one. */
+	one = xiw_rdv_role(&a.own, &a.peer);
+	other = xiw_rdv_role(&a.peer, &a.own);
+	if (!memcmp(&a.own, &a.peer, sizeof(a.own)))
+		CHECK(one == XIW_RDV_SELF && other == XIW_RDV_SELF);
+	else
+		CHECK(one != XIW_RDV_SELF && other != XIW_RDV_SELF &&
+		      one != other);
+	meet(&a, &b, mirrored);
+	meet(&b, &a, mirrored);
+}
+
+static bool model_host(const u8 *gid)
+{
+	if (!fuzz_be64(gid) && fuzz_be(gid + 8, 4) == 0xffff)
+		return gid[12] > 0 && gid[12] < 224;
+	return gid[0] < 0xff && fuzz_be64(gid + 8);
+}
+
+static int model_path(const struct xiw_rdv_path *p)
+{
+	const u32 limit = 1 << 24;
+	bool v4[2];
+
+	if (p->own.qpn < 2 || p->own.qpn >= limit || p->peer.qpn < 2 ||
+	    p->peer.qpn >= limit || p->token.rq_psn >= limit)
+		return -EINVAL;
+	if (p->token.rts &&
+	    (p->token.sq_psn >= limit || p->token.rnr_retry > 7))
+		return -EINVAL;
+	if (!model_host(p->own.gid) || !model_host(p->peer.gid))
+		return -EADDRNOTAVAIL;
+	v4[0] = !fuzz_be64(p->own.gid) && fuzz_be(p->own.gid + 8, 4) == 0xffff;
+	v4[1] = !fuzz_be64(p->peer.gid) &&
+		fuzz_be(p->peer.gid + 8, 4) == 0xffff;
+	return v4[0] == v4[1] ? 0 : -EAFNOSUPPORT;
+}
+
+/* Whatever a consumer sets. */
+static void attributes(struct fuzz_in *in)
+{
+	struct xiw_rdv_path path = {};
+	u16 limit = fuzz_u16(in);
+	u8 kind = fuzz_u8(in);
+
+	take_end(in, &path.own);
+	take_end(in, &path.peer);
+	if (kind & 1)
+		fuzz_take(in, path.peer.gid, sizeof(path.peer.gid));
+	if (kind & 2)
+		path.own.gid[12] = fuzz_u8(in);
+	if (kind & 4)
+		path.peer.qpn = fuzz_edge(in);
+	path.token.rts = kind & 8;
+	path.token.rnr_retry = kind >> 4;
+	path.token.sq_psn = fuzz_edge(in);
+	path.token.rq_psn = fuzz_edge(in);
+	path.max_dest_rd_atomic = fuzz_u8(in);
+	path.max_rd_atomic = fuzz_u8(in);
+
+	CHECK(xiw_rdv_path_check(&path) == model_path(&path));
+	CHECK(xiw_rdv_ird(&path, limit) ==
+	      min_t(u32, limit, path.max_dest_rd_atomic));
+	CHECK(xiw_rdv_ord(&path, limit) ==
+	      (path.token.rts ? min_t(u32, limit, path.max_rd_atomic) : limit));
+	CHECK(!xiw_rdv_final(XIW_RDV_OK));
+	CHECK(!xiw_rdv_final(kind | 0x80));
+}
+
+static void times(struct fuzz_in *in)
+{
+	struct xiw_rdv_token peer = { .rts = true };
+	u8 timeout = fuzz_u8(in), retry = fuzz_u8(in);
+	u32 tries = fuzz_edge(in);
+	double ms = 0.004096 * (1ULL << (timeout & 31)) *
+		    (min_t(u32, retry, 7) + 1);
+	u32 got = xiw_rdv_wait_ms(timeout, retry);
+
+	CHECK(got >= 5000 && got <= 600000);
+	if (!timeout || timeout > 31)
+		CHECK(got == 600000);
+	else if (ms >= 5000 && ms <= 600000)
+		CHECK(got >= ms - 0.001 && got < ms + 2);
+	else
+		CHECK(got == (ms < 5000 ? 5000 : 600000));
+
+	got = xiw_rdv_pause_ms(tries);
+	CHECK(got >= 5 && got <= 1000);
+	CHECK(tries == U32_MAX || xiw_rdv_pause_ms(tries + 1) >= got);
+
+	peer.rnr_retry = retry & 7;
+	got = xiw_rdv_receive_ms(&peer, timeout);
+	CHECK((got == U32_MAX) == (peer.rnr_retry == 7));
+	CHECK(got && (got == U32_MAX || got <= 7 * 656));
+	peer.rts = false;
+	CHECK(xiw_rdv_receive_ms(&peer, timeout) == U32_MAX);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct fuzz_in in = { data, size };
+	u8 mode = fuzz_u8(&in);
+
+	switch (mode & 7) {
+	case 0:
+		hostile_request(in.data, in.left);
+		break;
+	case 1:
+	case 2:
+		hostile_reply(in.data, in.left, mode & 1);
+		break;
+	case 3:
+		times(&in);
+		break;
+	case 4:
+		attributes(&in);
+		break;
+	default:
+		two_ends(&in);
+	}
+	return 0;
+}

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Queue pairs connected by number by several threads at random (xt_anyhow):
+# alone, killed in the middle, and while their devices go and come back.
+#
+# xiw-long: calls at random, for a time
+# xiw-timeout: 900
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+ROUNDS=3
+
+has_gids()
+{
+	grep -q '0a4d:0001$' "/sys/class/infiniband/$DEV_A/ports/1/gids/"* &&
+	grep -q '0a4d:0002$' "/sys/class/infiniband/$DEV_B/ports/1/gids/"*
+}
+
+# anyhow SECONDS: in the background, itself and not a wrapper being the process.
+anyhow()
+{
+	xt_anyhow "$NS_A/$A4" "$NS_B/$B4" "$1" >"$TMP/anyhow.log" 2>&1 \
+		</dev/null &
+	anyhow=$!
+}
+
+runs()
+{
+	grep -q running "$TMP/anyhow.log"
+}
+
+killed()
+{
+	anyhow 60
+	wait_for 30 runs || return
+	sleep "0.$((RANDOM % 10))"
+	kill -9 "$anyhow"
+	wait "$anyhow"
+	(($? == 137))
+}
+
+devices_go()
+{
+	anyhow 60
+	wait_for 30 runs || return
+	sleep "0.$((RANDOM % 10))"
+	timeout 60 rdma link del "$DEV_A" && timeout 60 rdma link del "$DEV_B" ||
+		return
+	kill -9 "$anyhow"
+	wait "$anyhow"
+	links_up
+	wait_for 20 has_gids
+}
+
+topo_up
+tap_run "the addresses of the interfaces are GIDs" wait_for 20 has_gids
+objects >"$TMP/baseline"
+tap_run "random calls for 20 s, and then a connection" \
+	xt_anyhow "$NS_A/$A4" "$NS_B/$B4" 20
+for ((n = 1; n <= ROUNDS; n++)); do
+	tap_run "killed in the middle, $n" killed
+done
+for ((n = 1; n <= ROUNDS; n++)); do
+	tap_run "the devices go in the middle, $n" devices_go
+done
+tap_run "random calls for 5 s, and then a connection" \
+	xt_anyhow "$NS_A/$A4" "$NS_B/$B4" 5
+tap_objects "nothing is left behind" "$TMP/baseline"
+
+tap_done

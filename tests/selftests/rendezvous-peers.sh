@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# A peer made by hand and queue pairs that are connected by number: Requests and
+# Replies good, bad, early, late and replayed, and every kind of end, by
+# tests/conformance/rendezvous.py in xb against xa. The peer's address is
+# between two of the device, one for each side of a connection.
+#
+# xiw-timeout: 1200
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+CASES_TIMEOUT=900
+PEERS=$SELFTESTS/../conformance/rendezvous.py
+HIGH4=10.77.0.50
+HIGH6=fd77::50
+# What depends on the family of the addresses, and one of each kind else.
+BOTH_FAMILIES=(-t responder -t initiator -t from -t to -t silent_crowd
+	-t rep_magic -t to_itself -t other_family -t waits -t port_on_demand
+	-t fin_responder -t rst_initiator -t takes_its_place)
+
+gids()
+{
+	cat "/sys/class/infiniband/$DEV_A/ports/1/gids/"*
+}
+
+has_gids()
+{
+	gids | grep -q '0a4d:0032$' && gids | grep -q '^fd77.*:0050$'
+}
+
+topo_up
+{
+	ip -n "$NS_A" addr add $HIGH4/24 dev "$VETH_A" &&
+	ip -n "$NS_A" addr add $HIGH6/64 dev "$VETH_A" nodad
+} || bail "set-up: the addresses of $VETH_A"
+tap_run "the addresses of the interface are GIDs" wait_for 20 has_gids
+objects >"$TMP/baseline"
+
+export XIW_RESPONDER=$HIGH4
+cases "$PEERS" "${SIDES4[@]}"
+export XIW_RESPONDER=$HIGH6
+cases -p IPv6 "$PEERS" "${SIDES6[@]}" "${BOTH_FAMILIES[@]}"
+tap_objects "nothing is left behind" "$TMP/baseline"
+
+tap_done

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Programs that do not know rdma_cm, but exchange GIDs and queue pair numbers by
+# themselves: the examples of libibverbs, perftest without -R.
+#
+# xiw-timeout: 900
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+# gid_index DEVICE GID: of its GID table; GID in full, as sysfs shows it.
+gid_index()
+{
+	local file
+
+	for file in "/sys/class/infiniband/$1/ports/1/gids/"*; do
+		[[ $(<"$file") != "$2" ]] || { basename "$file"; return; }
+	done
+	return 1
+}
+
+# As sysfs shows $A4, $B4, $A6 and $B6.
+GID4_A=0000:0000:0000:0000:0000:ffff:0a4d:0001
+GID4_B=0000:0000:0000:0000:0000:ffff:0a4d:0002
+GID6_A=fd77:0000:0000:0000:0000:0000:0000:0001
+GID6_B=fd77:0000:0000:0000:0000:0000:0000:0002
+
+# pingpong DESC INDEX_A INDEX_B ARGS...
+pingpong()
+{
+	local desc=$1 a=$2 b=$3
+
+	shift 3
+	pair "$desc" "ibv_rc_pingpong -d $DEV_A -g $a -p @PORT@ $*" \
+		"ibv_rc_pingpong -d $DEV_B -g $b -p @PORT@ $* $A4"
+}
+
+has_gids()
+{
+	gid_index "$DEV_A" "$GID4_A" && gid_index "$DEV_A" "$GID6_A" &&
+	gid_index "$DEV_B" "$GID4_B" && gid_index "$DEV_B" "$GID6_B"
+}
+
+# ib_send_bw gives its protection domain back before the region for its credits,
+# which it has only on iWARP devices (perftest_resources.c, destroy_ctx()), and
+# fails because of that when all is done.
+cat >"$TMP/ib_send_bw" <<'END'
+#!/bin/bash
+out=$(ib_send_bw "$@" 2>&1) || rc=$?
+echo "$out"
+[[ -z ${rc:-} || $(grep -oE "Failed.*|Couldn't.*" <<<"$out") == \
+"Failed to deallocate PD - Device or resource busy
+Couldn't destroy all SEND resources" ]]
+END
+chmod +x "$TMP/ib_send_bw"
+
+# perf PROGRAM SIZE ITERATIONS [ARGS...]: without rdma_cm.
+perf()
+{
+	local prog=$1 size=$2 n=$3
+
+	shift 3
+	[[ ! -x $TMP/$prog ]] || prog=$TMP/$prog
+	pair "${prog##*/} $size bytes, $n times${*:+, $*}" \
+		"$prog -d $DEV_A -x $a4 -p @PORT@ -s $size -n $n -F $*" \
+		"$prog -d $DEV_B -x $b4 -p @PORT@ -s $size -n $n -F $* $A4"
+}
+
+closed()
+{
+	! in_a bash -c "$LISTENS" - 4791 none
+}
+
+topo_up
+tap_run "the addresses of the interfaces are GIDs" wait_for 20 has_gids
+a4=$(gid_index "$DEV_A" "$GID4_A")
+b4=$(gid_index "$DEV_B" "$GID4_B")
+a6=$(gid_index "$DEV_A" "$GID6_A")
+b6=$(gid_index "$DEV_B" "$GID6_B")
+objects >"$TMP/baseline"
+
+pingpong "ibv_rc_pingpong over IPv4" "$a4" "$b4"
+pingpong "ibv_rc_pingpong over IPv6" "$a6" "$b6"
+pingpong "  waiting for events" "$a4" "$b4" -e
+pingpong "  a mebibyte" "$a4" "$b4" -n 20 -s 1048576
+pair "ibv_srq_pingpong with 8 queue pairs" \
+	"ibv_srq_pingpong -d $DEV_A -g $a4 -p @PORT@ -q 8" \
+	"ibv_srq_pingpong -d $DEV_B -g $b4 -p @PORT@ -q 8 $A4"
+
+for prog in ib_send_bw ib_write_bw ib_read_bw; do
+	perf $prog 65536 10
+done
+perf ib_send_bw 4096 20 -b
+for prog in ib_send_lat ib_write_lat ib_read_lat; do
+	perf $prog 8 20
+done
+perf ib_write_bw 8192 10 -q 16
+perf ib_send_bw 2048 50 --use-srq
+perf ib_read_bw 2048 50 -e
+perf ib_atomic_bw 8 50
+
+# The lesser address connects, whoever is the server.
+pair -r "the server connects" \
+	"ibv_rc_pingpong -d $DEV_B -g $b4 -p @PORT@" \
+	"ibv_rc_pingpong -d $DEV_A -g $a4 -p @PORT@ $B4"
+pair -l "two queue pairs of one device" \
+	"ibv_rc_pingpong -d $DEV_A -g $a4 -p @PORT@" \
+	"ibv_rc_pingpong -d $DEV_A -g $a4 -p @PORT@ $A4"
+
+# refused TEXT ARGS...: it fails, and the kernel's log says what to do.
+refused()
+{
+	local says=$1 port
+
+	shift
+	port=$(free_port)
+	log_mark
+	start_server refuses "$NS_A" ibv_rc_pingpong -d "$DEV_A" "$@" \
+		-p "$port" &&
+	wait_listen refuses "$NS_A" "$port" &&
+	! in_b ibv_rc_pingpong -d "$DEV_B" "$@" -p "$port" "$A4"
+	stop_server refuses
+	log_since | grep -F "$says"
+}
+
+tap_run "without a GID index it is refused, with the remedy" \
+	refused "no GID was given; many programs have an option"
+policy rendezvous_port 0
+tap_run "and where it is switched off" \
+	refused "switched off; write a port number to mpa/rendezvous_port" \
+	-g "$a4"
+policy rendezvous_port 4799
+pingpong "on another port" "$a4" "$b4"
+policy rendezvous_port 4791
+
+netem "$NS_A" "$VETH_A" loss 5%
+netem "$NS_B" "$VETH_B" loss 5%
+pingpong "with 5 % of loss" "$a4" "$b4"
+perf ib_write_bw 8192 10 -q 8
+netem "$NS_A" "$VETH_A"
+netem "$NS_B" "$VETH_B"
+
+tap_run "the port is closed when nobody needs it" \
+	wait_for 10 closed
+tap_objects "nothing is left behind" "$TMP/baseline"
+tap_done

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What is in tools/ to look at a running host: who is slow, who stalls for
+# receives, what ends connections.
+#
+# xiw-kernel: stock
+# xiw-packages: bpftrace
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+TOOLS=$XIW_TOP/tools
+
+# look TOOL...: what it says while $late runs, in $TMP/said.
+look()
+{
+	local rc=0
+
+	timeout -k 5 300 "$@" >"$TMP/said" 2>"$TMP/errors" || rc=$?
+	tap_result $rc "$(basename "$1") ends with its command"
+	((rc == 0)) || tap_show "$TMP/errors"
+}
+
+# says PATTERN DESC: some line looks like that.
+says()
+{
+	grep -qE "$1" "$TMP/said"
+	tap_result $? "$2"
+	grep -qE "$1" "$TMP/said" || tap_show "$TMP/said"
+}
+
+topo_up
+tracing || skip_all "this kernel has no tracepoints"
+# The program enters the namespaces itself.
+late="$(type -P xt_imm) ${SIDES4[*]} -t late"
+
+look bpftrace -c "$late" "$TOOLS/xiw-slow.bt"
+says '^@sent_bytes\[[0-9]+\]: [1-9]' "xiw-slow.bt: who sent how much"
+says '^@received_bytes\[[0-9]+\]: [1-9]' "  and received"
+says '^@recv_wait_us\[[0-9]+\]: [1-9]' "  and waited for a receive"
+
+look bpftrace -c "$late" "$TOOLS/xiw-stalls.bt"
+says '^@waits\[[0-9]+\]: [1-9]' "xiw-stalls.bt: who waited how often"
+says '^@longest_us\[[0-9]+\]: [1-9]' "  and for how long"
+says '^queue pair [0-9]+: ended, no receive for [0-9]+ ms' \
+	"  and what ended for it"
+
+look "$TOOLS/xiw-ends" -c "$late"
+says 'queue pair [0-9]+: this side found a fault' "xiw-ends: who found a fault"
+says 'queue pair [0-9]+: Terminate 0x1202 sent' "  which one"
+says 'queue pair [0-9]+: the peer found a fault' "  who was told"
+says 'queue pair [0-9]+: Terminate 0x1202 received' "  and what"
+tap_is "  and it leaves no trace of itself" \
+	"$(find "$TRACE/instances" -mindepth 1 -maxdepth 1 -name 'xiw*')" ""
+tap_done
