@@ -26,16 +26,20 @@ help:
 #:                      build/patches
 #: make demo            boot the stock kernel in QEMU and show xiw at work
 #: make check           all tests, in QEMU on a debug kernel
+#: make check-long      tests that take long and seldom find anything
 #: make check-packaging packages and patches, in all trees they are for
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
 #:                      distribution's kernel; T="name ..." chooses
 #: make check-pyverbs   of these only the tests of rdma-core itself
 #: make check-guests    of these only the two guests that talk to each other
+#: make check-kernels   the driver builds for every kernel that the mirror has,
+#:                      and works on the stock kernel of each series
 #: make bench           measure xiw, siw and TCP side by side; table and plots in
 #:                      build/bench; FORM=short takes some minutes
 #: make kunit           only the KUnit suites
 #: make selftests       only the end-to-end tests; T="name ..." chooses;
-#:                      with T the leak scan is left out, LEAKS=1 keeps it
+#:                      with T the leak scan is left out, LEAKS=1 keeps it;
+#:                      K=stock runs them on the stock kernel
 #: make fuzz            fuzz the protocol files, RUNS=executions per target,
 #:                      T="name ..." chooses; ends with their coverage
 #: make vm              a shell in a guest with xiw loaded; K=stock or debug
@@ -44,8 +48,8 @@ help:
 #:
 #: Variables: KDIR (kernel build directory), XIW_CACHE (~/.cache/xiw: kernels,
 #: sources), XIW_ACCEL (tcg, or kvm where it works), XIW_SERIES (6.12; another
-#: one runs the tests on a debug kernel built from that source, 7.3 say, which
-#: the suite XIW_SUITE has), XIW_LINK_TYPE (xiw; siw runs the tests on the
+#: one, 6.1 or 7.3 say, is this distribution's or that of the suite XIW_SUITE:
+#: its stock kernel, or a debug kernel from its source), XIW_LINK_TYPE (xiw; siw runs the tests on the
 #: kernel's own soft-iWARP driver instead).
 
 module:
@@ -81,6 +85,9 @@ demo:
 check:
 	@tests/qemu/check host kunit selftests
 
+check-long:
+	@LEAKS=1 tests/qemu/check long
+
 check-packaging:
 	@tests/packaging/run full
 
@@ -93,6 +100,9 @@ check-guests:
 check-pyverbs:
 	@T=pyverbs LEAKS="$(LEAKS)" tests/qemu/check ulp
 
+check-kernels:
+	@T="$(T)" tests/qemu/check kernels
+
 bench:
 	@tests/bench/run $(FORM)
 
@@ -100,7 +110,7 @@ kunit:
 	@tests/qemu/check kunit
 
 selftests:
-	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check selftests
+	@T="$(T)" K="$(K)" LEAKS="$(LEAKS)" tests/qemu/check selftests
 
 fuzz:
 	@T="$(T)" RUNS="$(RUNS)" tests/fuzz/run fuzz
@@ -115,5 +125,6 @@ clean:
 	rm -rf build
 
 .PHONY: all help module provider progs install uninstall deb rpm dist patches \
-	demo check check-guests check-packaging check-ulp check-pyverbs bench \
+	demo check check-guests check-kernels check-long check-packaging check-ulp \
+	check-pyverbs bench \
 	kunit selftests fuzz vm lint clean
