@@ -24,6 +24,8 @@ static const uint8_t xiw_ops[] = {
 	[IBV_WR_RDMA_WRITE_WITH_IMM] = XIW_OP_VALID | XIW_OP_PAYLOAD |
 				       XIW_OP_INLINE | XIW_OP_RDMA | XIW_OP_IMM,
 	[IBV_WR_SEND] = XIW_OP_VALID | XIW_OP_PAYLOAD | XIW_OP_INLINE,
+	[IBV_WR_SEND_WITH_IMM] = XIW_OP_VALID | XIW_OP_PAYLOAD | XIW_OP_INLINE |
+				 XIW_OP_IMM,
 	[IBV_WR_SEND_WITH_INV] = XIW_OP_VALID | XIW_OP_PAYLOAD | XIW_OP_INLINE |
 				 XIW_OP_INV,
 	[IBV_WR_RDMA_READ] = XIW_OP_VALID | XIW_OP_PAYLOAD | XIW_OP_RDMA,
@@ -45,6 +47,10 @@ uint32_t xiw_op_of(const struct xiw_qp *qp, uint32_t opcode)
 	if ((op & XIW_OP_IMM) && !(qp->caps & XIW_CAP_IMM))
 		return 0;
 	if ((op & XIW_OP_ATOMIC) && !(qp->caps & XIW_CAP_ATOMIC))
+		return 0;
+	/* rdma_cm cannot agree on it with the peer. */
+	if (opcode == IBV_WR_SEND_WITH_IMM &&
+	    !(qp->by_number && (qp->caps & XIW_CAP_SEND_IMM)))
 		return 0;
 	return op;
 }

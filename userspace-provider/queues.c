@@ -275,6 +275,8 @@ static uint64_t qp_send_ops(const struct xiw_qp *qp)
 
 	if (qp->caps & XIW_CAP_IMM)
 		ops |= XIW_SEND_OPS_IMM;
+	if (qp->caps & XIW_CAP_SEND_IMM)
+		ops |= XIW_SEND_OPS_SEND_IMM;
 	if (qp->caps & XIW_CAP_ATOMIC)
 		ops |= XIW_SEND_OPS_ATOMIC;
 	return ops;
@@ -458,9 +460,14 @@ int xiw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	int ret;
 
 	ret = ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
-	if (!ret && (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
+	if (ret || !(mask & IBV_QP_STATE))
+		return ret;
+	if (attr->qp_state == IBV_QPS_RESET)
 		purge_cqs(qp);
-	return ret;
+	if (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_RTR)
+		to_xqp(qp)->by_number = (mask & IBV_QP_AV) &&
+					(mask & IBV_QP_DEST_QPN);
+	return 0;
 }
 
 int xiw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,

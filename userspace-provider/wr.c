@@ -73,6 +73,14 @@ static void xiw_wr_send(struct ibv_qp_ex *qp_ex)
 	wr_next(qp_ex, IBV_WR_SEND);
 }
 
+static void xiw_wr_send_imm(struct ibv_qp_ex *qp_ex, __be32 imm_data)
+{
+	struct xiw_sqe *sqe = wr_next(qp_ex, IBV_WR_SEND_WITH_IMM);
+
+	if (likely(sqe))
+		sqe->imm_data = imm_data;
+}
+
 static void xiw_wr_send_inv(struct ibv_qp_ex *qp_ex, uint32_t rkey)
 {
 	struct xiw_sqe *sqe = wr_next(qp_ex, IBV_WR_SEND_WITH_INV);
@@ -238,6 +246,7 @@ void xiw_qp_set_wr_ops(struct ibv_qp_ex *qp_ex)
 	qp_ex->wr_complete = xiw_wr_complete;
 	qp_ex->wr_abort = xiw_wr_abort;
 	qp_ex->wr_send = xiw_wr_send;
+	qp_ex->wr_send_imm = xiw_wr_send_imm;
 	qp_ex->wr_send_inv = xiw_wr_send_inv;
 	qp_ex->wr_rdma_write = xiw_wr_rdma_write;
 	qp_ex->wr_rdma_write_imm = xiw_wr_rdma_write_imm;

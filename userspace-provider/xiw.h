@@ -145,6 +145,7 @@ struct xiw_wr_build {
  * @max_inline: payload that fits a send entry in bytes
  * @caps: XIW_CAP_* of the device
  * @sq_sig_all: every send is signaled
+ * @by_number: the change to RTR has named a peer
  * @domain: protection or parent domain it was made in
  * @wr: state of the ibv_wr_*() calls; protected by @sq.lock
  */
@@ -155,6 +156,7 @@ struct xiw_qp {
 	uint32_t max_inline;
 	uint32_t caps;
 	bool sq_sig_all;
+	bool by_number;
 	struct ibv_pd *domain;
 	struct xiw_wr_build wr;
 };
@@ -329,6 +331,7 @@ void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn);
 	 IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_LOCAL_INV |                 \
 	 IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_SEND_WITH_INV)
 #define XIW_SEND_OPS_IMM	IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM
+#define XIW_SEND_OPS_SEND_IMM	IBV_QP_EX_WITH_SEND_WITH_IMM
 #define XIW_SEND_OPS_ATOMIC                                                    \
 	(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |                                   \
 	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)

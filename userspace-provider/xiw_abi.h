@@ -49,6 +49,7 @@ static_assert(offsetof(struct xiw_sge, lkey) == offsetof(struct ibv_sge, lkey),
 	static_assert((int)(_lib) == (int)(_kernel), "Bad value of " #_lib)
 
 XIW_CHECK_SAME(IBV_WR_RDMA_WRITE, IB_UVERBS_WR_RDMA_WRITE);
+XIW_CHECK_SAME(IBV_WR_SEND_WITH_IMM, IB_UVERBS_WR_SEND_WITH_IMM);
 XIW_CHECK_SAME(IBV_WR_RDMA_WRITE_WITH_IMM, IB_UVERBS_WR_RDMA_WRITE_WITH_IMM);
 XIW_CHECK_SAME(IBV_WR_SEND, IB_UVERBS_WR_SEND);
 XIW_CHECK_SAME(IBV_WR_SEND_WITH_INV, IB_UVERBS_WR_SEND_WITH_INV);

@@ -28,7 +28,8 @@ from live import PATIENCE, PROMPT, case, cases, main
 E = wire.C | wire.S
 MAGIC = b"XRDV"
 INIT, RTR, RTS, ERR = 1, 2, 3, 6
-FLUSH, RETRY_EXC, RNR_EXC = 5, 12, 13
+QP_OP, FLUSH, RETRY_EXC, RNR_EXC = 2, 5, 12, 13
+IMM = 1  # of the features
 COMM_EST = 4
 PEER_PSN, OWN_PSN = 0x111111, 0x222222
 DATA = bytes(range(0x40, 0x48))
@@ -1367,8 +1368,7 @@ def refused_for_good(bench, answer):
     ("rep_resp", "another Responder's number", {"resp": NUMBER + 1}),
     ("rep_init_25", "an Initiator's number of 25 bits",
      {"init": 1 << 24 | NUMBER}),
-    ("rep_feature", "a feature that was not offered", {"features": 1}),
-    ("rep_feature_2", "a feature that nobody knows", {"features": 0x8000}),
+    ("rep_feature", "a feature that was not offered", {"features": 0x8000}),
     ("rep_psn", "another PSN than is expected", {"psn": PEER_PSN + 1}),
     ("rep_expected", "it expects another PSN", {"expected": OWN_PSN + 1}),
     ("rep_model", "not the peer-to-peer model", {"a": False, "types": ""}),
@@ -1765,6 +1765,149 @@ def device_goes(bench):
             peer.close()
         subprocess.run(["rdma", "link", "add", here.device, "type", "xiw",
                         "netdev", netdev], check=True, timeout=PATIENCE)
+
+
+# ---- Send with Immediate, section 8 -----------------------------------------
+
+def imm(msn, value, kind=1, op=wire.IMM, **how):
+    return wire.send(msn, struct.pack(">II", value, kind), op=op, **how)
+
+
+def agreed(bench, **how):
+    """A stream that has it: peer, queue pair."""
+    qp = bench.qp("R", **how)
+    peer, rep = bench.asked(qp, features=IMM)
+    assert rep.data[6:8] == b"\0\1", rep.data.hex()
+    return peer, qp
+
+
+@case
+# Covers: RDV-23
+def imm_offered(bench):
+    """a Request offers it; a Reply without it does not agree on it"""
+    qp = bench.qp("I")
+    peer, req = bench.answered(qp)
+    assert req.data[6:8] == b"\0\1", req.data.hex()
+    peer.send(imm(1, 5))
+    fields = qp.wc("r0", len=0)
+    assert fields["imm"] == "00000005"
+    qp.post("send_imm", 8, 1, 7)
+    qp.wc("s0", QP_OP)
+    peer.expect_terminate(0)
+
+
+@case
+# Covers: RDV-23
+def imm_agreed(bench):
+    """accepted with it, the Initiator sends and receives such messages"""
+    qp = bench.qp("I")
+    peer, _ = bench.answered(qp, features=IMM)
+    qp.post("send_imm", 8, 1, 0xcafe0001)
+    assert peer.rx.fpdu() == imm(1, 0xcafe0001)
+    assert peer.rx.fpdu()[:18] == wire.send(2)
+    qp.wc("s0")
+    peer.send(imm(1, 0xdeadbeef), wire.send(2, DATA))
+    qp.wc("r0", len=8, imm="deadbeef", data=DATA.hex())
+
+
+@case
+# Covers: RDV-23
+def imm_sent(bench):
+    """two messages for each request, none in between; one completion"""
+    peer, qp = agreed(bench)
+    for n, size in enumerate((0, 1, 8, 4000)):
+        qp.post("send_imm", size, 1, n)
+        qp.post("send", 8)
+        msn = 3 * n + 1
+        assert peer.rx.fpdu() == imm(msn, n)
+        got = 0
+        while got < size or not size:
+            part = peer.rx.fpdu()
+            last = got + len(part) - 18 == size
+            want = wire.send(msn + 1, mo=got, last=last)
+            assert part[:18] == want, f"{part[:18].hex()}: {want.hex()}"
+            got += len(part) - 18
+            if last:
+                break
+        assert peer.rx.fpdu()[:18] == wire.send(msn + 2)
+        qp.wc(f"s{2 * n}")
+        qp.wc(f"s{2 * n + 1}")
+    qp.is_as_before()
+
+
+@case
+# Covers: RDV-23
+def imm_received(bench):
+    """one receive each, which the Send fills; with Sends of other kinds"""
+    peer, qp = agreed(bench, recvs=6)
+    peer.send(wire.send(1, DATA), imm(2, 1), wire.send(3),
+              imm(4, 2), wire.send(5, DATA[:4], last=False),
+              wire.send(5, DATA[4:], mo=4), wire.send(6, DATA),
+              imm(7, 0xffffffff), wire.send(8, DATA, op=wire.SEND_SE),
+              wire.write(bench.target.rw.stag, bench.target.rw.base, DATA),
+              imm(9, 4, kind=0))
+    for nr, (size, value) in enumerate(((8, 0), (0, 1), (8, 2), (8, 0),
+                                        (8, 0xffffffff), (8, 4))):
+        qp.wc(f"r{nr}", len=size, imm=f"{value:08x}")
+    qp.is_as_before()
+
+
+@case
+# Covers: RDV-23
+def imm_no_receive(bench):
+    """the first half needs no receive; the second one waits for it"""
+    peer, qp = agreed(bench, recvs=0)
+    late = bench.counter("rx_late_receives")
+    peer.send(imm(1, 3))
+    peer.send(wire.send(2, DATA))
+    while bench.counter("rx_late_receives") == late:
+        qp.nothing("wc")
+    qp.recv()
+    qp.wc("r0", len=8, imm="00000003", data=DATA.hex())
+
+
+# Covers: RDV-23
+@cases([
+    ("imm_twice", "another first half", lambda: imm(2, 2)),
+    ("imm_of_write", "Immediate Data of a Write", lambda: imm(2, 2, kind=0)),
+    ("imm_se", "Immediate Data with Solicited Event",
+     lambda: imm(2, 2, op=wire.IMM_SE)),
+    ("imm_inv", "Send with Invalidate",
+     lambda: wire.send(2, DATA, op=wire.SEND_INV)),
+])
+def imm_and_then(bench, segment):
+    """behind the first half: 0x0206, and no receive is taken"""
+    peer, qp = agreed(bench)
+    bad = segment()
+    peer.send(imm(1, 1), bad)
+    peer.expect_terminate(0x0206, bad)
+    for nr in range(4):
+        qp.wc(f"r{nr}", FLUSH)
+
+
+@case
+# Covers: RDV-23
+def imm_other(bench):
+    """other Immediate Data are what they always were"""
+    peer, qp = agreed(bench, recvs=4)
+    peer.send(imm(1, 1, op=wire.IMM_SE), imm(2, 2, kind=2),
+              wire.send(3, struct.pack(">I", 3), op=wire.IMM, last=False),
+              wire.send(3, struct.pack(">I", 1), op=wire.IMM, mo=4),
+              wire.send(4, DATA))
+    for nr, value in enumerate((1, 2, 3)):
+        qp.wc(f"r{nr}", len=0, imm=f"{value:08x}")
+    qp.wc("r3", len=8, imm="00000000")
+
+
+@case
+# Covers: RDV-23
+def imm_then_end(bench):
+    """an end between the halves tells the consumer nothing"""
+    peer, qp = agreed(bench)
+    peer.send(imm(1, 1))
+    peer.fin()
+    peer.expect_fin()
+    qp.is_as_before()
 
 
 # ---- crowds ----------------------------------------------------------------

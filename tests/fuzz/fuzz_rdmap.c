@@ -70,7 +70,7 @@ static void small_bodies(const u8 *s, u32 len)
 	}
 	if (xiw_rdmap_imm_decode(s, len, &imm) == XIW_OK) {
 		CHECK(len == 8 && !memcmp(&imm, s, 4));
-		xiw_rdmap_imm_encode(back, imm);
+		xiw_rdmap_imm_encode(back, imm, XIW_IMM_WRITE);
 		CHECK(!memcmp(back, s, 4) && !fuzz_be(back + 4, 4));
 	} else {
 		CHECK(len != 8);

@@ -26,6 +26,7 @@
 /* Bits of xiw_uresp_alloc_ctx.caps. */
 #define XIW_CAP_ATOMIC		(1U << 0)
 #define XIW_CAP_IMM		(1U << 1)
+#define XIW_CAP_SEND_IMM	(1U << 2)	/* if connected by number */
 
 /**
  * struct xiw_uresp_alloc_ctx - response to opening a device

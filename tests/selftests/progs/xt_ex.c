@@ -710,8 +710,7 @@ static void test_refused(void)
 static void test_send_ops(void)
 {
 	static const __u64 unknown[] = {
-		IBV_QP_EX_WITH_SEND_WITH_IMM, IBV_QP_EX_WITH_TSO,
-		IBV_QP_EX_WITH_SEND | 1ULL << 40,
+		IBV_QP_EX_WITH_TSO, IBV_QP_EX_WITH_SEND | 1ULL << 40,
 	};
 	struct ibv_qp_init_attr_ex attr = {};
 	struct lane l;

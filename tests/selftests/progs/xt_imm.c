@@ -682,7 +682,7 @@ static void test_flush(void)
 	XT_ALL(l.target.p, ROOM, MARK);
 }
 
-/* Nothing on the wire expresses a Send with immediate. */
+/* Only peers that are connected by number can agree on it. */
 static void test_send_with_imm(void)
 {
 	struct ibv_send_wr wr;

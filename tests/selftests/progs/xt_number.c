@@ -8,6 +8,7 @@
  * Its memory regions: "rw" with all rights for the peer, "sink" for its own
  * sends and reads, "recv" with the receives, a gap behind each.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -220,7 +221,7 @@ static int post_recvs(struct number *n, unsigned int count)
 	return ret;
 }
 
-/* post N send|read|write LEN COUNT STAG TO */
+/* post N send|send_imm|read|write LEN COUNT STAG|IMMEDIATE TO */
 static int post(struct number *n, char **arg)
 {
 	struct ibv_sge sge = xt_sge(&sink, 0, num(arg[3]));
@@ -233,11 +234,14 @@ static int post(struct number *n, char **arg)
 	int ret = 0;
 
 	wr.wr.rdma.rkey = num(arg[5]);
+	wr.imm_data = htonl(num(arg[5]));
 	wr.wr.rdma.remote_addr = num(arg[6]);
 	if (!strcmp(arg[2], "read"))
 		wr.opcode = IBV_WR_RDMA_READ;
 	else if (!strcmp(arg[2], "write"))
 		wr.opcode = IBV_WR_RDMA_WRITE;
+	else if (!strcmp(arg[2], "send_imm"))
+		wr.opcode = IBV_WR_SEND_WITH_IMM;
 	for (; count && !ret; count--) {
 		wr.wr_id = SENT | n->sends;
 		ret = ibv_post_send(n->qp, &wr, &bad);
@@ -360,10 +364,11 @@ static void on_wc(const struct ibv_wc *wc)
 
 	if (!n)
 		return;
-	printf("c%d wc %s%llu status=%d len=%u data=", nr_of(n),
+	printf("c%d wc %s%llu status=%d len=%u imm=%08x data=", nr_of(n),
 	       sent ? "s" : "r",
 	       (unsigned long long)(sent ? wc->wr_id & ~SENT : wc->wr_id >> 32),
-	       wc->status, wc->byte_len);
+	       wc->status, wc->byte_len,
+	       wc->wc_flags & IBV_WC_WITH_IMM ? ntohl(wc->imm_data) : 0);
 	if (!sent && wc->status == IBV_WC_SUCCESS && wc->byte_len <= RECV_LEN)
 		print_hex(recvs.p + (__u32)wc->wr_id * RECV_STRIDE,
 			  wc->byte_len);

@@ -124,6 +124,43 @@ static bool is_imm(u8 opcode)
 	return opcode == XIW_OP_IMM || opcode == XIW_OP_IMM_SE;
 }
 
+/*
+ * Is @f, of no message in progress, the first half of a Send with Immediate?
+ * Its octets are in rx.body then.
+ */
+static bool announces_send(struct xiw_stream *s, const struct xiw_fpdu *f)
+{
+	u8 *body = s->rx.body[XIW_QN_SEND];
+	struct xiw_fpdu at = *f;
+
+	if (!s->conn.send_imm || f->h.opcode != XIW_OP_IMM || !f->h.last ||
+	    f->h.payload_len != XIW_IMM_LEN)
+		return false;
+	xiw_fpdu_copy(&at, body, XIW_IMM_LEN);
+	return xiw_rdmap_imm_of_send(body);
+}
+
+/* It takes no receive and completes none: the Send that must follow does. */
+static enum xiw_reason keep_imm(struct xiw_stream *s, const struct xiw_fpdu *f)
+{
+	struct xiw_ddp_queue *q = &s->rx.queue[XIW_QN_SEND];
+	enum xiw_reason reason;
+	u32 len;
+
+	xiw_ddp_queue_open(q, f->h.opcode, XIW_IMM_LEN);
+	reason = xiw_ddp_queue_check(q, &f->h);
+	if (reason != XIW_OK)
+		return reason;
+	xiw_ddp_queue_advance(q, &f->h, &len);
+	s->rx.with_imm = true;
+	return xiw_rdmap_imm_decode(s->rx.body[XIW_QN_SEND], len, &s->rx.imm);
+}
+
+static bool may_follow_imm(u8 opcode)
+{
+	return opcode == XIW_OP_SEND || opcode == XIW_OP_SEND_SE;
+}
+
 /* Takes a receive for the message that begins with @f. */
 static enum xiw_deliver open_recv(struct xiw_stream *s,
 				  const struct xiw_fpdu *f)
@@ -182,6 +219,10 @@ static enum xiw_reason finish_recv(struct xiw_stream *s,
 			return reason;
 		cqe.flags |= XIW_CQE_WITH_INV;
 		cqe.inv_rkey = f->h.inv_stag;
+	} else if (s->rx.with_imm) {
+		cqe.flags |= XIW_CQE_WITH_IMM;
+		cqe.imm_data = s->rx.imm;
+		s->rx.with_imm = false;
 	}
 	if (op->solicited)
 		cqe.flags |= XIW_CQE_SOLICITED;
@@ -201,6 +242,13 @@ static enum xiw_deliver deliver_recv(struct xiw_stream *s, struct xiw_fpdu *f)
 
 	reason = xiw_ddp_queue_check(q, &f->h);
 	if (reason == XIW_NO_BUFFER) {
+		if (s->rx.with_imm && !may_follow_imm(f->h.opcode))
+			return fault(s, f, XIW_BAD_OPCODE);
+		if (announces_send(s, f)) {
+			reason = keep_imm(s, f);
+			return reason == XIW_OK ? XIW_DELIVER_OK :
+						  fault(s, f, reason);
+		}
 		ret = open_recv(s, f);
 		if (ret == XIW_DELIVER_DEAD)
 			return fault(s, f, XIW_NO_BUFFER);

@@ -344,7 +344,7 @@ static void device_init(struct xiw_dev *dev)
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC1);
 	spin_lock_init(&dev->policy_lock);
 	dev->policy = default_policy;
-	dev->caps = XIW_CAP_ATOMIC | XIW_CAP_IMM;
+	dev->caps = XIW_CAP_ATOMIC | XIW_CAP_IMM | XIW_CAP_SEND_IMM;
 	spin_lock_init(&dev->ep_lock);
 	INIT_LIST_HEAD(&dev->eps);
 	xiw_rdv_device_init(dev);

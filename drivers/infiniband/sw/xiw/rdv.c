@@ -183,6 +183,7 @@ static int begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		name_peer(&qp->rdv, attr, path);
 		qp->rdv.port = READ_ONCE(qp->dev->rdv_port);
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
+		WRITE_ONCE(qp->sq.send_imm, true);
 		/* Here it has a meaning that nothing is admitted. */
 		s->access |= IB_ACCESS_LOCAL_WRITE;
 		ret = 0;
@@ -442,5 +443,6 @@ void xiw_rdv_forget(struct xiw_qp *qp)
 		xiw_rdv_port_put(qp);
 	spin_lock_bh(&qp->stream.lock);
 	memset(use, 0, offsetof(struct xiw_rdv_use, expire));
+	WRITE_ONCE(qp->sq.send_imm, false);
 	spin_unlock_bh(&qp->stream.lock);
 }

@@ -159,7 +159,7 @@ static int build_request(struct xiw_ep *ep)
 	struct xiw_rdv_path path;
 
 	get_path(ep, &path);
-	xiw_rdv_request_init(&path, 0, &req);
+	xiw_rdv_request_init(&path, XIW_RDV_FEAT_ALL, &req);
 	xiw_nego_request(&ep->policy,
 			 xiw_rdv_ird(&path, ep->policy.max_ird),
 			 xiw_rdv_ord(&path, ep->policy.max_ord), &st->req);
@@ -211,6 +211,7 @@ static enum xiw_ep_state establish_self(struct xiw_ep *ep)
 		.ird = xiw_rdv_ird(&path, ep->policy.max_ird),
 		.ord = xiw_rdv_ird(&path, ep->policy.max_ord),
 	};
+	xiw_rdv_agree(ep, XIW_RDV_FEAT_ALL);
 	spin_lock_bh(&ep->qp->stream.lock);
 	/* Who talks to itself knows its own mind. */
 	use_of(ep)->peer.rts = false;
@@ -250,11 +251,12 @@ static enum xiw_ep_state accepted(struct xiw_ep *ep,
 
 	spin_lock_bh(&ep->qp->stream.lock);
 	path = use->path;
-	xiw_rdv_request_init(&path, 0, &req);
+	xiw_rdv_request_init(&path, XIW_RDV_FEAT_ALL, &req);
 	ok = !use->over && xiw_rdv_check_reply(&path, &req, reply);
 	if (ok)
 		use->peer = reply->token;
 	spin_unlock_bh(&ep->qp->stream.lock);
+	xiw_rdv_agree(ep, reply->features);
 	return ok ? establish(ep, &path) : xiw_rdv_active_retry(ep);
 }
 

@@ -78,6 +78,18 @@ void xiw_rdv_to_gid(const struct sockaddr_storage *addr, u8 *gid)
 }
 
 /**
+ * xiw_rdv_agree() - what both sides can do
+ * @ep: endpoint whose stream has not started
+ * @features: XIW_RDV_FEAT_* of the Reply
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_rdv_agree(struct xiw_ep *ep, u16 features)
+{
+	ep->conn.send_imm = features & XIW_RDV_FEAT_IMM;
+}
+
+/**
  * xiw_rdv_start_stream() - startup has succeeded
  * @ep: endpoint with its QP attached, and conn.agreed
  * @path: what the consumer has set up to now

@@ -91,7 +91,8 @@ static int start(struct xiw_ep *ep, const struct xiw_rdv_request *req,
 			xiw_rdv_ird(path, ep->policy.max_ird),
 			xiw_rdv_ord(path, ep->policy.max_ord), &frame,
 			&ep->conn.agreed);
-	xiw_rdv_accept(path, req, 0, &reply);
+	xiw_rdv_accept(path, req, XIW_RDV_FEAT_ALL, &reply);
+	xiw_rdv_agree(ep, reply.features);
 	frame.pd_len = xiw_rdv_reply_encode(&reply, st->pdata);
 	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &frame,
 				   st->pdata);

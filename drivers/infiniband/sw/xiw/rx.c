@@ -423,6 +423,7 @@ int xiw_rx_start(struct xiw_stream *s)
 	rx->deferred = false;
 	rx->write_bytes = 0;
 	rx->last_write = 0;
+	rx->with_imm = false;
 	for (qn = 0; qn < XIW_QN_COUNT; qn++)
 		xiw_ddp_queue_init(&rx->queue[qn]);
 	return xiw_rx_mpa_start(&rx->mpa, agreed->rx_markers, agreed->crc);

@@ -63,6 +63,14 @@ static void start_body(struct xiw_stream *s, u8 opcode, u32 qn, u32 len)
 	s->tx.body_len = len;
 }
 
+static void start_imm(struct xiw_stream *s, const struct xiw_swr *wr,
+		      u8 opcode, enum xiw_imm_kind kind)
+{
+	xiw_rdmap_imm_encode(s->tx.body, (__force __be32)wr->ext, kind);
+	start_body(s, opcode, XIW_QN_SEND, XIW_IMM_LEN);
+	s->tx.imm_sent = true;
+}
+
 /**
  * xiw_sendq_fail() - a work request failed on this side
  * @s: stream
@@ -220,8 +228,25 @@ static bool may_start(const struct xiw_stream *s, const struct xiw_swr *wr)
 	return !xiw_swr_is_request(wr) || orq_used(s) < s->ord;
 }
 
+/*
+ * RFC 7306 has no Send with Immediate: the data go ahead as a message of their
+ * own (Documentation/rendezvous.rst, section 8).
+ */
+static bool start_send_imm(struct xiw_stream *s, struct xiw_swr *wr)
+{
+	if (!s->conn.send_imm) {
+		xiw_sendq_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
+		return false;
+	}
+	start_imm(s, wr, XIW_OP_IMM, XIW_IMM_SEND);
+	s->tx.source = XIW_TX_SQ_IMM_FIRST;
+	return true;
+}
+
 static bool start_wr(struct xiw_stream *s, struct xiw_swr *wr)
 {
+	s->tx.source = XIW_TX_SQ;
+	s->tx.wr = wr;
 	switch (wr->opcode) {
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
@@ -231,6 +256,8 @@ static bool start_wr(struct xiw_stream *s, struct xiw_swr *wr)
 	case IB_WR_SEND_WITH_INV:
 		start_send(s, wr);
 		return true;
+	case IB_WR_SEND_WITH_IMM:
+		return start_send_imm(s, wr);
 	case IB_WR_RDMA_READ:
 	case IB_WR_RDMA_READ_WITH_INV:
 		return start_read(s, wr);
@@ -333,8 +360,6 @@ static bool next_wr(struct xiw_stream *s)
 		}
 		if (!may_start(s, wr) || !start_wr(s, wr))
 			return false;
-		s->tx.source = XIW_TX_SQ;
-		s->tx.wr = wr;
 		sq->next++;
 		return true;
 	}
@@ -510,14 +535,10 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 	case XIW_TX_SQ:
 		if (wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM) {
 			/* Nothing of the queue may come in between. */
-			xiw_rdmap_imm_encode(tx->body,
-					     (__force __be32)wr->ext);
-			start_body(s, wr->flags & XIW_SQE_SOLICITED ?
-				   XIW_OP_IMM_SE : XIW_OP_IMM,
-				   XIW_QN_SEND, XIW_IMM_LEN);
+			start_imm(s, wr, wr->flags & XIW_SQE_SOLICITED ?
+				  XIW_OP_IMM_SE : XIW_OP_IMM, XIW_IMM_WRITE);
 			wr->msn = tx->msg.msn;
 			wr->has_msn = true;
-			tx->imm_sent = true;
 			tx->source = XIW_TX_SQ_IMM;
 			return;
 		}
@@ -526,6 +547,11 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 		wr->end_pos = tx->pos;
 		wr->built = true;
 		break;
+	case XIW_TX_SQ_IMM_FIRST:
+		/* Here neither. */
+		start_send(s, wr);
+		tx->source = XIW_TX_SQ;
+		return;
 	case XIW_TX_RESPONSE:
 		/*
 		 * The slot is free before TCP gets the last octets: the peer

@@ -29,6 +29,7 @@ static const u8 wr_traits[] = {
 	[IB_WR_RDMA_WRITE]			= WR_USER | WR_INLINE,
 	[IB_WR_RDMA_WRITE_WITH_IMM]		= WR_USER | WR_INLINE,
 	[IB_WR_SEND]				= WR_USER | WR_INLINE,
+	[IB_WR_SEND_WITH_IMM]			= WR_USER | WR_INLINE,
 	[IB_WR_SEND_WITH_INV]			= WR_USER | WR_INLINE,
 	[IB_WR_RDMA_READ]			= WR_USER | WR_WRITES_SGE,
 	[IB_WR_RDMA_READ_WITH_INV]		= WR_USER | WR_WRITES_SGE,
@@ -41,9 +42,12 @@ static const u8 wr_traits[] = {
 	[IB_WR_BIND_MW]				= WR_USER | WR_LOCAL | WR_BIND,
 };
 
-static u8 traits_of(u32 opcode)
+static u8 traits_of(const struct xiw_sq *sq, u32 opcode)
 {
-	return opcode < ARRAY_SIZE(wr_traits) ? wr_traits[opcode] : 0;
+	if (opcode >= ARRAY_SIZE(wr_traits) ||
+	    (opcode == IB_WR_SEND_WITH_IMM && !READ_ONCE(sq->send_imm)))
+		return 0;
+	return wr_traits[opcode];
 }
 
 /**
@@ -220,7 +224,7 @@ static bool fetch_one(const struct xiw_sq *sq, const void *slot,
 	wr->compare_add = sqe.compare_add;
 	wr->swap = sqe.swap;
 
-	traits = traits_of(sqe.opcode);
+	traits = traits_of(sq, sqe.opcode);
 	if (!(traits & WR_USER) || sqe.reserved || sqe.reserved2[0] ||
 	    sqe.reserved2[1] || sqe.flags & ~XIW_SQE_FLAGS)
 		return false;
@@ -304,7 +308,7 @@ static int copy_sges(const struct xiw_sq *sq, struct xiw_swr *wr,
 		len += src->sg_list[i].length;
 
 	if (src->send_flags & IB_SEND_INLINE) {
-		if (!(traits_of(src->opcode) & WR_INLINE))
+		if (!(traits_of(sq, src->opcode) & WR_INLINE))
 			return -EINVAL;
 		if (len > sq->max_inline)
 			return -EINVAL;
@@ -361,7 +365,7 @@ static void copy_operands(struct xiw_swr *wr, const struct ib_send_wr *src)
 static int build_wr(const struct xiw_sq *sq, struct xiw_swr *wr,
 		    const struct ib_send_wr *src)
 {
-	u8 traits = traits_of(src->opcode);
+	u8 traits = traits_of(sq, src->opcode);
 	int ret;
 
 	/* The kernel has no work request for a bind. */

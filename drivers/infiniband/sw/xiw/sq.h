@@ -80,6 +80,8 @@ struct xiw_swr {
  * @max_inline: inline bytes per request
  * @kernel: a kernel consumer posts directly into @wrs
  * @sig_all: every request is signaled
+ * @send_imm: the peer may know Send with Immediate, as it is connected by
+ *	number
  * @stopped: no stream will ever work on the queue again; whoever posts
  *	flushes
  */
@@ -97,6 +99,7 @@ struct xiw_sq {
 	u32 max_inline;
 	bool kernel;
 	bool sig_all;
+	bool send_imm;
 	bool stopped;
 };
 

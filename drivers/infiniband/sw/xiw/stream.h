@@ -44,11 +44,13 @@ struct xiw_stream;
  * @agreed: result of the negotiation
  * @initiator: this side sent the MPA Request
  * @fpdu_segments: TCP segments that an FPDU of this side may fill
+ * @send_imm: both sides know Send with Immediate
  */
 struct xiw_conn {
 	struct xiw_mpa_agreed agreed;
 	bool initiator;
 	u32 fpdu_segments;
+	bool send_imm;
 };
 
 /**
@@ -150,6 +152,7 @@ enum xiw_tx_source {
 	XIW_TX_NONE,
 	XIW_TX_SQ,		/* from the send queue, wr is its request */
 	XIW_TX_SQ_IMM,		/* second half of a Write with Immediate */
+	XIW_TX_SQ_IMM_FIRST,	/* first half of a Send with Immediate */
 	XIW_TX_RESPONSE,	/* answer to the request at irq_head */
 	XIW_TX_RTR,
 	XIW_TX_TERM,
@@ -271,6 +274,8 @@ struct xiw_tx {
  * @write_bytes: octets of the RDMA Write in progress
  * @last_write: octets of the last complete RDMA Write, for the receive that
  *	completes next
+ * @with_imm: the next message of queue 0 is a Send with Immediate
+ * @imm: its immediate data
  * @taken: FPDUs taken, free running
  * @answers: segments of them that answered a request, free running
  * @deferred: @bulk is queued and will take what arrives
@@ -297,6 +302,8 @@ struct xiw_rx {
 	u16 term_code;
 	u64 write_bytes;
 	u32 last_write;
+	bool with_imm;
+	__be32 imm;
 	u32 taken;
 	u32 answers;
 	bool deferred;

@@ -141,12 +141,12 @@ enum xiw_reason xiw_rdmap_atomic_resp_decode(const u8 *buf, u32 len,
 	return XIW_OK;
 }
 
-void xiw_rdmap_imm_encode(u8 *buf, __be32 imm)
+void xiw_rdmap_imm_encode(u8 *buf, __be32 imm, enum xiw_imm_kind kind)
 {
 	struct xiw_imm_hdr *w = (struct xiw_imm_hdr *)buf;
 
 	w->data = imm;
-	w->zero = 0;
+	w->kind = cpu_to_be32(kind);
 }
 
 enum xiw_reason xiw_rdmap_imm_decode(const u8 *buf, u32 len, __be32 *imm)
@@ -157,6 +157,13 @@ enum xiw_reason xiw_rdmap_imm_decode(const u8 *buf, u32 len, __be32 *imm)
 		return XIW_BAD_MSG_LEN;
 	*imm = w->data;
 	return XIW_OK;
+}
+
+bool xiw_rdmap_imm_of_send(const u8 *buf)
+{
+	const struct xiw_imm_hdr *w = (const struct xiw_imm_hdr *)buf;
+
+	return w->kind == cpu_to_be32(XIW_IMM_SEND);
 }
 
 enum xiw_reason xiw_rdmap_read_resp_check(const struct xiw_read_sink *s,

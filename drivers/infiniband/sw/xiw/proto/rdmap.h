@@ -186,12 +186,14 @@ enum xiw_reason xiw_rdmap_atomic_resp_decode(const u8 *buf, u32 len,
  * xiw_rdmap_imm_encode() - write the body of an Immediate Data message
  * @buf: XIW_IMM_LEN octets, written
  * @imm: immediate value, sent unswapped in the first four octets
+ * @kind: what it belongs to, in the last four: zero but for peers that know
+ *	more
  *
- * RFC 7306 section 6.2 carries eight opaque octets; the last four are zero.
+ * RFC 7306 section 6.2 carries eight opaque octets.
  *
  * Context: Any.
  */
-void xiw_rdmap_imm_encode(u8 *buf, __be32 imm);
+void xiw_rdmap_imm_encode(u8 *buf, __be32 imm, enum xiw_imm_kind kind);
 
 /**
  * xiw_rdmap_imm_decode() - decode the body of an Immediate Data message
@@ -203,6 +205,15 @@ void xiw_rdmap_imm_encode(u8 *buf, __be32 imm);
  * Return: XIW_OK, or XIW_BAD_MSG_LEN.
  */
 enum xiw_reason xiw_rdmap_imm_decode(const u8 *buf, u32 len, __be32 *imm);
+
+/**
+ * xiw_rdmap_imm_of_send() - do these Immediate Data belong to a Send
+ * @buf: message body of XIW_IMM_LEN octets, of a peer that knows the difference
+ *
+ * Context: Any.
+ * Return: true if so; what has no known meaning belongs to a Write.
+ */
+bool xiw_rdmap_imm_of_send(const u8 *buf);
 
 /**
  * xiw_rdmap_read_resp_check() - may this Read Response segment be placed

@@ -219,9 +219,15 @@ static_assert(sizeof(struct xiw_atomic_resp_hdr) == XIW_ATOMIC_RESP_LEN);
 
 struct xiw_imm_hdr {
 	__be32 data;
-	__be32 zero;
+	__be32 kind;	/* enum xiw_imm_kind, where a peer can tell them */
 } __packed;
 static_assert(sizeof(struct xiw_imm_hdr) == XIW_IMM_LEN);
+
+/* What Immediate Data belong to. */
+enum xiw_imm_kind {
+	XIW_IMM_WRITE	= 0,	/* the Write before them */
+	XIW_IMM_SEND	= 1,	/* the Send behind them: rendezvous, section 8 */
+};
 
 /* Terminate header, RFC 5040 section 4.8 */
 #define XIW_TERM_CTRL_LEN	4

@@ -342,6 +342,10 @@ static void check_recv(struct side *side, const struct expected *e,
 		CHECK(side, cqe->flags & XIW_CQE_WITH_IMM);
 		CHECK(side, (__force u32)cqe->imm_data == e->seed);
 		return;
+	case IB_WR_SEND_WITH_IMM:
+		CHECK(side, cqe->flags & XIW_CQE_WITH_IMM);
+		CHECK(side, (__force u32)cqe->imm_data == e->seed);
+		break;
 	case IB_WR_SEND_WITH_INV:
 		CHECK(side, cqe->flags & XIW_CQE_WITH_INV);
 		CHECK(side, cqe->inv_rkey == side->window->stag);
@@ -483,7 +487,7 @@ static u32 random_len(struct side *side)
 }
 
 static const u8 opcodes[] = {
-	IB_WR_SEND, IB_WR_SEND_WITH_INV, IB_WR_RDMA_WRITE,
+	IB_WR_SEND, IB_WR_SEND_WITH_INV, IB_WR_SEND_WITH_IMM, IB_WR_RDMA_WRITE,
 	IB_WR_RDMA_WRITE_WITH_IMM, IB_WR_RDMA_READ, IB_WR_RDMA_READ_WITH_INV,
 	IB_WR_ATOMIC_CMP_AND_SWP, IB_WR_ATOMIC_FETCH_AND_ADD, IB_WR_LOCAL_INV,
 };
@@ -543,6 +547,8 @@ static void make_send(struct side *side, struct request *r, struct posted *op)
 	op->len = random_len(side);
 	fill(p, op->len, op->seed);
 	r->wr->num_sge = split(side, r->sge, p, op->len);
+	if (op->opcode == IB_WR_SEND_WITH_IMM)
+		r->wr->ex.imm_data = (__force __be32)op->seed;
 	if (op->opcode == IB_WR_SEND_WITH_INV) {
 		side->inv_out = true;
 		r->wr->ex.invalidate_rkey = side->peer->window->stag;
@@ -626,6 +632,7 @@ static void post_random(struct kunit *test, struct side *side)
 	switch (op->opcode) {
 	case IB_WR_SEND:
 	case IB_WR_SEND_WITH_INV:
+	case IB_WR_SEND_WITH_IMM:
 		make_send(side, &r, op);
 		break;
 	case IB_WR_RDMA_WRITE:
@@ -715,6 +722,7 @@ static void make_side(struct world *w, int n)
 	side->sink = make_mem(w, part(side, OF_SINKS), MESSAGE);
 	get_random_bytes(part(side, OF_READS), MESSAGE);
 	KUNIT_ASSERT_EQ(w->test, xiw_sq_init(&side->sq, &attr, NULL, NULL), 0);
+	side->sq.send_imm = true;
 	side->s.ops = &side_ops;
 	side->s.env = &w->env;
 	side->s.id = n;
@@ -764,6 +772,7 @@ static void start_side(struct world *w, int n, const struct how *how)
 		},
 		.initiator = !n,
 		.fpdu_segments = how->segments,
+		.send_imm = true,
 	};
 
 	KUNIT_ASSERT_EQ(w->test, xiw_stream_start(&side->s, &side->end.llp,
@@ -902,7 +911,7 @@ static void stream_plain(struct kunit *test)
 	});
 }
 
-/* Covers: MPA-07 MPA-08 */
+/* Covers: MPA-07 MPA-08 RDV-23 */
 static void stream_crc(struct kunit *test)
 {
 	random_messages(test, &(struct how){

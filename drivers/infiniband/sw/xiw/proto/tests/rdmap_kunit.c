@@ -225,7 +225,7 @@ static void rdmap_immediate_data(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, xiw_rdmap_imm_decode(buf, 8, &imm), XIW_OK);
 	KUNIT_EXPECT_MEMEQ(test, &imm, sent, 4);
 	memset(again, 0xff, sizeof(again));
-	xiw_rdmap_imm_encode(again, imm);
+	xiw_rdmap_imm_encode(again, imm, XIW_IMM_WRITE);
 	KUNIT_EXPECT_MEMEQ(test, again, buf, 8);
 	/* The other four octets are ignored. */
 	memset(buf + 4, 0xa5, 4);
