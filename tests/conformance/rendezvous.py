@@ -1216,7 +1216,7 @@ def initiator(bench):
 
 
 def qp_request(bench, qp, flags, rnr, psn, expected=PEER_PSN):
-    return head(qp.qpn, qp.peer, flags, 0, rnr, psn, expected) + \
+    return head(qp.qpn, qp.peer, flags, IMM, rnr, psn, expected) + \
         gid(bench.addr_a) + gid(bench.addr_b)
 
 
