@@ -108,7 +108,7 @@ static struct xiw_rdv_port *add_port(struct xiw_dev *dev, const u8 *gid,
 
 /**
  * xiw_rdv_ports_wake() - judge the Requests that wait for a queue pair
- * @qp: queue pair that was named a peer; its modify_lock is held
+ * @qp: queue pair that was named a peer, or is not found any more
  *
  * Whatever its address and its role are: those that are not for this peer need
  * not wait for the end of their time.
