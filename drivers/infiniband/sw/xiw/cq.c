@@ -179,20 +179,26 @@ static enum hrtimer_restart cq_mod_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+static bool has_room_locked(struct xiw_cq *cq)
+{
+	if (xiw_ring_space(cq->prod, cq->seen, cq->queue.size))
+		return true;
+	/* The consumer has copied out what it gave back with release. */
+	cq->seen = smp_load_acquire(&cq->queue.ctrl->cons);
+	return xiw_ring_space(cq->prod, cq->seen, cq->queue.size);
+}
+
 static u32 cq_add_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 {
 	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
 	struct xiw_cqe *slot;
-	u32 cons;
 
 	lockdep_assert_held(&cq->lock);
 
 	if (cq->broken)
 		return 0;
 
-	/* The consumer has copied out what it gave back with release. */
-	cons = smp_load_acquire(&ctrl->cons);
-	if (!xiw_ring_space(cq->prod, cons, cq->queue.size)) {
+	if (!has_room_locked(cq)) {
 		cq->broken = true;
 		return XIW_CQ_REPORT_BROKEN;
 	}
@@ -201,7 +207,6 @@ static u32 cq_add_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 	*slot = *cqe;
 	if (cq->timestamps)
 		slot->timestamp = ktime_get_ns();
-	WRITE_ONCE(cq->lone, cons == cq->prod);
 	cq->prod++;
 	/* Pairs with the consumer's acquire of the producer index. */
 	smp_store_release(&ctrl->prod, cq->prod);
@@ -241,6 +246,25 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 	if (report_here)
 		cq_report(cq, what);
 	return !broken;
+}
+
+/**
+ * xiw_cq_count() - how many entries the consumer has not taken
+ * @cq: completion queue
+ *
+ * Context: Any.
+ * Return: A snapshot; more than the queue has room for if it is corrupt.
+ */
+u32 xiw_cq_count(struct xiw_cq *cq)
+{
+	unsigned long flags;
+	u32 count;
+
+	/* A change of size frees the ring. */
+	spin_lock_irqsave(&cq->lock, flags);
+	count = cq->prod - READ_ONCE(cq->queue.ctrl->cons);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return count;
 }
 
 /**

@@ -42,15 +42,15 @@ struct xiw_cq_mod {
  * @ibcq: as the core sees it; its allocation is this struct
  * @id: number
  * @kernel: used by kernel consumers, so the ring is not mapped
- * @lock: protects @prod, @broken, @pending, @mod and the ring's producer side;
- *	innermost of all locks, taken with interrupts off because kernel
+ * @lock: protects @prod, @seen, @broken, @pending, @mod and the ring's producer
+ *	side; innermost of all locks, taken with interrupts off because kernel
  *	consumers may poll with them off. For kernel CQs also the consumer side
  * @resize_lock: one change of @queue at a time; outside of @lock
  * @queue: the ring
  * @prod: entries produced; the copy in the ring is for the user to read
+ * @seen: the consumer's index when it was last read, which is when the ring
+ *	seemed full: the consumer owns that cache line
  * @broken: an entry was lost for want of room; nothing more is added
- * @lone: when the newest entry was added, the consumer had taken all others.
- *	Read without @lock, as a hint
  * @timestamps: entries carry the time
  * @cpu: where the handlers are to be called, or XIW_CQ_ANY_CPU
  * @pending: what @notify_work has to report, see cq.c
@@ -66,8 +66,8 @@ struct xiw_cq {
 	struct mutex resize_lock; /* see above */
 	struct xiw_queue queue;
 	u32 prod;
+	u32 seen;
 	bool broken;
-	bool lone;
 	bool timestamps;
 	int cpu;
 	u32 pending;
@@ -92,6 +92,7 @@ int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 /* cq.c: data path; any context. False if the entry is lost. */
 bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe);
+u32 xiw_cq_count(struct xiw_cq *cq);
 void xiw_cq_purge(struct xiw_cq *cq, u32 qpn);
 
 #endif /* _XIW_CQ_H */

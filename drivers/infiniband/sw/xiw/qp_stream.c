@@ -55,15 +55,13 @@ static void owner_put(struct xiw_stream *s)
  * Nobody hears of requests of a queue pair that goes away or is reset; they
  * would take the room of others.
  */
-static enum xiw_added complete_in(struct xiw_qp *qp, struct xiw_cq *cq,
-				  struct xiw_cqe *cqe)
+static bool complete_in(struct xiw_qp *qp, struct xiw_cq *cq,
+			struct xiw_cqe *cqe)
 {
 	if (READ_ONCE(qp->destroying) || READ_ONCE(qp->resetting))
-		return XIW_ADDED;
+		return true;
 	cqe->qp_id = qp->qpn;
-	if (!xiw_cq_add(cq, cqe))
-		return XIW_ADDED_LOST;
-	return READ_ONCE(cq->lone) ? XIW_ADDED_ALONE : XIW_ADDED;
+	return xiw_cq_add(cq, cqe);
 }
 
 static const u8 wc_opcode[] = {
@@ -90,7 +88,7 @@ static bool lacked_receive(const struct xiw_qp *qp, const struct xiw_swr *wr)
 	       wr->vendor_err == xiw_term_code(XIW_NO_BUFFER);
 }
 
-static enum xiw_added send_done(struct xiw_stream *s, const struct xiw_swr *wr)
+static bool send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 {
 	struct xiw_qp *qp = to_owner(s);
 	struct xiw_cqe cqe = {
@@ -111,12 +109,17 @@ static enum xiw_added send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 	return complete_in(qp, qp->scq, &cqe);
 }
 
-static enum xiw_added recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
+static bool recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 {
 	struct xiw_qp *qp = to_owner(s);
 
 	cqe->srq_id = qp->srq ? qp->srq->id : 0;
 	return complete_in(qp, qp->rcq, cqe);
+}
+
+static u32 untaken(struct xiw_stream *s)
+{
+	return xiw_cq_count(to_owner(s)->scq);
 }
 
 static u8 run_local(struct xiw_stream *s, const struct xiw_swr *wr)
@@ -540,6 +543,7 @@ static const struct xiw_stream_ops stream_ops = {
 	.wait_until = wait_until,
 	.recv_done = recv_done,
 	.send_done = send_done,
+	.untaken = untaken,
 	.run_local = run_local,
 };
 

@@ -40,6 +40,7 @@ int xiw_rq_init(struct xiw_rq *rq, u32 max_wr, u32 max_sge,
 
 	spin_lock_init(&rq->lock);
 	rq->cons = 0;
+	rq->seen = 0;
 	rq->limit = 0;
 	rq->max_sge = max_sge;
 	stride = ALIGN(sizeof(struct xiw_rqe) +
@@ -161,15 +162,19 @@ static bool rq_read(struct xiw_rq *rq, struct xiw_recv *recv)
 enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv)
 {
 	struct xiw_ring_ctrl *ctrl = rq->queue.ctrl;
-	u32 prod;
 
 	lockdep_assert_held(&rq->lock);
 
-	/* Pairs with the release with which the producer ends an entry. */
-	prod = smp_load_acquire(&ctrl->prod);
-	if (!xiw_ring_valid(prod, rq->cons, rq->queue.size))
-		return XIW_RQ_CORRUPT;
-	if (prod == rq->cons)
+	/* What is left has to be known exactly if somebody asks for a limit. */
+	if (rq->seen == rq->cons || rq->limit) {
+		/* Pairs with the release that ends an entry. */
+		u32 prod = smp_load_acquire(&ctrl->prod);
+
+		if (!xiw_ring_valid(prod, rq->cons, rq->queue.size))
+			return XIW_RQ_CORRUPT;
+		rq->seen = prod;
+	}
+	if (rq->seen == rq->cons)
 		return XIW_RQ_EMPTY;
 	if (!rq_read(rq, recv))
 		return XIW_RQ_CORRUPT;
@@ -181,7 +186,7 @@ enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv)
 	 */
 	smp_store_release(&ctrl->cons, rq->cons);
 
-	if (rq->limit && prod - rq->cons < rq->limit) {
+	if (rq->limit && rq->seen - rq->cons < rq->limit) {
 		rq->limit = 0;
 		return XIW_RQ_LIMIT;
 	}

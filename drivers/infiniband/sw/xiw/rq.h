@@ -13,11 +13,13 @@
 
 /**
  * struct xiw_rq - a receive queue
- * @lock: protects @cons, @limit and, for kernel consumers, the producer side;
+ * @lock: protects @cons, @seen, @limit and, for kernel consumers, the producer side;
  *	taken with interrupts off because kernel consumers may post with them
  *	off
  * @queue: the ring
  * @cons: entries consumed; the copy in the ring is for the user to read
+ * @seen: the producer's index when it was last read, which is when the ring
+ *	seemed empty: the producer owns that cache line
  * @max_sge: elements an entry may have
  * @max_wr: entries that may be outstanding, at most the ring's size
  * @limit: SRQ limit to report, 0 = not armed
@@ -26,6 +28,7 @@ struct xiw_rq {
 	spinlock_t lock; /* see above */
 	struct xiw_queue queue;
 	u32 cons;
+	u32 seen;
 	u32 max_sge;
 	u32 max_wr;
 	u32 limit;

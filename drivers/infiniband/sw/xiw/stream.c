@@ -347,7 +347,7 @@ void xiw_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 {
 	cqe->wr_id = s->rx.recv.wr_id;
 	s->rx.recv_active = false;
-	if (s->ops->recv_done(s, cqe) == XIW_ADDED_LOST)
+	if (!s->ops->recv_done(s, cqe))
 		completion_lost(s);
 }
 
@@ -360,12 +360,8 @@ void xiw_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
  */
 void xiw_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 {
-	enum xiw_added added;
-
 	if (wr->status == IB_WC_SUCCESS && !(wr->flags & XIW_SQE_SIGNALED))
 		return;
-	added = s->ops->send_done(s, wr);
-	s->tx.alone = added == XIW_ADDED_ALONE;
-	if (added == XIW_ADDED_LOST)
+	if (!s->ops->send_done(s, wr))
 		completion_lost(s);
 }

@@ -173,11 +173,9 @@ enum xiw_tx_source {
  * @vec_count: vectors in use
  * @train_len: bytes in the train
  * @left_at: when the last run for a poster ended, ktime_get_ns()
- * @taken_before: rx.taken when that run began
+ * @said_before: what the peer had said when that run began, see peer_said()
  * @waits: the newest run that started a request found that the process waits
  *	for each one
- * @alone: when the newest request completed, the consumer had taken all other
- *	completions
  * @pos: octets laid out since SeqStart
  * @sent: octets taken by TCP since SeqStart
  * @mpa: framing
@@ -222,9 +220,8 @@ struct xiw_tx {
 	u32 train_len;
 
 	u64 left_at;
-	u32 taken_before;
+	u32 said_before;
 	bool waits;
-	bool alone;
 	u64 pos;
 	u64 sent;
 	struct xiw_tx_mpa mpa;
@@ -314,13 +311,6 @@ struct xiw_rx {
 	unsigned long late_at;
 };
 
-/* What became of a completion. */
-enum xiw_added {
-	XIW_ADDED_LOST,		/* no room; nobody can tell what was done */
-	XIW_ADDED,
-	XIW_ADDED_ALONE,	/* the consumer had taken all others */
-};
-
 /**
  * struct xiw_stream_ops - what a stream asks of its owner, and tells it
  * @get: take a reference on the owner
@@ -339,8 +329,10 @@ enum xiw_added {
  * @unwait_recv: no more of that
  * @wait_until: a wait for a receive is to end at @until, in jiffies, unless
  *	the owner names a later time
- * @recv_done: a receive has completed; the owner adds what it is in @cqe
- * @send_done: a send has completed that is signaled, or has failed
+ * @recv_done: a receive has completed; the owner adds what it is in @cqe. False
+ *	if there was no room: nobody can tell any more what was done
+ * @send_done: a send has completed that is signaled, or has failed; likewise
+ * @untaken: how many completions has the consumer left where those of sends are
  * @run_local: execute a work request that sends nothing. Returns enum
  *	ib_wc_status
  *
@@ -361,9 +353,9 @@ struct xiw_stream_ops {
 	void (*wait_recv)(struct xiw_stream *s);
 	void (*unwait_recv)(struct xiw_stream *s);
 	unsigned long (*wait_until)(struct xiw_stream *s, unsigned long until);
-	enum xiw_added (*recv_done)(struct xiw_stream *s, struct xiw_cqe *cqe);
-	enum xiw_added (*send_done)(struct xiw_stream *s,
-				    const struct xiw_swr *wr);
+	bool (*recv_done)(struct xiw_stream *s, struct xiw_cqe *cqe);
+	bool (*send_done)(struct xiw_stream *s, const struct xiw_swr *wr);
+	u32 (*untaken)(struct xiw_stream *s);
 	u8 (*run_local)(struct xiw_stream *s, const struct xiw_swr *wr);
 };
 

@@ -414,10 +414,17 @@ static enum tx_outcome drain(struct xiw_stream *s, bool yield)
 	return xiw_sendq_waits(s) ? TX_BLOCKED : TX_IDLE;
 }
 
+/* Segments of the peer that answered no request of this side, free running */
+static u32 peer_said(const struct xiw_stream *s)
+{
+	return s->rx.taken - s->rx.answers;
+}
+
 /*
  * Is it likely that the process posts more without waiting for anything? That
  * it has posted soon after the last run does not suffice: within one machine
- * the peer's answer may have come before that run ended.
+ * the peer may have heard of it and said something before that run ended. What
+ * answers a request completes it, see waits_for_each().
  */
 static bool is_stream(const struct xiw_stream *s)
 {
@@ -427,21 +434,22 @@ static bool is_stream(const struct xiw_stream *s)
 		return false;
 	if (!s->llp->ops->idle(s->llp))
 		return true;
-	return tx->taken_before == s->rx.taken &&
+	return tx->said_before == peer_said(s) &&
 	       ktime_get_ns() - tx->left_at < XIW_TX_STREAM_NS;
 }
 
 /*
  * Does the process wait for each request before it posts the next one? So it
  * seems if this run has started a single request, the one at @first, and if the
- * process had taken all other completions when the newest one was added.
+ * process has taken all completions but one.
  */
 static bool waits_for_each(const struct xiw_stream *s, u32 first)
 {
 	const struct xiw_sq *sq = s->sq;
 
-	return !sq->kernel && sq->next - first == 1 && s->tx.alone &&
-	       xiw_sq_wr(sq, first)->flags & XIW_SQE_SIGNALED;
+	return !sq->kernel && sq->next - first == 1 &&
+	       xiw_sq_wr(sq, first)->flags & XIW_SQE_SIGNALED &&
+	       s->ops->untaken(s) <= 1;
 }
 
 /*
@@ -584,10 +592,10 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_tx_run_locked);
  */
 static void run_posted(struct xiw_stream *s)
 {
-	u32 taken = s->rx.taken;
+	u32 said = peer_said(s);
 
 	xiw_tx_run_locked(s);
-	s->tx.taken_before = taken;
+	s->tx.said_before = said;
 	if (!s->sq->kernel)
 		s->tx.left_at = ktime_get_ns();
 }

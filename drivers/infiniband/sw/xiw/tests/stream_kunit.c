@@ -360,14 +360,14 @@ static void check_recv(struct side *side, const struct expected *e,
 	CHECK(side, is_filled(part(side, OF_RECV), e->len, e->seed));
 }
 
-static enum xiw_added side_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
+static bool side_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 {
 	struct side *side = to_side(s);
 	struct expected *e;
 
 	if (cqe->status == IB_WC_WR_FLUSH_ERR) {
 		CHECK(side, side->may_fail);
-		return XIW_ADDED;
+		return true;
 	}
 	CHECK(side, cqe->status == IB_WC_SUCCESS);
 	e = next_expected(side);
@@ -375,7 +375,7 @@ static enum xiw_added side_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 	if (e)
 		check_recv(side, e, cqe);
 	wake_up(side->changed);
-	return XIW_ADDED;
+	return true;
 }
 
 static void check_done(struct side *side, const struct posted *op, u32 slot)
@@ -403,8 +403,7 @@ static void check_done(struct side *side, const struct posted *op, u32 slot)
 }
 
 /* In the order of posting, and once. */
-static enum xiw_added side_send_done(struct xiw_stream *s,
-				     const struct xiw_swr *wr)
+static bool side_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 {
 	struct side *side = to_side(s);
 	u32 slot = side->num_done % DEPTH;
@@ -421,7 +420,12 @@ static enum xiw_added side_send_done(struct xiw_stream *s,
 	/* Pairs with the acquire in may_post(). */
 	smp_store_release(&side->num_done, side->num_done + 1);
 	wake_up(side->changed);
-	return side->num_done % 3 ? XIW_ADDED : XIW_ADDED_ALONE;
+	return true;
+}
+
+static u32 side_untaken(struct xiw_stream *s)
+{
+	return to_side(s)->num_done % 3;
 }
 
 static u8 side_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
@@ -446,6 +450,7 @@ static const struct xiw_stream_ops side_ops = {
 	.wait_until = side_wait_until,
 	.recv_done = side_recv_done,
 	.send_done = side_send_done,
+	.untaken = side_untaken,
 	.run_local = side_run_local,
 };
 
