@@ -35,7 +35,10 @@ help:
 #: make check-kernels   the driver builds for every kernel that the mirror has,
 #:                      and works on the stock kernel of each series
 #: make bench           measure xiw, siw and TCP side by side; table and plots in
-#:                      build/bench; FORM=short takes some minutes
+#:                      build/bench; FORM=short takes some minutes; ON=uml is
+#:                      without emulation, in User Mode Linux
+#: make profile         where the time of a benchmark goes, WHAT="write 65536",
+#:                      "send 64", "read 64 crc", ..., in User Mode Linux
 #: make kunit           only the KUnit suites
 #: make selftests       only the end-to-end tests; T="name ..." chooses;
 #:                      with T the leak scan is left out, LEAKS=1 keeps it;
@@ -104,7 +107,10 @@ check-kernels:
 	@T="$(T)" tests/qemu/check kernels
 
 bench:
-	@tests/bench/run $(FORM)
+	@tests/bench/run $(or $(FORM),full) $(ON)
+
+profile:
+	@tests/uml/profile "$(WHAT)"
 
 kunit:
 	@tests/qemu/check kunit
@@ -126,5 +132,5 @@ clean:
 
 .PHONY: all help module provider progs install uninstall deb rpm dist patches \
 	demo check check-guests check-kernels check-long check-packaging check-ulp \
-	check-pyverbs bench \
+	check-pyverbs bench profile \
 	kunit selftests fuzz vm lint clean
