@@ -622,6 +622,18 @@ def run_all(args, make_bench):
     return 1 if failed else 0
 
 
+def segments_of_send(peer, conn, msn, size=20000):
+    """The lengths of the ULPDUs that a Send of so many octets consists of."""
+    conn.post("send", size)
+    lengths, left = [], size
+    while left:
+        ulpdu = peer.rx.fpdu()
+        assert ulpdu[10:14] == struct.pack(">I", msn)
+        lengths.append(len(ulpdu))
+        left -= len(ulpdu) - 18
+    return lengths
+
+
 def main(make_bench=Bench):
     parser = argparse.ArgumentParser(description="cases against a live device")
     parser.add_argument("-l", action="store_true", help="list the cases")

@@ -23,13 +23,14 @@ import time
 
 import live
 import wire
-from live import PATIENCE, PROMPT, case, cases, main
+from live import PATIENCE, PROMPT, case, cases, main, segments_of_send
 
 E = wire.C | wire.S
 MAGIC = b"XRDV"
 INIT, RTR, RTS, ERR = 1, 2, 3, 6
 QP_OP, FLUSH, RETRY_EXC, RNR_EXC = 2, 5, 12, 13
-IMM = 1  # of the features
+# Features.
+IMM, LONG = 1, 2
 COMM_EST = 4
 PEER_PSN, OWN_PSN = 0x111111, 0x222222
 DATA = bytes(range(0x40, 0x48))
@@ -454,8 +455,35 @@ def revision_1(bench):
 def features_unknown(bench):
     """features that nobody knows are not agreed on, and no fault"""
     qp = bench.qp("R")
-    _, rep = bench.asked(qp, features=0xfffe)
+    _, rep = bench.asked(qp, features=0xfffc)
     assert rep.data[6:8] == bytes(2), rep.data.hex()
+
+
+@case
+# Covers: RDV-24
+def long_fpdus(bench):
+    """FPDUs fill several segments where the peer takes them"""
+    def longest(features, role="R"):
+        qp = bench.qp(role)
+        connect = bench.asked if role == "R" else bench.answered
+        peer, frame = connect(qp, features=features)
+        if role == "R":
+            assert frame.data[6:8] == struct.pack(">H", features)
+        length = max(segments_of_send(peer, qp, 1))
+        qp.wc("s0")
+        return length
+
+    one = longest(0)
+    emss = one + 6
+    several = 16384 // emss * emss - 6
+    assert one < several
+    assert longest(LONG) == longest(LONG, "I") == several
+    assert longest(0, "I") == one
+    # Who asks for so many gets them, whatever the peer is.
+    bench.policy(fpdu_segments=1)
+    assert longest(LONG) == longest(LONG, "I") == one
+    bench.policy(fpdu_segments=4)
+    assert longest(0) == longest(LONG) == 4 * emss - 6
 
 
 # Covers: RDV-02 RDV-08 RDV-09
@@ -1212,7 +1240,7 @@ def initiator(bench):
 
 
 def qp_request(bench, qp, flags, rnr, psn, expected=PEER_PSN):
-    return head(qp.qpn, qp.peer, flags, IMM, rnr, psn, expected) + \
+    return head(qp.qpn, qp.peer, flags, IMM | LONG, rnr, psn, expected) + \
         gid(bench.addr_a) + gid(bench.addr_b)
 
 
@@ -1783,7 +1811,7 @@ def imm_offered(bench):
     """a Request offers it; a Reply without it does not agree on it"""
     qp = bench.qp("I")
     peer, req = bench.answered(qp)
-    assert req.data[6:8] == b"\0\1", req.data.hex()
+    assert req.data[7] & IMM, req.data.hex()
     peer.send(imm(1, 5))
     fields = qp.wc("r0", len=0)
     assert fields["imm"] == "00000005"

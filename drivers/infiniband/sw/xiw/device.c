@@ -318,7 +318,6 @@ static const struct xiw_mpa_policy default_policy = {
 	.reply_ms = 60 * MSEC_PER_SEC,
 	.rtr_ms = 30 * MSEC_PER_SEC,
 	.close_ms = 10 * MSEC_PER_SEC,
-	.fpdu_segments = 1,
 	.max_ird = XIW_MAX_IRD,
 	.max_ord = XIW_MAX_ORD,
 };

@@ -302,7 +302,8 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
 	ep->born = jiffies;
 	INIT_LIST_HEAD(&ep->place.node);
 	xiw_dev_get_policy(dev, &ep->policy);
-	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
+	/* Of the peer nothing is known yet: it may be an adapter. */
+	ep->conn.fpdu_segments = ep->policy.fpdu_segments ?: 1;
 	return ep;
 }
 

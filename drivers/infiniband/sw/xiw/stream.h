@@ -43,7 +43,8 @@ struct xiw_stream;
  * struct xiw_conn - what startup agreed on, given to the stream
  * @agreed: result of the negotiation
  * @initiator: this side sent the MPA Request
- * @fpdu_segments: TCP segments that an FPDU of this side may fill
+ * @fpdu_segments: TCP segments that an FPDU of this side may fill; 0 for as
+ *	many as are good for a peer that is software
  * @send_imm: both sides know Send with Immediate
  */
 struct xiw_conn {

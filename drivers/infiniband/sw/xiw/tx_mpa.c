@@ -16,12 +16,16 @@
 #include "proto/segment.h"
 #include "txbuf.h"
 
+/* Four of them fill what TCP hands to the link at a time. */
+#define FPDU_GOOD	16384U
+
 /**
  * xiw_tx_mpa_start() - a stream begins
  * @m: framing
  * @markers: Markers were agreed on for this direction
  * @crc: compute CRCs
- * @segments: TCP segments that an FPDU may fill
+ * @segments: TCP segments that an FPDU may fill; 0 for as many as are good for
+ *	a peer that is software
  *
  * Context: Any.
  */
@@ -31,6 +35,11 @@ void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
 	xiw_mpa_tx_init(&m->mpa, markers);
 	m->crc = crc;
 	m->segments = segments;
+}
+
+static u32 segments_for(u32 emss)
+{
+	return max(FPDU_GOOD / emss, 1U);
 }
 
 /**
@@ -45,7 +54,7 @@ void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 {
 	m->emss = emss;
 	/* However full TCP's segment is, the unit ends where a segment does. */
-	m->unit = emss * m->segments;
+	m->unit = emss * (m->segments ?: segments_for(emss));
 	m->full = xiw_segment_limit(m->unit, 0, m->mpa.markers);
 	m->fill = tail_fill;
 }

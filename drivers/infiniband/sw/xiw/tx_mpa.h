@@ -16,9 +16,9 @@ struct xiw_txbuf;
  * struct xiw_tx_mpa - framing of one direction; owner: the transmit side's
  * @mpa: Marker raster
  * @crc: compute CRCs
- * @segments: TCP segments that an FPDU may fill
+ * @segments: TCP segments that an FPDU may fill, 0 if that follows from @emss
  * @emss: segment size of TCP in octets, in this train
- * @unit: what an FPDU may fill in octets, @segments of them
+ * @unit: what an FPDU may fill in octets, so many of them
  * @full: largest ULPDU for an empty unit
  * @fill: octets laid out in the unit being filled
  */

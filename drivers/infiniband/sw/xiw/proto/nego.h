@@ -22,7 +22,8 @@
  * @rtr_ms: a Responder waits so long for the RTR, milliseconds
  * @close_ms: a close that does not get on is given up after so many
  *	milliseconds
- * @fpdu_segments: TCP segments that one FPDU may fill
+ * @fpdu_segments: TCP segments that one FPDU may fill; 0 leaves it to what is
+ *	known of the peer
  * @max_ird: most inbound Reads and Atomics a connection may have
  * @max_ord: most outbound Reads and Atomics a connection may have
  */

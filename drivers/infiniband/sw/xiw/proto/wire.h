@@ -55,7 +55,8 @@ static_assert(sizeof(struct xiw_mpa_enh_hdr) == XIW_MPA_ENH_LEN);
 #define XIW_RDV_PORT		4791	/* of TCP, if nobody says otherwise */
 #define XIW_RDV_FLAG_S		0x01	/* the sender is at RTS: sq is there */
 #define XIW_RDV_FEAT_IMM	0x0001	/* Send with Immediate, section 8 */
-#define XIW_RDV_FEAT_ALL	XIW_RDV_FEAT_IMM
+#define XIW_RDV_FEAT_LONG	0x0002	/* takes FPDUs of several segments */
+#define XIW_RDV_FEAT_ALL	(XIW_RDV_FEAT_IMM | XIW_RDV_FEAT_LONG)
 #define XIW_RDV_NUMBER		0x00ffffff	/* queue pairs and PSNs */
 #define XIW_RDV_RNR_SHIFT	24	/* RNR retries, beside a PSN */
 #define XIW_RDV_RNR_MAX		7

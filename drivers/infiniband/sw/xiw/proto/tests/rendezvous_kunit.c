@@ -67,7 +67,7 @@ static struct xiw_rdv_request request_of(const struct xiw_rdv_path *path)
 {
 	struct xiw_rdv_request req;
 
-	xiw_rdv_request_init(path, XIW_RDV_FEAT_ALL, &req);
+	xiw_rdv_request_init(path, XIW_RDV_FEAT_IMM, &req);
 	return req;
 }
 
@@ -468,7 +468,7 @@ static void rendezvous_replies_answer_requests(struct kunit *test)
 	/* Nothing is agreed on that was not offered, or cannot be done. */
 	req.features = 0xfffe;
 	xiw_rdv_accept(&b, &req, XIW_RDV_FEAT_ALL, &reply);
-	KUNIT_EXPECT_EQ(test, reply.features, 0);
+	KUNIT_EXPECT_EQ(test, reply.features, XIW_RDV_FEAT_LONG);
 	req.features = 0xffff;
 	xiw_rdv_accept(&b, &req, 0, &reply);
 	KUNIT_EXPECT_EQ(test, reply.features, 0);
