@@ -54,11 +54,11 @@ perf()
 	result "$who" "$test" "$value"
 }
 
-# bulk WHO MESSAGES
+# bulk WHO SENDS READS
 bulk()
 {
 	perf "$1" send ib_send_bw 4 -s 65536 -n "$2" -N
-	perf "$1" read ib_read_bw 4 -s 65536 -n "$2" -N
+	perf "$1" read ib_read_bw 4 -s 65536 -n "$3" -N
 }
 
 # latency WHO: the least, which other load of the machine changes least.
@@ -67,10 +67,23 @@ latency()
 	perf "$1" latency ib_send_lat 3 -s 64 -n 300
 }
 
+boxed()
+{
+	local DEV_A=xiwC DEV_B=xiwD claim="rping between two rootless containers"
+
+	boxes_up
+	box_pair "$claim" rping -v -C 20 >"$TMP/claim" ||
+		{ cat "$TMP/claim"; return 1; }
+	echo "$claim: done"
+	echo "    user and network namespaces of uid $BOX_USER, 8 MiB of memory" \
+		"to pin"
+	boxes_down
+}
+
 tcp_figure()
 {
 	silent "iperf3" "iperf3 -s -1 -p @PORT@" \
-		"iperf3 -c $A4 -p @PORT@ -n 64M -l 64K -f M" || return
+		"iperf3 -c $A4 -p @PORT@ -n 48M -l 64K -f M" || return
 	result tcp stream "$(awk '$NF == "receiver" { print $(NF - 2) }' \
 		"$TMP/client.log")"
 }
@@ -78,14 +91,14 @@ tcp_figure()
 measure()
 {
 	tcp_figure
-	bulk xiw-crc 200
+	bulk xiw-crc 200 200
 	latency xiw-crc
 	echo 0 >"/sys/class/infiniband/$DEV_A/mpa/crc"
 	echo 0 >"/sys/class/infiniband/$DEV_B/mpa/crc"
-	bulk xiw 1000
+	bulk xiw 800 800
 	links_down
 	XIW_LINK_TYPE=siw DEV_A=siwA DEV_B=siwB links_up
-	bulk siw 200
+	bulk siw 100 50
 	latency siw
 	DEV_A=siwA DEV_B=siwB links_down
 }
@@ -159,6 +172,8 @@ show "rping over IPv6" "rping -s -v -a $A6 -p @PORT@ -C 20 -S 8000" \
 show "ucmatose over IPv6, 10 connections" \
 	"ucmatose -b $A6 -f ip6 -p @PORT@ -c 10 -C 5 -S 4000" \
 	"ucmatose -s $A6 -f ip6 -p @PORT@ -c 10 -C 5 -S 4000"
+
+boxed
 
 head_line "One connection: 64 KiB messages, least latency of 64 bytes"
 measure

@@ -212,16 +212,24 @@ peer_up()
 # wildcard address: it listens for both devices in the caller's namespace.
 net_up()
 {
+	{
+		ip netns add "$NS_A" && ip netns add "$NS_B"
+	} || bail "set-up: the namespaces could not be made"
+	veth_up
+}
+
+# veth_up: the pair, with its addresses.
+veth_up()
+{
 	local index=()
 
 	[[ $XIW_LINK_TYPE != siw ]] || index=(index 77)
 	{
-		ip netns add "$NS_A" && ip netns add "$NS_B" &&
 		ip link add "$VETH_A" "${index[@]}" netns "$NS_A" type veth \
 			peer name "$VETH_B" netns "$NS_B" &&
 		peer_up "$NS_A" "$VETH_A" "$A4" "$A6" &&
 		peer_up "$NS_B" "$VETH_B" "$B4" "$B6"
-	} || bail "set-up: the namespaces could not be made"
+	} || bail "set-up: the interfaces could not be made"
 }
 
 net_down()
@@ -235,6 +243,68 @@ netdev_gone()
 {
 	! ip link show "$1"
 }
+
+# ---- rootless containers --------------------------------------------------
+
+BOX_A=xboxa
+BOX_B=xboxb
+BOX_USER=1000
+declare -A box_pid=()
+
+# in_box BOX CMD...: as root of that container, who is a user outside, with
+# systemd's limit of pinned memory.
+in_box()
+{
+	local box=$1
+
+	shift
+	timeout -k 5 "$XIW_TIMEOUT" nsenter -t "${box_pid[$box]}" -U -n \
+		prlimit --memlock=8388608:8388608 "$@"
+}
+
+in_own_network()
+{
+	[[ $(readlink "/proc/$1/ns/net") != "$(readlink /proc/self/ns/net)" &&
+	   -n $(<"/proc/$1/uid_map") ]]
+}
+
+# box_up BOX: what a user without any privilege makes; "ip -n BOX" knows it.
+box_up()
+{
+	setpriv --reuid $BOX_USER --regid $BOX_USER --clear-groups \
+		unshare -Urn sleep 1000 </dev/null >/dev/null 2>&1 &
+	box_pid[$1]=$!
+	wait_for 20 in_own_network $! && ip netns attach "$1" $!
+}
+
+# boxes_up: two of them, joined as namespaces are in net_up; the host makes
+# interfaces and devices.
+boxes_up()
+{
+	local NS_A=$BOX_A NS_B=$BOX_B
+
+	{
+		box_up $BOX_A && box_up $BOX_B
+	} || bail "set-up: the containers"
+	veth_up
+	links_up
+}
+
+boxes_down()
+{
+	local box
+
+	((${#box_pid[@]})) || return 0
+	for box in "${!box_pid[@]}"; do
+		ip netns del "$box"
+		kill "${box_pid[$box]}"
+	done
+	box_pid=()
+	wait_for 20 dev_gone "$DEV_A"
+	wait_for 20 dev_gone "$DEV_B"
+}
+
+# ---- devices --------------------------------------------------------------
 
 # link_add NS DEVICE NETDEV: loads the module too when it is not there yet.
 link_add()
@@ -300,6 +370,7 @@ topo_down()
 	for name in "${!server_pid[@]}"; do
 		stop_server "$name"
 	done
+	boxes_down
 	links_down
 	net_down
 	rdma system set netns shared 2>/dev/null
@@ -478,6 +549,29 @@ pair()
 	tap_note "server ($src): $2"
 	tap_show "$TMP/server.log"
 	tap_note "client ($crc): $3"
+	tap_show "$TMP/client.log"
+	return 1
+}
+
+# box_pair DESC CMD...: the claim is that rping, or what takes the same options,
+# serves in one rootless container and is a client in the other.
+box_pair()
+{
+	local desc=$1 port src=0 crc=0
+
+	shift
+	port=$(free_port)
+	in_box $BOX_A "$@" -s -a "$A4" -p "$port" >"$TMP/server.log" 2>&1 &
+	server_pid[box]=$!
+	wait_listen box $BOX_A "$port" &&
+		in_box $BOX_B "$@" -c -a "$A4" -p "$port" >"$TMP/client.log" 2>&1 ||
+		crc=$?
+	((crc == 0)) || kill "${server_pid[box]}" 2>/dev/null
+	wait_server box || src=$?
+	((src == 0 && crc == 0))
+	tap_result $? "$desc"
+	((src == 0 && crc == 0)) && return
+	tap_show "$TMP/server.log"
 	tap_show "$TMP/client.log"
 	return 1
 }

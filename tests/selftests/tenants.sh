@@ -156,6 +156,21 @@ pair_in_both()
 
 # ---- exclusive mode -----------------------------------------------------
 
+# rootless MODE: containers that a user made, to whom the host gave devices.
+rootless()
+{
+	local DEV_A=xiwG DEV_B=xiwH
+
+	boxes_up
+	[[ $1 == shared ]] || {
+		rdma dev set $DEV_A netns $BOX_A && rdma dev set $DEV_B netns $BOX_B
+	} || bail "set-up: devices of one container each"
+	box_pair "rootless containers, $1: rping" rping -v -C 20
+	tap_run_not "rootless containers, $1: devices are the host's to make" \
+		in_box $BOX_A rdma link add xiwI type xiw netdev lo
+	boxes_down
+}
+
 # own_link NS DEVICE NETDEV: a device that only that namespace has.
 own_link()
 {
@@ -189,6 +204,7 @@ exclusive()
 	in_a rdma link del "$DEV_A"
 	in_b rdma link del "$DEV_B"
 	net_down
+	rootless exclusive
 	rdma system set netns shared
 }
 
@@ -197,6 +213,7 @@ wildcard
 later
 moves
 twins
+rootless shared
 cases xt_tenants "${SIDES4[@]}"
 cases -p IPv6 xt_tenants "${SIDES6[@]}" -t loopback -t taken -t shared
 exclusive
