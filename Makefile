@@ -53,7 +53,8 @@ help:
 #: sources), XIW_ACCEL (tcg, or kvm where it works), XIW_SERIES (6.12; another
 #: one, 6.1 or 7.3 say, is this distribution's or that of the suite XIW_SUITE:
 #: its stock kernel, or a debug kernel from its source), XIW_LINK_TYPE (xiw; siw runs the tests on the
-#: kernel's own soft-iWARP driver instead).
+#: kernel's own soft-iWARP driver instead), RDMA_CORE_SRC (an unpacked rdma-core
+#: source of the installed release; without it one is fetched).
 
 module:
 	@tests/qemu/build-module "$(KDIR)"
