@@ -4,6 +4,7 @@
 # What the tools say about a device: attributes, links, resources, counters;
 # and that the provider is found whatever a device is called.
 #
+# xiw-packages: infiniband-diags
 # xiw-timeout: 600
 
 . "$(dirname "$0")/lib.sh"
@@ -108,6 +109,11 @@ tap_run_not "nor that of the other device" is node_guid "$guid"
 in_a rdma link show "$DEV_A/1" >"$TMP/link"
 tap_run "rdma link knows the interface" grep -q "netdev $VETH_A" "$TMP/link"
 tap_run "and the physical state" grep -q 'physical_state LINK_UP' "$TMP/link"
+
+ibstatus "$DEV_A:1" >"$TMP/ibstatus"
+tap_run "ibstatus knows the state" grep -q 'state:.* 4: ACTIVE$' "$TMP/ibstatus"
+tap_run "and the speed of the interface, that of any veth pair" \
+	grep -q 'rate:.* 10 Gb/sec' "$TMP/ibstatus"
 
 objects >"$TMP/baseline"
 counters >"$TMP/counters"
