@@ -252,12 +252,18 @@ of_series()
 
 # know_stock: sets XIW_STOCK, for this script and what it calls, to the series, to
 # own or suite, which is who has kernels of it, not only sources, and to the
-# release of the stock kernel. Asking apt takes seconds.
+# release of the stock kernel. Asking apt takes seconds, so what it said is kept
+# until its lists change, or what is installed.
 know_stock()
 {
-	local kver where=own
+	local kver where=own kept=$XIW_CACHE/stock-of-$XIW_SERIES
 
 	[[ ${XIW_STOCK:-} != "$XIW_SERIES "* ]] || return 0
+	if [[ $kept -nt /var/lib/apt/lists && $kept -nt /var/lib/dpkg/status ]]; then
+		read -r XIW_STOCK <"$kept"
+		export XIW_STOCK
+		return
+	fi
 	need_lists
 	kver=$(apt-cache pkgnames linux-headers- | releases | of_series)
 	if [[ -n $kver ]]; then
@@ -274,6 +280,8 @@ know_stock()
 		die "neither this distribution nor $XIW_SUITE has a kernel of the series $XIW_SERIES." \
 		    "choose another XIW_SERIES, or the XIW_SUITE that has it."
 	export XIW_STOCK="$XIW_SERIES $where $kver"
+	# The lists of another suite have their own time.
+	[[ $where != own ]] || echo "$XIW_STOCK" >"$kept"
 }
 
 # have_stock: the distribution itself has kernels of this series.
