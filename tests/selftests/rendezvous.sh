@@ -108,6 +108,14 @@ pair -l "two queue pairs of one device" \
 	"ibv_rc_pingpong -d $DEV_A -g $a4 -p @PORT@" \
 	"ibv_rc_pingpong -d $DEV_A -g $a4 -p @PORT@ $A4"
 
+# The calls of libraries for collective operations.
+for lib in nccl gloo; do
+	tap_run "four processes sum up as $lib does, over IPv4" \
+		xt_ring $lib "$NS_A/$A4" "$DEV_A" "$NS_B/$B4" "$DEV_B"
+	tap_run "  and over IPv6" \
+		xt_ring $lib "$NS_A/$A6" "$DEV_A" "$NS_B/$B6" "$DEV_B"
+done
+
 # refused TEXT ARGS...: it fails, and the kernel's log says what to do.
 refused()
 {

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xt.h"
+#include "number.h"
 
 #define PLACES	12
 #define THREADS	6
@@ -62,24 +62,6 @@ static struct side *side_of(int place)
 	return &sides[place % 2];
 }
 
-static void find_gid(struct side *s)
-{
-	struct sockaddr_in *sin = (struct sockaddr_in *)&s->side->sa;
-	struct ibv_context *ctx = s->any.id->verbs;
-	union ibv_gid want = { .raw = { [10] = 0xff, [11] = 0xff } };
-	int i;
-
-	memcpy(want.raw + 12, &sin->sin_addr, 4);
-	for (i = 1; i < 16; i++) {
-		if (!ibv_query_gid(ctx, 1, i, &s->gid) &&
-		    !memcmp(&s->gid, &want, sizeof(want))) {
-			s->index = i;
-			return;
-		}
-	}
-	XT_CHECK(false, "no GID");
-}
-
 static void set_up(struct side *s, const struct xt_side *side)
 {
 	struct sockaddr_storage sa = xt_addr(side, 0);
@@ -90,7 +72,7 @@ static void set_up(struct side *s, const struct xt_side *side)
 	s->pd = XT_PTR(ibv_alloc_pd(s->any.id->verbs));
 	s->cq = XT_PTR(ibv_create_cq(s->any.id->verbs, 4096, NULL, NULL, 0));
 	s->buf = xt_buf_at(s->pd, 4096, 0, XT_REMOTE);
-	find_gid(s);
+	s->index = number_gid(s->any.id->verbs, side, &s->gid);
 }
 
 static struct ibv_qp *make(struct side *s)
@@ -105,43 +87,25 @@ static struct ibv_qp *make(struct side *s)
 	return ibv_create_qp(s->pd, &attr);
 }
 
-static int to_init(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
-				    .qp_access_flags = XT_REMOTE };
-
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-			     IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-}
-
 static int to_rtr(struct side *s, struct ibv_qp *qp, const union ibv_gid *dgid,
 		  __u32 peer, __u32 psn)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer, .rq_psn = psn, .max_dest_rd_atomic = 4,
-		.min_rnr_timer = 12,
-		.ah_attr = { .is_global = 1, .port_num = 1,
-			     .grh = { .sgid_index = s->index, .hop_limit = 1,
-				      .dgid = *dgid } },
+	struct number_path path = {
+		.index = s->index, .dgid = *dgid, .dest = peer, .rq_psn = psn,
+		.rd_atomic = 4, .min_rnr_timer = 12,
 	};
 
 	xt_enter(s->side);
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV |
-			     IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	return number_rtr(qp, &path);
 }
 
 static int to_rts(struct ibv_qp *qp, __u32 psn)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS, .sq_psn = psn, .timeout = 14,
-		.retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4,
+	struct number_path path = {
+		.sq_psn = psn, .rd_atomic = 4, .timeout = 14,
 	};
 
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
-			     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			     IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	return number_rts(qp, &path);
 }
 
 static int to_state(struct ibv_qp *qp, enum ibv_qp_state state)
@@ -190,7 +154,7 @@ static void step(int at, unsigned int what, unsigned int chance)
 		break;
 	case 2:
 	case 3:
-		to_init(qp);
+		number_init(qp);
 		to_rtr(s, qp, &other->gid, places[peer].number, chance % PSNS);
 		break;
 	case 4:
@@ -265,7 +229,7 @@ static void connect_two(void)
 		while (ibv_poll_cq(sides[i].cq, 1, &wc) > 0)
 			;
 		qp[i] = XT_PTR(make(&sides[i]));
-		XT_OK(to_init(qp[i]));
+		XT_OK(number_init(qp[i]));
 		XT_OK(post(&sides[i], qp[i], false));
 	}
 	for (i = 0; i < 2; i++) {
