@@ -576,6 +576,28 @@ box_pair()
 	return 1
 }
 
+# ---- GIDs ----------------------------------------------------------------
+
+# gid4 ADDRESS: of IPv4, as sysfs shows its GID.
+gid4()
+{
+	local IFS=.
+
+	# shellcheck disable=SC2086  # four words
+	printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' $1
+}
+
+# gid_index DEVICE GID: of its GID table; GID in full, as sysfs shows it.
+gid_index()
+{
+	local file
+
+	for file in "/sys/class/infiniband/$1/ports/1/gids/"*; do
+		[[ $(<"$file") != "$2" ]] || { basename "$file"; return; }
+	done
+	return 1
+}
+
 # ---- observation --------------------------------------------------------
 
 # counter DEVICE NAME: one hardware counter of port 1.

@@ -14,8 +14,7 @@ ROUNDS=3
 
 has_gids()
 {
-	grep -q '0a4d:0001$' "/sys/class/infiniband/$DEV_A/ports/1/gids/"* &&
-	grep -q '0a4d:0002$' "/sys/class/infiniband/$DEV_B/ports/1/gids/"*
+	gid_index "$DEV_A" "$(gid4 "$A4")" && gid_index "$DEV_B" "$(gid4 "$B4")"
 }
 
 # anyhow SECONDS: in the background, itself and not a wrapper being the process.

@@ -9,20 +9,9 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# gid_index DEVICE GID: of its GID table; GID in full, as sysfs shows it.
-gid_index()
-{
-	local file
-
-	for file in "/sys/class/infiniband/$1/ports/1/gids/"*; do
-		[[ $(<"$file") != "$2" ]] || { basename "$file"; return; }
-	done
-	return 1
-}
-
-# As sysfs shows $A4, $B4, $A6 and $B6.
-GID4_A=0000:0000:0000:0000:0000:ffff:0a4d:0001
-GID4_B=0000:0000:0000:0000:0000:ffff:0a4d:0002
+# As sysfs shows them.
+GID4_A=$(gid4 "$A4")
+GID4_B=$(gid4 "$B4")
 GID6_A=fd77:0000:0000:0000:0000:0000:0000:0001
 GID6_B=fd77:0000:0000:0000:0000:0000:0000:0002
 
@@ -42,27 +31,14 @@ has_gids()
 	gid_index "$DEV_B" "$GID4_B" && gid_index "$DEV_B" "$GID6_B"
 }
 
-# ib_send_bw gives its protection domain back before the region for its credits,
-# which it has only on iWARP devices (perftest_resources.c, destroy_ctx()), and
-# fails because of that when all is done.
-cat >"$TMP/ib_send_bw" <<'END'
-#!/bin/bash
-out=$(ib_send_bw "$@" 2>&1) || rc=$?
-echo "$out"
-[[ -z ${rc:-} || $(grep -oE "Failed.*|Couldn't.*" <<<"$out") == \
-"Failed to deallocate PD - Device or resource busy
-Couldn't destroy all SEND resources" ]]
-END
-chmod +x "$TMP/ib_send_bw"
-
 # perf PROGRAM SIZE ITERATIONS [ARGS...]: without rdma_cm.
 perf()
 {
-	local prog=$1 size=$2 n=$3
+	local name=$1 prog=$1 size=$2 n=$3
 
 	shift 3
-	[[ ! -x $TMP/$prog ]] || prog=$TMP/$prog
-	pair "${prog##*/} $size bytes, $n times${*:+, $*}" \
+	[[ $name != ib_send_bw ]] || prog=$SELFTESTS/send_bw
+	pair "$name $size bytes, $n times${*:+, $*}" \
 		"$prog -d $DEV_A -x $a4 -p @PORT@ -s $size -n $n -F $*" \
 		"$prog -d $DEV_B -x $b4 -p @PORT@ -s $size -n $n -F $* $A4"
 }

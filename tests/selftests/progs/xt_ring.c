@@ -90,7 +90,7 @@ static void open_device(const char *name)
 }
 
 /* The first one of the family that is not the port's own. */
-static void choose_gid(int family)
+static void choose_gid(bool v4)
 {
 	struct ibv_gid_entry entries[GIDS];
 	struct in6_addr *addr;
@@ -103,7 +103,7 @@ static void choose_gid(int family)
 		n = ibv_query_gid_table(ctx, entries, GIDS, 0);
 	for (i = 0; i < n && !gid.gid_index; i++) {
 		addr = (struct in6_addr *)&entries[i].gid;
-		if (IN6_IS_ADDR_V4MAPPED(addr) == (family == AF_INET) &&
+		if (!IN6_IS_ADDR_V4MAPPED(addr) == !v4 &&
 		    !IN6_IS_ADDR_LINKLOCAL(addr))
 			gid = entries[i];
 	}
@@ -316,7 +316,7 @@ static void run(const struct xt_side *side, const char *device)
 	xt_watchdog(80);
 	xt_enter(side);
 	open_device(device);
-	choose_gid(side->sa.ss_family);
+	choose_gid(side->sa.ss_family == AF_INET);
 	connect_ring();
 	v = (__u64 *)mem->vector;
 	for (round = 0; round < ROUNDS; round++) {

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Hundreds of queue pairs connected by number at once, and gone at once: by
+# their process, and with it, at any moment of that.
+#
+# xiw-timeout: 900
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+MANY=500
+KILLS=4
+
+has_gids()
+{
+	gid_index "$DEV_A" "$(gid4 "$A4")" && gid_index "$DEV_B" "$(gid4 "$B4")"
+}
+
+many()
+{
+	exec xt_many number "$MANY" "$1" "$NS_A/$A4" "$NS_B/$B4"
+}
+
+at_once()
+{
+	(many 3) | tee "$TMP/many.log"
+	[[ ${PIPESTATUS[0]} == 0 && $(wc -l <"$TMP/many.log") == 3 ]]
+}
+
+# queue_pairs: as many have been made.
+queue_pairs()
+{
+	(($(rdma resource show qp | grep -c xt_many) >= $1))
+}
+
+# While queue pairs are made, connected or destroyed.
+killed()
+{
+	local many
+
+	many 1000 >"$TMP/many.log" 2>&1 </dev/null &
+	many=$!
+	wait_for 60 queue_pairs $((RANDOM % (2 * MANY - 100))) || return
+	sleep "$((RANDOM % 3)).$((RANDOM % 10))"
+	kill -9 "$many"
+	wait "$many"
+	(($? == 137))
+}
+
+topo_up
+tap_run "the addresses of the interfaces are GIDs" wait_for 20 has_gids
+objects >"$TMP/baseline"
+tap_run "$MANY connections at once, with a message each way, three times" \
+	at_once
+tap_note "make, connect, tear down, in ms: $(cut -d' ' -f 2- "$TMP/many.log" |
+	paste -sd ,)"
+tap_objects "nothing is left behind" "$TMP/baseline"
+for ((n = 1; n <= KILLS; n++)); do
+	tap_run "killed in the middle, $n" killed
+	tap_objects "nothing is left behind" "$TMP/baseline"
+done
+tap_run "after that $MANY more" at_once
+tap_objects "nothing is left behind" "$TMP/baseline"
+
+tap_done
