@@ -15,6 +15,8 @@ import ipaddress
 import json
 import os
 import pathlib
+import resource
+import select
 import socket
 import struct
 import subprocess
@@ -104,8 +106,9 @@ class Target(live.Target):
 class Number(live.Conn):
     """A queue pair of the device. Its role is that of its index's address."""
 
-    def __init__(self, bench, role, peer=NUMBER):
-        number, qpn = map(int, bench.target.do("new").split())
+    def __init__(self, bench, role, peer=NUMBER, shared=False):
+        new = ["new"] + ["shared"] * shared
+        number, qpn = map(int, bench.target.do(*new).split())
         super().__init__(bench.target, number)
         bench.target.conns.append(self)
         self.bench = bench
@@ -182,7 +185,8 @@ class Bench(live.Bench):
 
     def qp(self, role, state=RTS, recvs=4, **how):
         """One that has come so far, ready for the peer of NUMBER."""
-        qp = Number(self, role, how.pop("peer", NUMBER)).init(recvs)
+        qp = Number(self, role, how.pop("peer", NUMBER),
+                    how.pop("shared", False)).init(recvs)
         with_rtr = {k: how.pop(k) for k in ("expected", "min_rnr", "dgid")
                     if k in how}
         if state >= RTR:
@@ -1608,6 +1612,54 @@ def no_gid(bench):
 
 @case
 # Covers: RDV-01
+def elsewhere(bench):
+    """the process is in another network namespace: ENETUNREACH"""
+    for role in "RI":
+        qp = bench.qp(role, INIT)
+        bench.target.do("leave")
+        try:
+            with raises(errno.ENETUNREACH):
+                qp.rtr()
+        finally:
+            bench.target.do("return")
+        qp.is_as_before(INIT)
+        qp.rtr()
+
+
+@case
+# Covers: RDV-13
+def no_route(bench):
+    """there is no way to the peer: RTR and RTS succeed; it may still come"""
+    far = "198.51.100.7"
+    to, here = (["ip", "-n", name] for name in bench.namespaces)
+    lost = bench.qp("I", peer=5, dgid=gid(far))
+    lost.post("send", 8)
+    lost.wc("s0", status=RETRY_EXC)
+    before = bench.counter("connections_failed")
+    qp = bench.qp("I", dgid=gid(far), timing=(20, 7))
+    qp.post("send", 8)
+    end = time.monotonic() + PATIENCE
+    while bench.counter("connections_failed") < before + 2:
+        assert time.monotonic() < end, "no tries"
+    subprocess.run([*here, "addr", "add", f"{far}/32", "dev", "lo"],
+                   check=True)
+    try:
+        with socket.create_server((far, bench.port)) as sock:
+            sock.settimeout(PATIENCE)
+            subprocess.run([*to, "route", "add", far, "via", bench.addr_b],
+                           check=True)
+            peer, _ = bench.answer(sock, qp)
+        assert peer.rx.fpdu()[:18] == wire.send(1)
+        qp.wc("s0")
+        message(peer, qp, 1, 0)
+    finally:
+        subprocess.run([*to, "route", "del", far], check=False)
+        subprocess.run([*here, "addr", "del", f"{far}/32", "dev", "lo"],
+                       check=True)
+
+
+@case
+# Covers: RDV-01
 def attributes(bench):
     """PSNs are not shown; the peer's number is; wrong order is refused"""
     qp = bench.qp("R", INIT)
@@ -1730,6 +1782,35 @@ def too_late_receive(bench):
         took = time.monotonic() - begin
         assert least - 0.02 < took < least + PROMPT, f"{took:.2f} s"
         assert qp.state() == ERR
+
+
+@case
+# Covers: RDV-14
+def shared_receives(bench):
+    """receives that are shared: whose time is over ends, others go on"""
+    bench.policy(late_receive_ms=300)
+    first, second, last = (bench.qp("R", recvs=0, shared=True, min_rnr=1)
+                           for _ in range(3))
+    (impatient, _), (one, _) = bench.asked(first, rnr=0), bench.asked(second)
+    two, _ = bench.asked(last)
+    impatient.send(wire.send(1, DATA))
+    impatient.rx.fpdu()
+    assert first.state() == ERR
+    one.send(wire.send(1, DATA))
+    two.send(wire.send(1, DATA))
+    time.sleep(1)
+    for qp in second, last:
+        qp.is_as_before()
+    second.recv(2)
+    second.wc("r0", data=DATA.hex())
+    last.wc("r1", data=DATA.hex())
+    # The silent end of one takes no receive away.
+    second.recv()
+    one.fin()
+    one.expect_fin()
+    second.is_as_before()
+    two.send(wire.send(2, DATA))
+    last.wc("r2", data=DATA.hex())
 
 
 @case
@@ -1971,6 +2052,30 @@ def waiting_crowd(bench):
     qps[30].init(recvs=4)
     qps[30].rtr(peer=NUMBER + 7).rts()
     opener.is_as_before(RTR)
+
+
+@case
+# Covers: RDV-18 RDV-22
+def too_many_wait(bench):
+    """when 1024 Requests wait, the oldest ones are reset"""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2048, 2048))
+    bench.opener()
+    qps = [bench.qp("R", INIT, recvs=0) for _ in range(130)]
+    crowd = [bench.ask(qp, init=NUMBER + n) for qp in qps for n in range(8)]
+    # There is a place for the next one.
+    oldest, others = crowd[:-1023], crowd[-1023:]
+    for peer in oldest:
+        with raises(errno.ECONNRESET):
+            peer.sock.recv(1)
+    time.sleep(live.SILENCE)
+    poll = select.poll()
+    for peer in others:
+        poll.register(peer.sock, select.POLLIN)
+    assert not poll.poll(0), "more than that have ended"
+    qps[-1].init(recvs=4).rtr(peer=NUMBER + 7)
+    accepted(crowd[-1])
+    one = bench.qp("R")
+    still_reachable(bench, one)
 
 
 if __name__ == "__main__":

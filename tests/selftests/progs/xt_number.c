@@ -11,13 +11,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "xt.h"
 
-#define MAX_QP		128
+#define MAX_QP		160
 #define QUEUE		64
 #define RECV_LEN	64
 #define RECV_STRIDE	128
@@ -45,6 +46,7 @@ static struct xt_end any;
 static struct ibv_pd *pd;
 static struct ibv_comp_channel *comp;
 static struct ibv_cq *cq;
+static struct ibv_srq *srq;
 static struct xt_buf rw, sink, recvs;
 static unsigned int next_slot;
 
@@ -115,7 +117,8 @@ static void print_hex(const void *p, size_t len)
 
 /* ---- commands ---------------------------------------------------------- */
 
-static void new(void)
+/* new [shared]: with receives of its own, or those of all that are "shared" */
+static void new(bool shared)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = {
@@ -125,8 +128,14 @@ static void new(void)
 		.qp_type = IBV_QPT_RC, .sq_sig_all = 1,
 		.send_cq = cq, .recv_cq = cq,
 	};
+	struct ibv_srq_init_attr srq_attr = {
+		.attr = { .max_wr = QUEUE, .max_sge = 1 },
+	};
 	int i;
 
+	if (shared && !srq)
+		srq = XT_PTR(ibv_create_srq(pd, &srq_attr));
+	attr.srq = shared ? srq : NULL;
 	for (i = 0; i < MAX_QP && numbers[i].qp; i++)
 		;
 	XT_CHECK(i < MAX_QP, "too many queue pairs");
@@ -215,7 +224,8 @@ static int post_recvs(struct number *n, unsigned int count)
 		};
 
 		memset(recvs.p + slot * RECV_STRIDE, FILL, RECV_STRIDE);
-		ret = ibv_post_recv(n->qp, &wr, &bad);
+		ret = n->qp->srq ? ibv_post_srq_recv(srq, &wr, &bad) :
+				   ibv_post_recv(n->qp, &wr, &bad);
 		n->recvs += !ret;
 	}
 	return ret;
@@ -269,6 +279,15 @@ static int dial(struct number *n, char **arg)
 	return rdma_connect(n->id, &param) ? errno : 0;
 }
 
+/* From here on the process is in another namespace, or in its own again. */
+static int leave(bool leave)
+{
+	if (leave)
+		return unshare(CLONE_NEWNET) ? errno : 0;
+	xt_enter(&xt_a);
+	return 0;
+}
+
 static void release(struct number *n)
 {
 	XT_OK(ibv_destroy_qp(n->qp));
@@ -310,6 +329,8 @@ static int execute(char **arg)
 		return post(n, arg);
 	if (!strcmp(arg[0], "dial"))
 		return dial(n, arg);
+	if (!strcmp(arg[0], "leave") || !strcmp(arg[0], "return"))
+		return leave(arg[0][0] == 'l');
 	if (!strcmp(arg[0], "free"))
 		release(n);
 	else if (!strcmp(arg[0], "guards"))
@@ -329,7 +350,7 @@ static void obey(char *line)
 		arg[++n] = strtok(NULL, " ");
 	XT_CHECK(n, "empty command");
 	if (!strcmp(arg[0], "new")) {
-		new();
+		new(arg[1]);
 		return;
 	}
 	if (!strcmp(arg[0], "query")) {
