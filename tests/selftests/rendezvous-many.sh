@@ -10,7 +10,7 @@
 . "$(dirname "$0")/cases.sh"
 
 MANY=500
-KILLS=4
+KILLS=2
 
 has_gids()
 {
@@ -24,8 +24,8 @@ many()
 
 at_once()
 {
-	(many 3) | tee "$TMP/many.log"
-	[[ ${PIPESTATUS[0]} == 0 && $(wc -l <"$TMP/many.log") == 3 ]]
+	(many 1) | tee "$TMP/many.log"
+	[[ ${PIPESTATUS[0]} == 0 && $(wc -l <"$TMP/many.log") == 1 ]]
 }
 
 # queue_pairs: as many have been made.
@@ -51,10 +51,8 @@ killed()
 topo_up
 tap_run "the addresses of the interfaces are GIDs" wait_for 20 has_gids
 objects >"$TMP/baseline"
-tap_run "$MANY connections at once, with a message each way, three times" \
-	at_once
-tap_note "make, connect, tear down, in ms: $(cut -d' ' -f 2- "$TMP/many.log" |
-	paste -sd ,)"
+tap_run "$MANY connections at once, with a message each way" at_once
+tap_note "make, connect, tear down, in ms: $(cut -d' ' -f 2- "$TMP/many.log")"
 tap_objects "nothing is left behind" "$TMP/baseline"
 for ((n = 1; n <= KILLS; n++)); do
 	tap_run "killed in the middle, $n" killed
