@@ -44,11 +44,12 @@ exclusive_up()
 {
 	rdma system set netns exclusive || bail "set-up: no exclusive mode"
 	net_up
-	link_add "$NS_A" "$DEV_A" "$VETH_A" &&
-	rdma dev set "$DEV_A" netns "$NS_A" &&
-	link_add "$NS_B" "$DEV_B" "$VETH_B" &&
-	rdma dev set "$DEV_B" netns "$NS_B" ||
-		bail "set-up: no device for each host"
+	{
+		link_add "$NS_A" "$DEV_A" "$VETH_A" &&
+		rdma dev set "$DEV_A" netns "$NS_A" &&
+		link_add "$NS_B" "$DEV_B" "$VETH_B" &&
+		rdma dev set "$DEV_B" netns "$NS_B"
+	} || bail "set-up: no device for each host"
 }
 
 or_bail "no module" modprobe -a "$XIW_LINK_TYPE" rdma_ucm
