@@ -13,9 +13,9 @@
 
 /**
  * struct xiw_rq - a receive queue
- * @lock: protects @cons, @seen, @limit and, for kernel consumers, the producer side;
- *	taken with interrupts off because kernel consumers may post with them
- *	off
+ * @lock: protects @cons, @seen, @limit and, for kernel consumers, the producer
+ *	side; taken with interrupts off because kernel consumers may post with
+ *	them off
  * @queue: the ring
  * @cons: entries consumed; the copy in the ring is for the user to read
  * @seen: the producer's index when it was last read, which is when the ring

@@ -443,7 +443,7 @@ static bool is_stream(const struct xiw_stream *s)
  * seems if this run has started a single request, the one at @first, and if the
  * process has taken all completions but one.
  */
-static bool waits_for_each(const struct xiw_stream *s, u32 first)
+static bool waits_for_each(struct xiw_stream *s, u32 first)
 {
 	const struct xiw_sq *sq = s->sq;
 

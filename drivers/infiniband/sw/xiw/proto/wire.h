@@ -227,7 +227,7 @@ static_assert(sizeof(struct xiw_imm_hdr) == XIW_IMM_LEN);
 /* What Immediate Data belong to. */
 enum xiw_imm_kind {
 	XIW_IMM_WRITE	= 0,	/* the Write before them */
-	XIW_IMM_SEND	= 1,	/* the Send behind them: rendezvous, section 8 */
+	XIW_IMM_SEND	= 1,	/* the Send behind them, rendezvous section 8 */
 };
 
 /* Terminate header, RFC 5040 section 4.8 */
