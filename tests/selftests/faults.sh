@@ -10,6 +10,7 @@
 # XIW_ROUNDS=N (2): rounds of random refusals.
 #
 # xiw-timeout: 900
+# xiw-leaks: what fails half way gives back what it had
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

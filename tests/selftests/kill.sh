@@ -7,6 +7,7 @@
 #
 # Covers: TERM-15 TERM-20
 # xiw-timeout: 600
+# xiw-leaks: a process ends at any moment
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
