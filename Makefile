@@ -36,7 +36,8 @@ help:
 #:                      and works on the stock kernel of each series
 #: make bench           measure xiw, siw and TCP side by side; table and plots in
 #:                      build/bench; FORM=short takes some minutes; ON=uml is
-#:                      without emulation, in User Mode Linux
+#:                      without emulation, in User Mode Linux; FORM=number
+#:                      is for connections by number, beside rxe
 #: make profile         where the time of a benchmark goes, WHAT="write 65536",
 #:                      "send 64", "read 64 crc", ..., in User Mode Linux
 #: make kunit           only the KUnit suites

@@ -6,13 +6,15 @@
 # $XIW_OUT/raw.  Rounds are interleaved: what disturbs the machine for a while
 # disturbs all alike.
 #
-# FORM: short (some sizes, 3 rounds), full (5 rounds), or icount: few messages
-# in one round, for a guest whose clock counts instructions.
+# FORM: short (some sizes, 3 rounds), full (5 rounds), number (what connects by
+# number, 5 rounds), or icount: few messages in one round, for a guest whose clock
+# counts instructions.
 #
 # PATH: the veth pair at MTU 1500 and 9000, or the loopback device (lo).
 # WHO: xiw (CRC off, as siw), xiw-crc (as it is by default), xiw-seg (CRC off, and
-# FPDUs of several TCP segments), siw, and tcp and tcp-zc, which are iperf3 that
-# copies and iperf3 that sends pages of a file.
+# FPDUs of several TCP segments), siw, rxe, and tcp and tcp-zc, which are iperf3
+# that copies and iperf3 that sends pages of a file. rxe, RoCE in software, is
+# measured where it knows network namespaces, with what connects by number (nr-).
 # XIW_PATHS and XIW_WHO limit them, XIW_ROUNDS sets the number of rounds.
 
 # shellcheck source=tests/selftests/lib.sh
@@ -38,6 +40,10 @@ QPS=()
 case $FORM in
 short)
 	QPS=(16) ;;
+number)
+	ROUNDS=5
+	PATHS=(1500)
+	WHO=(xiw xiw-crc rxe) ;;
 full)
 	ROUNDS=5
 	PATHS=(1500 9000 lo)
@@ -91,6 +97,7 @@ rdma_up()
 			return
 		DEV_S="${type}S" DEV_C="${type}C"
 	fi
+	[[ $FORM != number ]] || segments=0
 	[[ $type == xiw ]] && for dev in "$DEV_S" "$DEV_C"; do
 		echo $crc >"/sys/class/infiniband/$dev/mpa/crc"
 		echo $segments >"/sys/class/infiniband/$dev/mpa/fpdu_segments"
@@ -123,14 +130,17 @@ run()
 
 # ---- the measurements ---------------------------------------------------
 
+# How perftest connects.
+HOW_S=-R HOW_C=-R
+
 # perf TEST PROGRAM SIZE COLUMN UNIT ARGS...: COLUMN of perftest's one line.
 perf()
 {
 	local test=$1 prog=$2 size=$3 column=$4 unit=$5 value
 
 	shift 5
-	run "$prog -R -F -d $DEV_S -p @PORT@ -s $size $*" \
-		"$prog -R -F -d $DEV_C -p @PORT@ -s $size $* $A4" || return
+	run "$prog $HOW_S -F -d $DEV_S -p @PORT@ -s $size $*" \
+		"$prog $HOW_C -F -d $DEV_C -p @PORT@ -s $size $* $A4" || return
 	value=$(awk -v s="$size" -v c="$column" \
 		'$1 == s && NF >= 5 { print $c }' "$TMP/client.log")
 	[[ -n $value ]] && record "$test" "$size" "$value" "$unit"
@@ -141,7 +151,7 @@ bulk_count()
 {
 	local bytes=$((96 << 20))
 
-	[[ $who != siw ]] || bytes=$((24 << 20))
+	[[ $who != siw && $who != rxe ]] || bytes=$((24 << 20))
 	[[ $path != lo ]] || bytes=$((192 << 20))
 	[[ $FORM != icount ]] || bytes=$((32 << 20))
 	bytes=$((bytes * SCALE))
@@ -152,7 +162,7 @@ small_count()
 {
 	local n=100000
 
-	[[ $who != siw ]] || n=15000
+	[[ $who != siw && $who != rxe ]] || n=15000
 	[[ $FORM != icount ]] || n=4000
 	echo $((n * SCALE * 1024 / ($1 + 1024)))
 }
@@ -214,6 +224,45 @@ measure_latency()
 	done
 	[[ $who == siw ]] ||
 		perf atomic-lat ib_atomic_lat 8 5 us -n 1000
+}
+
+# first_gid DEVICE: the index of its first GID that is an IPv4 address.
+first_gid()
+{
+	local file
+
+	for file in "/sys/class/infiniband/$1/ports/1/gids/"*; do
+		[[ $(<"$file") != 0000:0000:0000:0000:0000:ffff:* ]] ||
+			basename "$file"
+	done | sort -n | head -n 1
+}
+
+# Queue pairs that are connected by number.
+measure_by_number()
+{
+	local HOW_S HOW_C send=$SELFTESTS/send_bw
+
+	HOW_S="-x $(first_gid "$DEV_S")"
+	HOW_C="-x $(first_gid "$DEV_C")"
+	perf nr-write ib_write_bw 65536 4 MiB/s -n "$(bulk_count 65536)" -N
+	perf nr-send "$send" 65536 4 MiB/s -n "$(bulk_count 65536)" -N
+	perf nr-write ib_write_bw 64 5 Mmsg/s -n "$(small_count 64)" -N -t 64
+	perf nr-send "$send" 64 5 Mmsg/s -n "$(small_count 64)" -N -t 64 -r 512
+	perf nr-write-lat ib_write_lat 8 5 us -n 1000
+	perf nr-send-lat ib_send_lat 8 5 us -n 1000
+}
+
+# How long it takes until many queue pairs, made at once, have exchanged
+# messages: by number, and by rdma_cm.
+measure_setup()
+{
+	local n=256 how line
+
+	for how in number cm; do
+		line=$(in_a xt_many $how $n 1 "$NS_A/$A4" "$NS_B/$B4" |
+			awk '{ print $1 + $2 + $3 }')
+		[[ -z $line ]] || record "setup-$how" $n "$line" ms
+	done
 }
 
 measure_connects()
@@ -283,6 +332,11 @@ measure_instructions()
 
 measure_rdma()
 {
+	if [[ $FORM == number ]]; then
+		measure_by_number
+		[[ $who != xiw ]] || measure_setup
+		return
+	fi
 	if [[ $FORM == icount ]]; then
 		measure_instructions
 		return
@@ -322,6 +376,7 @@ measure_tcp()
 # ---- rounds -------------------------------------------------------------
 
 modprobe -a xiw siw rdma_ucm || bail "set-up: no modules"
+modprobe -q rdma_rxe
 rdma system set netns shared 2>/dev/null
 net_up
 : >"$XIW_OUT/raw"
@@ -332,7 +387,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 		step=$((step + 1))
 		echo "round $round of $ROUNDS, path $p ($step of $total, $SECONDS s)"
 		enter_path "$p"
-		for who in tcp tcp-zc; do
+		[[ $FORM == number ]] || for who in tcp tcp-zc; do
 			measure_tcp
 		done
 		for who in "${WHO[@]}"; do
