@@ -174,7 +174,7 @@ enum xiw_tx_source {
  * @vec_count: vectors in use
  * @train_len: bytes in the train
  * @left_at: when the last run for a poster ended, ktime_get_ns()
- * @said_before: what the peer had said when that run began, see peer_said()
+ * @taken_before: rx.taken when that run began
  * @waits: the newest run that started a request found that the process waits
  *	for each one
  * @pos: octets laid out since SeqStart
@@ -221,7 +221,7 @@ struct xiw_tx {
 	u32 train_len;
 
 	u64 left_at;
-	u32 said_before;
+	u32 taken_before;
 	bool waits;
 	u64 pos;
 	u64 sent;

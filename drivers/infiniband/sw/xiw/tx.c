@@ -414,17 +414,10 @@ static enum tx_outcome drain(struct xiw_stream *s, bool yield)
 	return xiw_sendq_waits(s) ? TX_BLOCKED : TX_IDLE;
 }
 
-/* Segments of the peer that answered no request of this side, free running */
-static u32 peer_said(const struct xiw_stream *s)
-{
-	return s->rx.taken - s->rx.answers;
-}
-
 /*
  * Is it likely that the process posts more without waiting for anything? That
  * it has posted soon after the last run does not suffice: within one machine
- * the peer may have heard of it and said something before that run ended. What
- * answers a request completes it, see waits_for_each().
+ * the peer's answer may have come before that run ended.
  */
 static bool is_stream(const struct xiw_stream *s)
 {
@@ -434,7 +427,7 @@ static bool is_stream(const struct xiw_stream *s)
 		return false;
 	if (!s->llp->ops->idle(s->llp))
 		return true;
-	return tx->said_before == peer_said(s) &&
+	return tx->taken_before == s->rx.taken &&
 	       ktime_get_ns() - tx->left_at < XIW_TX_STREAM_NS;
 }
 
@@ -592,10 +585,10 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_tx_run_locked);
  */
 static void run_posted(struct xiw_stream *s)
 {
-	u32 said = peer_said(s);
+	u32 taken = s->rx.taken;
 
 	xiw_tx_run_locked(s);
-	s->tx.said_before = said;
+	s->tx.taken_before = taken;
 	if (!s->sq->kernel)
 		s->tx.left_at = ktime_get_ns();
 }
