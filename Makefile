@@ -34,6 +34,8 @@ help:
 #: make check-guests    of these only the two guests that talk to each other
 #: make check-kernels   the driver builds for every kernel that the mirror has,
 #:                      and works on the stock kernel of each series
+#: make check-arch      the driver works on arm64 and s390x, which has the other
+#:                      byte order, and these talk to this machine's kind
 #: make bench           measure xiw, siw and TCP side by side; table and plots in
 #:                      build/bench; FORM=short takes some minutes; ON=uml is
 #:                      without emulation, in User Mode Linux; FORM=number
@@ -108,6 +110,9 @@ check-pyverbs:
 check-kernels:
 	@T="$(T)" tests/qemu/check kernels
 
+check-arch:
+	@T="$(T)" tests/qemu/check arch
+
 bench:
 	@tests/bench/run $(or $(FORM),full) $(ON)
 
@@ -133,6 +138,6 @@ clean:
 	rm -rf build
 
 .PHONY: all help module provider progs install uninstall deb rpm dist patches \
-	demo check check-guests check-kernels check-long check-packaging check-ulp \
-	check-pyverbs bench profile \
+	demo check check-arch check-guests check-kernels check-long \
+	check-packaging check-pyverbs check-ulp bench profile \
 	kunit selftests fuzz vm lint clean

@@ -367,6 +367,33 @@ module_files()
 		awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
 
+# arch_of ARCH: sets what the tools call another architecture: the
+# distribution, GNU's compilers, the kernel, and QEMU.
+arch_of()
+{
+	arch=$1
+	# shellcheck disable=SC2034  # used by the scripts that source this file
+	case $arch in
+	arm64)
+		gnu=aarch64-linux-gnu karch=arm64
+		qemu=(qemu-system-aarch64 -M virt -cpu cortex-a72)
+		qemu_package=qemu-system-arm bus=pci console=ttyAMA0 ;;
+	s390x)
+		gnu=s390x-linux-gnu karch=s390
+		qemu=(qemu-system-s390x -M s390-ccw-virtio -cpu max)
+		qemu_package=qemu-system-misc bus=ccw console=ttysclp0 ;;
+	*)
+		die "nothing is known of the architecture '$arch'." \
+		    "choose arm64 or s390x." ;;
+	esac
+}
+
+# arch_cc ROOT: a compiler for programs of that root.
+arch_cc()
+{
+	printf '%s-gcc --sysroot=%s\n' "$gnu" "$1"
+}
+
 # clone_id: names this clone among those that share the cache.
 clone_id()
 {

@@ -92,6 +92,16 @@ static void mount_all(void)
 	     "mount the results");
 }
 
+/* A root that is not the host's has no clone in it but an empty directory. */
+static void mount_clone(void)
+{
+	const char *dir = getenv("XIW_CLONE");
+
+	if (dir)
+		must(mount("clone", dir, "9p", MS_RDONLY, TRANSPORT
+			   ",cache=loose"), "mount the clone");
+}
+
 int main(void)
 {
 	/* What the kernel does not know on its command line is environment. */
@@ -101,6 +111,7 @@ int main(void)
 	must(mkdir("/host", 0755), "/host");
 	enter_root();
 	mount_all();
+	mount_clone();
 	errno = ENOENT;
 	must(init ? 0 : -1, "XIW_INIT=");
 	execl(init, init, NULL);

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# xiw-kernel: stock
+# xiw-clients: valkey
+#
+# Valkey over RDMA, which takes rdma_cm and Writes with Immediate: its own test
+# of the transport, large values compared, clients that are killed, and its
+# benchmark beside TCP.
+
+. "$(dirname "$0")/lib.sh"
+
+VALKEY=$XIW_CACHE/client-valkey/src
+PORT=6379
+LARGE=33000000
+# The server's, too.
+XIW_TIMEOUT=500
+
+cli()
+{
+	in_b "$VALKEY/valkey-cli" --rdma -h "$A4" -p $PORT "$@"
+}
+
+answers()
+{
+	[[ $(cli ping) == PONG ]]
+}
+
+store()
+{
+	cli -x set "$1" <"$2"
+}
+
+# fetched KEY FILE: the value of KEY is what is in FILE.
+fetched()
+{
+	cli --raw get "$1" >"$TMP/value"
+	# It ends a value with a newline.
+	truncate -s -1 "$TMP/value" && cmp "$2" "$TMP/value"
+}
+
+# rate COMMAND SIZE ARGS...: requests per second of one benchmark.
+rate()
+{
+	local command=$1 size=$2
+
+	shift 2
+	in_b "$VALKEY/valkey-benchmark" "$@" -h "$A4" -t "$command" -c 8 \
+		-n $((size > 4096 ? 1000 : 5000)) -d "$size" --csv 2>/dev/null |
+		awk -F '"' 'NR == 2 { print $4 }'
+}
+
+# beside COMMAND SIZE: both transports, turn by turn.
+beside()
+{
+	local rdma tcp
+
+	for _ in 1 2 3; do
+		rdma=$(rate "$1" "$2" --rdma -p $PORT)
+		tcp=$(rate "$1" "$2" -p $((PORT + 1)))
+		tap_note "$1 of $2 bytes: $rdma per second, by TCP $tcp"
+		[[ -n $rdma && -n $tcp ]] || return
+	done
+}
+
+topo_up
+in_a "$VALKEY/valkey-server" --bind "$A4" --port $((PORT + 1)) \
+	--rdma-bind "$A4" --rdma-port $PORT --save '' --protected-mode no \
+	--dir "$TMP" >"$TMP/server.log" 2>&1 </dev/null &
+server=$!
+wait_for 60 answers
+tap_result $? "the server answers" || { tap_show "$TMP/server.log"; bail "no server"; }
+run_claim "valkey's own test of its transport, four threads" \
+	in_b "$VALKEY/rdma-test" -h "$A4" -p $PORT --thread 4
+for size in 1 65535 65537 $LARGE; do
+	head -c "$size" /dev/urandom >"$TMP/source"
+	run_claim "a value of $size bytes is stored" store "key$size" "$TMP/source"
+	run_claim "and is the same when it comes back" \
+		fetched "key$size" "$TMP/source"
+done
+if [[ $XIW_LINK_TYPE == xiw ]]; then
+	tap_note "received $(counter "$DEV_A" rx_bytes) bytes"
+	(($(counter "$DEV_A" rx_bytes) > LARGE))
+	tap_result $? "the data went through the device"
+fi
+
+# Clients that are killed in the middle leave nothing, and harm nobody.
+in_b "$VALKEY/valkey-benchmark" --rdma -h "$A4" -p $PORT -t set -c 20 \
+	-n 100000000 -d 20000 >/dev/null 2>&1 &
+clients=$!
+busy()
+{
+	(($(cli info clients | tr -d '\r' | sed -n 's/^connected_clients://p') > 20))
+}
+tap_run "twenty clients are busy" wait_for 60 busy
+pkill -KILL -x valkey-benchmar
+wait $clients 2>/dev/null
+quiet()
+{
+	(($(cli info clients | tr -d '\r' | sed -n 's/^connected_clients://p') == 1))
+}
+tap_run "they are killed, and the server knows" wait_for 60 quiet
+run_claim "and has its data" fetched key$LARGE "$TMP/source"
+for size in 64 65536; do
+	for command in set get; do
+		beside $command $size
+		tap_result $? "its benchmark: $command of $size bytes"
+	done
+done
+cli shutdown nosave >/dev/null 2>&1
+wait $server
+tap_result $? "the server ends"
+tap_done
