@@ -5,6 +5,7 @@
 #ifndef _XIW_CM_LISTEN_H
 #define _XIW_CM_LISTEN_H
 
+#include <linux/socket.h>
 #include <linux/types.h>
 
 #include "ep_state.h"
@@ -12,7 +13,6 @@
 struct iw_cm_event;
 struct iw_cm_id;
 struct net;
-struct sockaddr_storage;
 struct xiw_ep;
 
 enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep);

@@ -5,11 +5,11 @@
 #ifndef _XIW_RDV_CONN_H
 #define _XIW_RDV_CONN_H
 
+#include <linux/socket.h>
 #include <linux/types.h>
 
 #include "proto/rendezvous.h"
 
-struct sockaddr_storage;
 struct xiw_dev;
 struct xiw_ep;
 

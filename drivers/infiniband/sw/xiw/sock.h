@@ -9,14 +9,13 @@
 
 #include <linux/kref.h>
 #include <linux/net.h>
+#include <linux/socket.h>
 #include <linux/types.h>
 
 #include "llp.h"
 
 struct net;
 struct sock;
-struct sockaddr;
-struct sockaddr_storage;
 struct xiw_sock;
 
 /**
