@@ -90,7 +90,7 @@ demo:
 	@tests/demo/run
 
 check:
-	@tests/qemu/check host kunit selftests
+	@tests/qemu/check host kunit selftests ends
 
 check-long:
 	@LEAKS=1 tests/qemu/check long
