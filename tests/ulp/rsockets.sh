@@ -1,9 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # xiw-kernel: stock
+# xiw-packages: iperf3 sockperf curl
+# xiw-clients: rsockets
 #
 # Sockets over RDMA (librdmacm): Writes with Immediate where the device has
-# them, both directions, both address families; files copied and compared.
+# them, both directions, both address families; files copied and compared. Then
+# programs for TCP, with a librspreload that has packaging/patches-for/rdma-core:
+# without these they do not get far, on any device.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -38,4 +42,55 @@ else
 	tap_fail "rcopy sends a file"
 fi
 stop_server rcopy
+
+# preloaded CMD...: with sockets of librdmacm.
+LIB=$(echo "$XIW_CACHE"/client-rsockets-*/build/lib)
+preloaded()
+{
+	env LD_LIBRARY_PATH="$LIB" LD_PRELOAD="$LIB/librspreload.so" "$@"
+}
+
+# programs DESC SERVER CLIENT: the claim is that the client succeeds.
+programs()
+{
+	local server client port
+
+	port=$(free_port)
+	read -ra server <<<"${2//@PORT@/$port}"
+	read -ra client <<<"${3//@PORT@/$port}"
+	preloaded netns-run "$NS_A" 60 "${server[@]}" >"$TMP/server.log" 2>&1 \
+		</dev/null &
+	server_pid[program]=$!
+	wait_listen program "$NS_A" "$port" &&
+		preloaded netns-run "$NS_B" 50 "${client[@]}" \
+			>"$TMP/client.log" 2>&1 </dev/null
+	tap_result $? "$1" || tap_show "$TMP/client.log"
+	kill "${server_pid[program]}" 2>/dev/null
+	wait_server program
+}
+
+# through WHAT: the claim is that more than 10 MB were received since the last
+# call.
+through()
+{
+	local now
+
+	now=$(counter "$DEV_A" rx_bytes)
+	((now - before > 10000000))
+	tap_result $? "$1 went through the device"
+	before=$now
+}
+
+before=$(counter "$DEV_A" rx_bytes)
+programs "iperf3" "iperf3 -s -1 -p @PORT@ -B $A4" \
+	"iperf3 -c $A4 -p @PORT@ -n 20M"
+through "its data"
+programs "iperf3, three streams" "iperf3 -s -1 -p @PORT@ -B $A4" \
+	"iperf3 -c $A4 -p @PORT@ -n 20M -P 3"
+programs "sockperf" "sockperf sr --tcp -i $A4 -p @PORT@" \
+	"sockperf pp --tcp -i $A4 -p @PORT@ -t 2"
+programs "a web server and a client" \
+	"python3 -m http.server -d $TMP -b $A4 @PORT@" \
+	"curl -sS -o $TMP/got http://$A4:@PORT@/source"
+tap_run "its file is the same" cmp "$TMP/source" "$TMP/got"
 tap_done
