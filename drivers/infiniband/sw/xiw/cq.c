@@ -249,25 +249,6 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 }
 
 /**
- * xiw_cq_count() - how many entries the consumer has not taken
- * @cq: completion queue
- *
- * Context: Any.
- * Return: A snapshot; more than the queue has room for if it is corrupt.
- */
-u32 xiw_cq_count(struct xiw_cq *cq)
-{
-	unsigned long flags;
-	u32 count;
-
-	/* A change of size frees the ring. */
-	spin_lock_irqsave(&cq->lock, flags);
-	count = cq->prod - READ_ONCE(cq->queue.ctrl->cons);
-	spin_unlock_irqrestore(&cq->lock, flags);
-	return count;
-}
-
-/**
  * xiw_cq_purge() - forget the entries of a QP
  * @cq: completion queue
  * @qpn: number of the QP, which is being destroyed or reset

@@ -92,7 +92,6 @@ int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 /* cq.c: data path; any context. False if the entry is lost. */
 bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe);
-u32 xiw_cq_count(struct xiw_cq *cq);
 void xiw_cq_purge(struct xiw_cq *cq, u32 qpn);
 
 #endif /* _XIW_CQ_H */

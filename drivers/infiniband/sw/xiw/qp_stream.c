@@ -117,11 +117,6 @@ static bool recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 	return complete_in(qp, qp->rcq, cqe);
 }
 
-static u32 untaken(struct xiw_stream *s)
-{
-	return xiw_cq_count(to_owner(s)->scq);
-}
-
 static u8 run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 {
 	struct xiw_qp *qp = to_owner(s);
@@ -543,7 +538,6 @@ static const struct xiw_stream_ops stream_ops = {
 	.wait_until = wait_until,
 	.recv_done = recv_done,
 	.send_done = send_done,
-	.untaken = untaken,
 	.run_local = run_local,
 };
 

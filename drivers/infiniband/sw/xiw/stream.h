@@ -144,6 +144,10 @@ enum xiw_tx_limits {
 	XIW_TX_WINDOW_NS	= 50 * 1000,
 	/* Posts that come sooner than this are a stream. */
 	XIW_TX_STREAM_NS	= 50 * 1000,
+	/* So many in a row, that is. */
+	XIW_TX_STREAM_RUNS	= 2,
+	/* With fewer requests a window has not paid. */
+	XIW_TX_WINDOW_WRS	= 2,
 	/* More than this at once is work for another CPU; see rx.c. */
 	XIW_RX_INLINE_BYTES	= 16 * 1024,
 };
@@ -175,8 +179,8 @@ enum xiw_tx_source {
  * @train_len: bytes in the train
  * @left_at: when the last run for a poster ended, ktime_get_ns()
  * @taken_before: rx.taken when that run began
- * @waits: the newest run that started a request found that the process waits
- *	for each one
+ * @row: runs in a row for which the process posted as in a stream, up to
+ *	XIW_TX_STREAM_RUNS
  * @pos: octets laid out since SeqStart
  * @sent: octets taken by TCP since SeqStart
  * @mpa: framing
@@ -222,7 +226,7 @@ struct xiw_tx {
 
 	u64 left_at;
 	u32 taken_before;
-	bool waits;
+	u8 row;
 	u64 pos;
 	u64 sent;
 	struct xiw_tx_mpa mpa;
@@ -333,7 +337,6 @@ struct xiw_rx {
  * @recv_done: a receive has completed; the owner adds what it is in @cqe. False
  *	if there was no room: nobody can tell any more what was done
  * @send_done: a send has completed that is signaled, or has failed; likewise
- * @untaken: how many completions has the consumer left where those of sends are
  * @run_local: execute a work request that sends nothing. Returns enum
  *	ib_wc_status
  *
@@ -356,7 +359,6 @@ struct xiw_stream_ops {
 	unsigned long (*wait_until)(struct xiw_stream *s, unsigned long until);
 	bool (*recv_done)(struct xiw_stream *s, struct xiw_cqe *cqe);
 	bool (*send_done)(struct xiw_stream *s, const struct xiw_swr *wr);
-	u32 (*untaken)(struct xiw_stream *s);
 	u8 (*run_local)(struct xiw_stream *s, const struct xiw_swr *wr);
 };
 

@@ -423,11 +423,6 @@ static bool side_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 	return true;
 }
 
-static u32 side_untaken(struct xiw_stream *s)
-{
-	return to_side(s)->num_done % 3;
-}
-
 static u8 side_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 {
 	struct side *side = to_side(s);
@@ -450,7 +445,6 @@ static const struct xiw_stream_ops side_ops = {
 	.wait_until = side_wait_until,
 	.recv_done = side_recv_done,
 	.send_done = side_send_done,
-	.untaken = side_untaken,
 	.run_local = side_run_local,
 };
 
