@@ -25,7 +25,8 @@ help:
 #: make patches         both as patches for a kernel and an rdma-core tree, in
 #:                      build/patches
 #: make demo            boot the stock kernel in QEMU and show xiw at work
-#: make check           all tests, in QEMU on a debug kernel
+#: make check           all tests, in QEMU on a debug kernel, and the basic ones
+#:                      on the oldest and the newest kernel
 #: make check-long      tests that take long and seldom find anything
 #: make check-packaging packages and patches, in all trees they are for
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
@@ -55,9 +56,10 @@ help:
 #: Variables: KDIR (kernel build directory), XIW_CACHE (~/.cache/xiw: kernels,
 #: sources), XIW_ACCEL (tcg, or kvm where it works), XIW_SERIES (6.12; another
 #: one, 6.1 or 7.3 say, is this distribution's or that of the suite XIW_SUITE:
-#: its stock kernel, or a debug kernel from its source), XIW_LINK_TYPE (xiw; siw runs the tests on the
-#: kernel's own soft-iWARP driver instead), RDMA_CORE_SRC (an unpacked rdma-core
-#: source of the installed release; without it one is fetched).
+#: its stock kernel, or a debug kernel from its source), XIW_LINK_TYPE (xiw; siw
+#: and rxe run the tests on the kernel's own drivers instead), RDMA_CORE_SRC (an
+#: unpacked rdma-core source of the installed release; without it one is
+#: fetched).
 
 module:
 	@tests/qemu/build-module "$(KDIR)"

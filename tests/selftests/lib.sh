@@ -355,8 +355,8 @@ links_down()
 # is usable in every namespace and an address decides which one is meant.
 topo_up()
 {
-	modprobe "$XIW_LINK_TYPE" ||
-		bail "set-up: modprobe $XIW_LINK_TYPE failed"
+	modprobe "rdma-link-$XIW_LINK_TYPE" ||
+		bail "set-up: no module for $XIW_LINK_TYPE"
 	modprobe rdma_ucm
 	rdma system set netns shared 2>/dev/null
 	net_up

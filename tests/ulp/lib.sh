@@ -40,7 +40,7 @@ or_bail()
 
 local_up()
 {
-	or_bail "no module" modprobe -a "$XIW_LINK_TYPE" "$@"
+	or_bail "no module" modprobe -a "rdma-link-$XIW_LINK_TYPE" "$@"
 	{
 		ip link add "$NET_L" type dummy &&
 		ip addr add "$L4/24" dev "$NET_L" &&

@@ -52,7 +52,7 @@ exclusive_up()
 	} || bail "set-up: no device for each host"
 }
 
-or_bail "no module" modprobe -a "$XIW_LINK_TYPE" rdma_ucm
+or_bail "no module" modprobe -a "rdma-link-$XIW_LINK_TYPE" rdma_ucm
 exclusive_up
 or_bail "no program" mpicc.openmpi -O1 -o "$TMP/mpi_ring" "$HERE/mpi_ring.c"
 before=$(received)

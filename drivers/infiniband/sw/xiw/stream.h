@@ -24,6 +24,7 @@
 
 #include "llp.h"
 #include "mem.h"
+#include "pace.h"
 #include "proto/ddp.h"
 #include "proto/nego.h"
 #include "proto/qpstate.h"
@@ -95,43 +96,6 @@ struct xiw_wait {
 /* First index of inbound and outbound requests: every test sees it wrap. */
 #define XIW_DEPTH_FIRST	(-100U)
 
-/* What one turn may do, see "how long a turn is" in tx.c. */
-enum xiw_turn_limits {
-	/* a message of 64 KiB with its headers */
-	XIW_TURN_BYTES		= 72 * 1024,
-	XIW_TURN_STEPS		= 256,
-	/* How many short turns make a long one. */
-	XIW_TURN_LONG_TX	= 16,
-	XIW_TURN_LONG_RX	= 4,
-};
-
-/**
- * struct xiw_turn - what is left of a turn; owner: socket lock holder
- * @bytes: octets to be laid out or taken; the last FPDU may exceed them
- * @steps: FPDUs, requests that send nothing, and new looks at the queue
- */
-struct xiw_turn {
-	int bytes;
-	int steps;
-};
-
-static inline void xiw_turn_begin(struct xiw_turn *turn, u32 times)
-{
-	turn->bytes = times * XIW_TURN_BYTES;
-	turn->steps = times * XIW_TURN_STEPS;
-}
-
-static inline void xiw_turn_charge(struct xiw_turn *turn, u32 bytes)
-{
-	turn->bytes -= bytes;
-	turn->steps--;
-}
-
-static inline bool xiw_turn_over(const struct xiw_turn *turn)
-{
-	return turn->bytes <= 0 || turn->steps <= 0;
-}
-
 /* Bits of xiw_tx.run, see tx.c. */
 #define XIW_TX_RUNNING	BIT(0)	/* somebody runs the engine, or is going to */
 #define XIW_TX_KICK	BIT(1)	/* the queue must be looked at (again) */
@@ -144,10 +108,6 @@ enum xiw_tx_limits {
 	XIW_TX_WINDOW_NS	= 50 * 1000,
 	/* Posts that come sooner than this are a stream. */
 	XIW_TX_STREAM_NS	= 50 * 1000,
-	/* So many in a row, that is. */
-	XIW_TX_STREAM_RUNS	= 2,
-	/* With fewer requests a window has not paid. */
-	XIW_TX_WINDOW_WRS	= 2,
 	/* More than this at once is work for another CPU; see rx.c. */
 	XIW_RX_INLINE_BYTES	= 16 * 1024,
 };
@@ -179,8 +139,7 @@ enum xiw_tx_source {
  * @train_len: bytes in the train
  * @left_at: when the last run for a poster ended, ktime_get_ns()
  * @taken_before: rx.taken when that run began
- * @row: runs in a row for which the process posted as in a stream, up to
- *	XIW_TX_STREAM_RUNS
+ * @posts: whether the process is likely to post on
  * @pos: octets laid out since SeqStart
  * @sent: octets taken by TCP since SeqStart
  * @mpa: framing
@@ -226,7 +185,7 @@ struct xiw_tx {
 
 	u64 left_at;
 	u32 taken_before;
-	u8 row;
+	struct xiw_posts posts;
 	u64 pos;
 	u64 sent;
 	struct xiw_tx_mpa mpa;

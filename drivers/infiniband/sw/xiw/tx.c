@@ -25,14 +25,14 @@
  * to two thirds of TCP's buffer are still unsent or in flight then, so there is
  * time for the retry work to do the copying, on any CPU.
  *
- * A user process that posts while earlier data is still in flight, or right
- * after the engine has run for its last post, is likely to go on, and surely so
- * if it does that twice in a row: a Write and the Send that tells of it are
- * followed by waiting for an answer. Then RUNNING stays set for a short time,
- * too, together with WINDOW, and the process posts without system calls. All
- * that it posts meanwhile leaves as one train, as soon as it enters the kernel
- * to wait for completions, or a timer runs the engine. A process that waits for
- * each request before it posts the next one gets no such window.
+ * A user process that twice in a row posts while earlier data is still in
+ * flight, or right after the engine has run for its last post, is likely to go
+ * on. Once is not enough: a Write and the Send that tells of it are followed by
+ * waiting for an answer. Then RUNNING stays set for a short time, too, together
+ * with WINDOW, and the process posts without system calls. All that it posts
+ * meanwhile leaves as one train, as soon as it enters the kernel to wait for
+ * completions, or a timer runs the engine. A process that waits for each
+ * request before it posts the next one gets no such window.
  *
  * DOC: how long a turn is
  *
@@ -433,29 +433,9 @@ static bool is_stream(const struct xiw_stream *s)
 }
 
 /*
- * Counts the runs in a row that looked like a stream; true if there were enough
- * for a window. @before: the count before this run, which has started @started
- * requests, at the end of a window or not. A window in which hardly anything
- * was posted ends the row: the process waits for what it has posted.
- */
-static bool posts_on(struct xiw_stream *s, bool stream, bool window, u8 before,
-		     u32 started)
-{
-	struct xiw_tx *tx = &s->tx;
-
-	if (!started)
-		return stream && before >= XIW_TX_STREAM_RUNS;
-	if (!stream || (window && started < XIW_TX_WINDOW_WRS))
-		tx->row = 0;
-	else
-		tx->row = min(before + 1, XIW_TX_STREAM_RUNS);
-	return tx->row == XIW_TX_STREAM_RUNS;
-}
-
-/*
- * If the process posts on, spares it the doorbell and has the timer
- * run the engine. @pos: tx.pos before this run, which must have laid something
- * out, so that the windows end when the process posts no more.
+ * If the process posts on, spares it the doorbell and has the timer run the
+ * engine. @pos: tx.pos before this run, which must have laid something out, so
+ * that the windows end when the process posts no more.
  */
 static bool stay_on(struct xiw_stream *s, bool more, u64 pos)
 {
@@ -535,13 +515,12 @@ void xiw_tx_run_locked(struct xiw_stream *s)
 	u32 times = yield ? XIW_TURN_LONG_TX : 1;
 	struct xiw_tx *tx = &s->tx;
 	enum tx_outcome outcome;
-	bool window = false;
+	bool window;
 	bool stream;
 	bool more;
 	u32 fetched;
 	u32 first;
 	u64 pos;
-	u8 row;
 
 	/*
 	 * TCP may process its backlog, or find room, while it takes a train,
@@ -559,8 +538,6 @@ void xiw_tx_run_locked(struct xiw_stream *s)
 	xiw_sendq_complete(s);
 	stream = is_stream(s);
 	pos = tx->pos;
-	first = s->sq->next;
-	row = tx->row;
 	xiw_sq_want_doorbell(s->sq, 0);
 	do {
 		/* Whoever kicks all the time must not keep the lock busy. */
@@ -569,10 +546,11 @@ void xiw_tx_run_locked(struct xiw_stream *s)
 			break;
 		}
 		xiw_turn_charge(&tx->turn, 0);
-		if (atomic_xchg(&tx->run, XIW_TX_RUNNING) & XIW_TX_WINDOW)
-			window = true;
+		window = atomic_xchg(&tx->run, XIW_TX_RUNNING) & XIW_TX_WINDOW;
+		first = s->sq->next;
 		outcome = drain(s, yield);
-		more = posts_on(s, stream, window, row, s->sq->next - first);
+		more = xiw_posts_on(&tx->posts, stream, window,
+				    s->sq->next - first);
 		if (outcome == TX_BLOCKED || stay_on(s, more, pos))
 			break;
 	} while (!go_idle(s));

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * How long an engine of a stream works at a time, and whether it waits for
+ * more work. Numbers alone, for the holder of the socket lock.
+ */
+#ifndef _XIW_PACE_H
+#define _XIW_PACE_H
+
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+/* What one turn may do, see "how long a turn is" in tx.c. */
+enum xiw_turn_limits {
+	/* a message of 64 KiB with its headers */
+	XIW_TURN_BYTES		= 72 * 1024,
+	XIW_TURN_STEPS		= 256,
+	/* How many short turns make a long one. */
+	XIW_TURN_LONG_TX	= 16,
+	XIW_TURN_LONG_RX	= 4,
+};
+
+/**
+ * struct xiw_turn - what is left of a turn; owner: socket lock holder
+ * @bytes: octets to be laid out or taken; the last FPDU may exceed them
+ * @steps: FPDUs, requests that send nothing, and new looks at the queue
+ */
+struct xiw_turn {
+	int bytes;
+	int steps;
+};
+
+static inline void xiw_turn_begin(struct xiw_turn *turn, u32 times)
+{
+	turn->bytes = times * XIW_TURN_BYTES;
+	turn->steps = times * XIW_TURN_STEPS;
+}
+
+static inline void xiw_turn_charge(struct xiw_turn *turn, u32 bytes)
+{
+	turn->bytes -= bytes;
+	turn->steps--;
+}
+
+static inline bool xiw_turn_over(const struct xiw_turn *turn)
+{
+	return turn->bytes <= 0 || turn->steps <= 0;
+}
+
+enum xiw_posts_limits {
+	/* So many runs in a row make a stream of posts. */
+	XIW_POSTS_RUNS		= 2,
+	/* With fewer requests a window has not paid. */
+	XIW_POSTS_WINDOW_WRS	= 2,
+};
+
+/**
+ * struct xiw_posts - how a process posts; owner: socket lock holder
+ * @row: runs in a row that looked like a stream, up to XIW_POSTS_RUNS
+ */
+struct xiw_posts {
+	u8 row;
+};
+
+/**
+ * xiw_posts_on() - is the process likely to post on
+ * @posts: what is known of it
+ * @stream: what it has posted now looks like part of a stream
+ * @window: that was collected in a window
+ * @started: requests that it was
+ *
+ * A window in which hardly anything was posted ends the row: the process waits
+ * for what it has posted. A run that starts nothing, an answer of the peer has
+ * set it off, tells nothing.
+ *
+ * Context: Socket lock held.
+ * Return: true if a window is worth its while.
+ */
+static inline bool xiw_posts_on(struct xiw_posts *posts, bool stream,
+				bool window, u32 started)
+{
+	if (!started)
+		return stream && posts->row == XIW_POSTS_RUNS;
+	if (!stream || (window && started < XIW_POSTS_WINDOW_WRS))
+		posts->row = 0;
+	else
+		posts->row = min(posts->row + 1, XIW_POSTS_RUNS);
+	return posts->row == XIW_POSTS_RUNS;
+}
+
+#endif /* _XIW_PACE_H */

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * When an engine's turn is over, and for whom it waits.
+ */
+#include <kunit/test.h>
+
+#include "../pace.h"
+
+static void pace_turn_bytes(struct kunit *test)
+{
+	struct xiw_turn turn;
+
+	xiw_turn_begin(&turn, 2);
+	xiw_turn_charge(&turn, 2 * XIW_TURN_BYTES - 1);
+	KUNIT_EXPECT_FALSE(test, xiw_turn_over(&turn));
+	/* The last FPDU may exceed what is left. */
+	xiw_turn_charge(&turn, 64 * 1024);
+	KUNIT_EXPECT_TRUE(test, xiw_turn_over(&turn));
+}
+
+static void pace_turn_steps(struct kunit *test)
+{
+	struct xiw_turn turn;
+	int i;
+
+	xiw_turn_begin(&turn, 1);
+	for (i = 1; i < XIW_TURN_STEPS; i++)
+		xiw_turn_charge(&turn, 0);
+	KUNIT_EXPECT_FALSE(test, xiw_turn_over(&turn));
+	xiw_turn_charge(&turn, 0);
+	KUNIT_EXPECT_TRUE(test, xiw_turn_over(&turn));
+}
+
+/* A run of the engine, and whether a window is opened after it */
+struct run {
+	bool stream;	/* posted soon after the last run, or data in flight */
+	bool window;	/* collected in a window */
+	u32 started;
+	bool want;
+};
+
+static void check_runs(struct kunit *test, const struct run *runs, int number)
+{
+	struct xiw_posts posts = {};
+	int i;
+
+	for (i = 0; i < number; i++)
+		KUNIT_EXPECT_EQ_MSG(test,
+				    xiw_posts_on(&posts, runs[i].stream,
+						 runs[i].window,
+						 runs[i].started),
+				    runs[i].want, "run %d", i);
+}
+
+/* Waits for each request before it posts the next one. */
+static void pace_ping_pong(struct kunit *test)
+{
+	static const struct run runs[] = {
+		{ false, false, 1, false },
+		{ false, false, 0, false },
+		{ false, false, 1, false },
+		{ false, false, 0, false },
+		{ false, false, 1, false },
+	};
+
+	check_runs(test, runs, ARRAY_SIZE(runs));
+}
+
+/*
+ * A Write, and a Send that tells of it, are followed by an answer. So are the
+ * pairs of two processes that answer each other.
+ */
+static void pace_write_and_send(struct kunit *test)
+{
+	static const struct run runs[] = {
+		{ false, false, 1, false },
+		{ true, false, 1, false },
+		{ false, false, 0, false },
+		{ false, false, 1, false },
+		{ true, false, 1, false },
+		{ false, false, 0, false },
+		{ false, false, 1, false },
+		{ true, false, 1, false },
+	};
+
+	check_runs(test, runs, ARRAY_SIZE(runs));
+}
+
+/* Posts on: from the third request on, in windows. */
+static void pace_stream(struct kunit *test)
+{
+	static const struct run runs[] = {
+		{ false, false, 1, false },
+		{ true, false, 1, false },
+		{ true, false, 1, true },
+		{ true, true, 40, true },
+		{ true, true, 2, true },
+		/* The receive pass ran the engine. */
+		{ true, false, 0, true },
+		{ true, true, 7, true },
+		/* Some time has passed. */
+		{ false, true, 7, false },
+		{ true, false, 3, false },
+		{ true, false, 3, true },
+	};
+
+	check_runs(test, runs, ARRAY_SIZE(runs));
+}
+
+/* A window that collects a single request was not worth it. */
+static void pace_window_in_vain(struct kunit *test)
+{
+	static const struct run runs[] = {
+		{ true, false, 1, false },
+		{ true, false, 1, true },
+		{ true, true, 1, false },
+		{ true, false, 1, false },
+		{ true, false, 1, true },
+		/* Nothing at all tells nothing. */
+		{ false, true, 0, false },
+		{ true, false, 1, true },
+	};
+
+	check_runs(test, runs, ARRAY_SIZE(runs));
+}
+
+static struct kunit_case pace_cases[] = {
+	KUNIT_CASE(pace_turn_bytes),
+	KUNIT_CASE(pace_turn_steps),
+	KUNIT_CASE(pace_ping_pong),
+	KUNIT_CASE(pace_write_and_send),
+	KUNIT_CASE(pace_stream),
+	KUNIT_CASE(pace_window_in_vain),
+	{}
+};
+
+static struct kunit_suite pace_suite = {
+	.name = "xiw_pace",
+	.test_cases = pace_cases,
+};
+
+kunit_test_suite(pace_suite);
