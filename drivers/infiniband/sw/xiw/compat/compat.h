@@ -24,6 +24,9 @@
 #include "features.h"
 
 #include "bh.h"
+#if IS_ENABLED(CONFIG_KUNIT) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+#include "kunit.h"
+#endif
 #include "names.h"
 #include "ops.h"
 #ifndef XIW_HAVE_SPLICE_PAGES

@@ -3,6 +3,9 @@
  * Never compiled: features.sh looks for declarations in what the preprocessor
  * makes of it.
  */
+#if IS_ENABLED(CONFIG_KUNIT)
+#include <kunit/test.h>
+#endif
 #include <linux/dma-buf.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>

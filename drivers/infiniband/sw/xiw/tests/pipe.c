@@ -57,7 +57,7 @@ static void pipe_put(struct xiw_llp *llp)
 {
 }
 
-static void pipe_lock(struct xiw_llp *llp)
+static void end_lock(struct xiw_llp *llp)
 {
 	struct pipe_end *e = to_end(llp);
 
@@ -71,7 +71,7 @@ static void pipe_lock(struct xiw_llp *llp)
 	spin_unlock_bh(&e->lock);
 }
 
-static void pipe_unlock(struct xiw_llp *llp)
+static void end_unlock(struct xiw_llp *llp)
 {
 	struct pipe_end *e = to_end(llp);
 
@@ -82,7 +82,7 @@ static void pipe_unlock(struct xiw_llp *llp)
 	wake_up(&e->unowned);
 }
 
-static bool pipe_trylock_bh(struct xiw_llp *llp)
+static bool end_trylock_bh(struct xiw_llp *llp)
 {
 	struct pipe_end *e = to_end(llp);
 
@@ -97,7 +97,7 @@ static bool pipe_trylock_bh(struct xiw_llp *llp)
 	return true;
 }
 
-static void pipe_unlock_bh(struct xiw_llp *llp)
+static void end_unlock_bh(struct xiw_llp *llp)
 {
 	struct pipe_end *e = to_end(llp);
 
@@ -111,11 +111,11 @@ static void pipe_set_events(struct xiw_llp *llp,
 {
 	struct pipe_end *e = to_end(llp);
 
-	pipe_lock(llp);
+	end_lock(llp);
 	e->events = events;
 	e->ctx = ctx;
 	WRITE_ONCE(e->due, 0);
-	pipe_unlock(llp);
+	end_unlock(llp);
 }
 
 static bool pipe_can_yield(const struct xiw_llp *llp)
@@ -134,8 +134,8 @@ static void end_work(struct work_struct *work)
 {
 	struct pipe_end *e = container_of(work, struct pipe_end, work);
 
-	pipe_lock(&e->llp);
-	pipe_unlock(&e->llp);
+	end_lock(&e->llp);
+	end_unlock(&e->llp);
 }
 
 /* The last octets that are under way get there. */
@@ -338,10 +338,10 @@ static bool pipe_orderly(struct xiw_llp *llp)
 static const struct xiw_llp_ops pipe_ops = {
 	.get = pipe_get,
 	.put = pipe_put,
-	.lock = pipe_lock,
-	.unlock = pipe_unlock,
-	.trylock_bh = pipe_trylock_bh,
-	.unlock_bh = pipe_unlock_bh,
+	.lock = end_lock,
+	.unlock = end_unlock,
+	.trylock_bh = end_trylock_bh,
+	.unlock_bh = end_unlock_bh,
 	.set_events = pipe_set_events,
 	.can_yield = pipe_can_yield,
 	.yield = pipe_yield,

@@ -1,3 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Kernels without this header have no suites that need the symbols. */
+/* Before Linux 6.3 KUnit had no names for what only tests may use. */
+#if IS_ENABLED(CONFIG_KUNIT)
+#define EXPORT_SYMBOL_IF_KUNIT(symbol) \
+	EXPORT_SYMBOL_NS(symbol, EXPORTED_FOR_KUNIT_TESTING)
+#else
 #define EXPORT_SYMBOL_IF_KUNIT(symbol)
+#endif
