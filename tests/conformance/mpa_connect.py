@@ -10,7 +10,7 @@ import struct
 import sys
 
 import wire
-from live import Refusal, case, cases, main
+from live import Refusal, case, cases, main, segments_of_send
 
 FATAL = 1
 QP_OP_ERR, FLUSH = 2, 5
@@ -41,7 +41,7 @@ def request_octets(bench):
     assert (req.first, req.second) == (0x8005, 0xC006)
     assert req.data == b"hi there"
     peer.raw(reply(pdata=wire.enhanced(0x8006, 0xC005) + b"welcome"))
-    peer.expect(wire.RTR["C"])
+    peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0, data=b"welcome".hex(), ird=6, ord=5)
     conn.post("send", 8)
     assert peer.rx.fpdu()[:18] == wire.send(1)
@@ -87,7 +87,7 @@ def slow_reply(bench):
     peer.expect_silence()
     conn.nothing("event")
     peer.octets(octets[-1:])
-    peer.expect(wire.RTR["C"])
+    peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0)
 
 
@@ -233,12 +233,38 @@ def no_memory(bench):
 
 
 @case
+# Covers: MPA-91
+def long_fpdus(bench):
+    """the RTR asks whether the peer takes FPDUs of several segments"""
+    def longest(answer, rtr=wire.HELLO, types="C"):
+        peer, conn, _ = agreed(bench, types)
+        peer.expect(rtr)
+        peer.send(answer)
+        conn.event("ESTABLISHED", status=0)
+        length = max(segments_of_send(peer, conn, 1))
+        conn.wc("s0")
+        conn.nothing("wc")
+        return length
+
+    several = longest(wire.HELLO)
+    one = longest(wire.RTR["C"])
+    assert several == 16384 // (one + 6) * (one + 6) - 6, (one, several)
+    # Bits to come, and others than the one that counts
+    assert longest(wire.write(0x78697721, 1 << 63 | 3)) == several
+    assert longest(wire.write(0x78697721, 2)) == one
+    assert longest(wire.write(0x78697722, 1)) == one
+    # Who asks for so many does not want to know.
+    bench.policy(fpdu_segments=1)
+    assert longest(wire.HELLO, wire.RTR["C"]) == one
+
+
+@case
 # Covers: MPA-79
 def unasked_rtr(bench):
     """no A answered by A and a usable type: that RTR is sent"""
     bench.policy(peer_to_peer=0)
     peer, conn, _ = agreed(bench, "C")
-    peer.expect(wire.RTR["C"])
+    peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0)
 
 
@@ -271,7 +297,7 @@ def depths(bench):
     for r_ird, limit in (1, 1), (0, 0), (wire.NONE, 3):
         peer, conn, _ = bench.called(ord=3)
         peer.raw(reply(pdata=wire.enhanced(0x8000 | r_ird, 0x8000 | wire.NONE)))
-        peer.expect(wire.RTR["C"])
+        peer.expect(wire.HELLO)
         fields = conn.event("ESTABLISHED", status=0)
         assert int(fields["ird"]) in (min(r_ird, 255), min(r_ird, 128)), fields
         conn.post("read", 16, 5, 0xCAFE, 0x5000)
@@ -292,7 +318,7 @@ def responder_ord(bench):
     rw = bench.target.rw
     peer, conn, _ = bench.called(ird=2)
     peer.raw(reply(pdata=wire.enhanced(0x8004, 0x8000 | 64)))
-    peer.expect(wire.RTR["C"])
+    peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0)
     # 64 Reads at once are within what was agreed on.
     peer.send(*[wire.read_req(msn, 4, rw.stag, rw.base)
@@ -317,7 +343,7 @@ def crc(bench):
         assert req.flags == (E if own else wire.S)
         peer.raw(reply(wire.S | theirs))
         peer.full_operation(theirs, req.flags)
-        peer.expect(wire.RTR["C"])
+        peer.expect(wire.HELLO)
         conn.event("ESTABLISHED", status=0)
         used = own or theirs
         peer.send(wire.send(1, DATA), crc_xor=0x10)
@@ -333,7 +359,7 @@ def crc(bench):
 def markers(bench):
     """M=1 in the Reply: 64 KiB of Writes with Markers at their places"""
     peer, conn, _ = agreed(bench, flags=E | wire.M)
-    peer.expect(wire.RTR["C"])
+    peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0)
     conn.post("write", 65536, 1, 0xCAFE, 0x5000)
     total, last = 0, False
@@ -355,7 +381,7 @@ def early_fpdu(bench):
     """an FPDU right behind the Reply is taken"""
     peer, conn, _ = bench.called()
     peer.raw(reply() + peer.tx.fpdu(wire.send(1, DATA)))
-    peer.expect(wire.RTR["C"])
+    peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0)
     conn.wc("r0", data=DATA.hex())
 
@@ -442,7 +468,7 @@ def fallback(bench):
 def lost(bench):
     """RST after the Reply: established, then disconnected, all flushed"""
     peer, conn, _ = agreed(bench)
-    peer.expect(wire.RTR["C"])
+    peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0)
     peer.reset()
     conn.event("DISCONNECTED")

@@ -12,7 +12,7 @@ import sys
 import time
 
 import wire
-from live import case, cases, main
+from live import case, cases, main, segments_of_send
 
 FATAL, REQ_ERR = 1, 2
 QP_OP_ERR, FLUSH = 2, 5
@@ -614,6 +614,32 @@ def any_cut(bench):
         for n, size in enumerate(sizes):
             conn.wc(f"r{base + n}", len=size)
         conn.recv(60)
+
+
+@case
+# Covers: MPA-91
+def long_fpdus(bench):
+    """who says so gets FPDUs of several segments, and is told the same first"""
+    def longest(rtr, answer=None):
+        peer, conn, _ = bench.answered(E, 2, wire.enhanced(0x8010, 0xC010))
+        peer.send(rtr)
+        conn.event("ESTABLISHED", status=0)
+        if answer:
+            peer.expect(answer)
+        else:
+            peer.expect_silence()
+        length = max(segments_of_send(peer, conn, 1))
+        conn.wc("s0")
+        return length
+
+    one = longest(wire.RTR["C"])
+    several = longest(wire.HELLO, wire.HELLO)
+    assert several == 16384 // (one + 6) * (one + 6) - 6, (one, several)
+    # Bits to come, and others than the one that counts
+    assert longest(wire.write(0x78697721, 1 << 63 | 3), wire.HELLO) == several
+    assert longest(wire.write(0x78697721, 2)) == one
+    bench.policy(fpdu_segments=1)
+    assert longest(wire.HELLO) == one
 
 
 @case

@@ -227,6 +227,9 @@ def terminate_for(code, offender=None):
     return terminate(code, struct.pack(">H", len(offender)) + quote, bits)
 
 
+# An RTR of a device that takes FPDUs of several segments, and its answer to one
+HELLO = write(0x78697721, 1)
+
 RTR = {
     "B": send(1),
     "C": write(0, 0),

@@ -73,6 +73,7 @@ topo_up
 plain_segments
 
 # Covers: MPA-02 MPA-05 MPA-09 MPA-35 MPA-36 MPA-58 MPA-77 MPA-88
+policy fpdu_segments 1
 capture_start "$TMP/startup.pcap"
 talk "RTR by Write"
 policy rtr_types read
@@ -92,6 +93,7 @@ policy crc 1
 cases xt_conn "${SIDES4[@]}" -t reject
 cases "$SELFTESTS/../conformance/mpa_connect.py" "${SIDES4[@]}" -t fallback
 capture_stop
+policy fpdu_segments 0
 judge "startup" "$TMP/startup.pcap"
 same "startup"
 # Covers: MPA-17 MPA-22

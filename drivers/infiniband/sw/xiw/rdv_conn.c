@@ -87,6 +87,7 @@ void xiw_rdv_to_gid(const struct sockaddr_storage *addr, u8 *gid)
 void xiw_rdv_agree(struct xiw_ep *ep, u16 features)
 {
 	ep->conn.send_imm = features & XIW_RDV_FEAT_IMM;
+	ep->conn.hello = false;
 	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
 	if (!ep->conn.fpdu_segments && !(features & XIW_RDV_FEAT_LONG))
 		ep->conn.fpdu_segments = 1;

@@ -33,6 +33,21 @@
 #include "tx.h"
 
 /*
+ * In its first FPDU the peer may say that it takes FPDUs of several segments. A
+ * Responder says the same then, with what an Initiator sends as RTR, before
+ * anything else: its fence has just fallen.
+ */
+static bool hear_hello(struct xiw_stream *s, const struct xiw_ddp_hdr *h)
+{
+	if (!s->conn.hello || !xiw_nego_is_hello(h))
+		return false;
+	s->tx.mpa.segments = 0;
+	if (!s->conn.initiator)
+		s->tx.rtr = XIW_RTR_WRITE;
+	return true;
+}
+
+/*
  * The MPA fence of a Responder falls with the first verified FPDU, whatever
  * is in it (RFC 5044 section 7.1.2 rule 4). An RTR is not delivered.
  */
@@ -45,7 +60,8 @@ static enum xiw_nego_first first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f,
 
 	s->rx.first = false;
 	if (s->conn.initiator)
-		return XIW_FIRST_MESSAGE;
+		return reason == XIW_OK && hear_hello(s, &f->h) ?
+		       XIW_FIRST_RTR : XIW_FIRST_MESSAGE;
 	s->tx.fenced = false;
 	s->rx.poke_tx = true;
 	if (reason == XIW_OK)
@@ -55,6 +71,8 @@ static enum xiw_nego_first first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f,
 				   reason == XIW_OK ? &f->h : NULL, body);
 	if (what == XIW_FIRST_RTR && f->ulpdu_len && !f->h.tagged)
 		s->rx.queue[XIW_QN_SEND].msn++;
+	if (what == XIW_FIRST_RTR && reason == XIW_OK)
+		hear_hello(s, &f->h);
 	s->ops->first_fpdu(s);
 	return what;
 }

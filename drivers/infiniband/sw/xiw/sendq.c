@@ -476,7 +476,11 @@ static void start_rtr(struct xiw_stream *s)
 		start_untagged(s, XIW_OP_SEND, XIW_QN_SEND, 0);
 		break;
 	default:
-		start_tagged(s, XIW_OP_WRITE, 0, 0, 0);
+		if (s->conn.hello)
+			start_tagged(s, XIW_OP_WRITE, XIW_HELLO_STAG,
+				     XIW_HELLO_LONG, 0);
+		else
+			start_tagged(s, XIW_OP_WRITE, 0, 0, 0);
 		break;
 	}
 	s->tx.rtr = 0;

@@ -47,12 +47,15 @@ struct xiw_stream;
  * @fpdu_segments: TCP segments that an FPDU of this side may fill; 0 for as
  *	many as are good for a peer that is software
  * @send_imm: both sides know Send with Immediate
+ * @hello: the RTR asks whether the peer takes FPDUs of several segments, see
+ *	XIW_HELLO_STAG; @fpdu_segments holds until it says so
  */
 struct xiw_conn {
 	struct xiw_mpa_agreed agreed;
 	bool initiator;
 	u32 fpdu_segments;
 	bool send_imm;
+	bool hello;
 };
 
 /**
@@ -161,7 +164,7 @@ enum xiw_tx_source {
  * @body: RDMAP header that is the whole message, when @body_len is not 0
  * @body_len: octets in @body
  * @msn: next MSN per queue
- * @rtr: RTR still to be sent, XIW_RTR_*
+ * @rtr: RTR still to be sent, or answer to it, XIW_RTR_*
  * @term_len: ULPDU length of the Terminate still to be sent, 0 = none
  * @term_ulpdu: its octets
  * @retry: runs the engine when nobody else would, or is allowed to

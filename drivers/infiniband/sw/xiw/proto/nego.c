@@ -233,6 +233,12 @@ enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
 	return adopt_rtr(p, &req->enh, &reply->enh, agreed);
 }
 
+bool xiw_nego_is_hello(const struct xiw_ddp_hdr *h)
+{
+	return h->opcode == XIW_OP_WRITE && h->last && !h->payload_len &&
+	       h->stag == XIW_HELLO_STAG && (h->to & XIW_HELLO_LONG);
+}
+
 static bool is_rtr_read(const struct xiw_ddp_hdr *h, const u8 *body)
 {
 	struct xiw_read_req r;

@@ -107,6 +107,25 @@ enum xiw_nego_first {
 	XIW_FIRST_TERMINATE,
 };
 
+/*
+ * Of a Write without payload nobody looks at STag and offset (RFC 5041 section
+ * 5.2), and an RTR may be one. With this STag it says what its sender can do,
+ * by bits in the offset: of which those not defined here are to be ignored. A
+ * Responder that knows the STag answers with such a Write of its own. Unknown
+ * to others, it is an RTR like any other.
+ */
+#define XIW_HELLO_STAG	0x78697721	/* "xiw!" */
+#define XIW_HELLO_LONG	1		/* takes FPDUs of several segments */
+
+/**
+ * xiw_nego_is_hello() - does the peer take FPDUs of several segments
+ * @h: DDP header of its first FPDU
+ *
+ * Context: Any.
+ * Return: true if it says so.
+ */
+bool xiw_nego_is_hello(const struct xiw_ddp_hdr *h);
+
 /**
  * xiw_nego_policy_check() - is a policy usable
  * @p: policy

@@ -131,6 +131,7 @@ struct how {
 	bool crc;
 	bool markers;
 	u32 segments;
+	bool hello;	/* of the Responder; the Initiator always asks */
 	u8 rtr;
 };
 
@@ -772,6 +773,7 @@ static void start_side(struct world *w, int n, const struct how *how)
 		.initiator = !n,
 		.fpdu_segments = how->segments,
 		.send_imm = true,
+		.hello = !n || how->hello,
 	};
 
 	KUNIT_ASSERT_EQ(w->test, xiw_stream_start(&side->s, &side->end.llp,
@@ -877,10 +879,13 @@ static void close_both(struct world *w)
 }
 
 /* All that was sent has arrived: nothing follows the last messages. */
-static void check_rest(struct world *w, int n)
+static void check_rest(struct world *w, int n, const struct how *how)
 {
+	u32 segments = how->hello && how->rtr == XIW_RTR_WRITE ?
+		0 : how->segments;
 	struct side *side = &w->side[n];
 
+	KUNIT_EXPECT_EQ(w->test, side->s.tx.mpa.segments, segments);
 	KUNIT_EXPECT_NULL(w->test, next_expected(side->peer));
 	KUNIT_EXPECT_EQ(w->test, side->expect_begin, side->expect_end);
 	KUNIT_EXPECT_EQ(w->test, *side->peer->word, side->model);
@@ -896,8 +901,8 @@ static void random_messages(struct kunit *test, const struct how *how)
 	post_all(w, MESSAGES);
 	close_both(w);
 	if (all_is_well(w)) {
-		check_rest(w, 0);
-		check_rest(w, 1);
+		check_rest(w, 0, how);
+		check_rest(w, 1, how);
 	}
 	end_world(w);
 }
@@ -941,6 +946,21 @@ static void stream_segments(struct kunit *test)
 }
 
 /*
+ * Both find out that the other one takes long FPDUs, or have no RTR to do it.
+ * Covers: MPA-91
+ */
+static void stream_hello(struct kunit *test)
+{
+	random_messages(test, &(struct how){
+		.crc = true, .segments = 1, .hello = true,
+		.rtr = XIW_RTR_WRITE,
+	});
+	random_messages(test, &(struct how){
+		.segments = 1, .hello = true, .rtr = XIW_RTR_SEND,
+	});
+}
+
+/*
  * The connection is lost at an octet of no meaning: each request completes
  * once, in order, those that follow a flushed one are flushed.
  * Covers: TERM-15
@@ -975,6 +995,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_markers),
 	KUNIT_CASE(stream_markers_crc),
 	KUNIT_CASE(stream_segments),
+	KUNIT_CASE(stream_hello),
 	KUNIT_CASE(stream_lost),
 	{}
 };

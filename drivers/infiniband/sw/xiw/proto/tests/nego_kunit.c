@@ -606,6 +606,43 @@ static void nego_classifies_first_fpdu(struct kunit *test)
 	}
 }
 
+/* What a first FPDU says of its sender */
+static const struct hello_row {
+	const char *name;
+	const char *hex;
+	bool hello;
+} hello_rows[] = {
+	{ "all of it", "c140 78697721 0000000000000001", true },
+	{ "and bits to come", "c140 78697721 8000000000000003", true },
+	{ "another bit", "c140 78697721 0000000000000002", false },
+	{ "an RTR", "c140 00000000 0000000000000000", false },
+	{ "another STag", "c140 78697722 0000000000000001", false },
+	{ "with payload", "c140 78697721 0000000000000001 00", false },
+	{ "more follows", "8140 78697721 0000000000000001", false },
+	{ "a Read Response", "c142 78697721 0000000000000001", false },
+	{ "a Send with Invalidate",
+	  "4144 78697721 00000000 00000001 00000000", false },
+};
+
+/* Covers: MPA-91 */
+static void nego_knows_software_by_its_hello(struct kunit *test)
+{
+	const struct hello_row *row;
+	struct xiw_ddp_hdr h;
+	unsigned int i;
+	u8 buf[64];
+	u32 len;
+
+	for (i = 0; i < ARRAY_SIZE(hello_rows); i++) {
+		row = &hello_rows[i];
+		len = xiw_test_hex(test, row->hex, buf, sizeof(buf));
+		KUNIT_ASSERT_EQ_MSG(test, xiw_ddp_decode(buf, len, 0, &h),
+				    XIW_OK, "%s", row->name);
+		KUNIT_EXPECT_EQ_MSG(test, xiw_nego_is_hello(&h), row->hello,
+				    "%s", row->name);
+	}
+}
+
 static struct kunit_case nego_cases[] = {
 	KUNIT_CASE(nego_request_follows_policy),
 	KUNIT_CASE(nego_depths_saturate),
@@ -621,6 +658,7 @@ static struct kunit_case nego_cases[] = {
 	KUNIT_CASE(nego_closes_on_reply_of_other_form),
 	KUNIT_CASE(nego_rejection_carries_values),
 	KUNIT_CASE(nego_classifies_first_fpdu),
+	KUNIT_CASE(nego_knows_software_by_its_hello),
 	{}
 };
 
