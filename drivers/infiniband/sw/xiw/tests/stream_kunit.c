@@ -946,7 +946,7 @@ static void stream_segments(struct kunit *test)
 }
 
 /*
- * Both find out that the other one takes long FPDUs, or have no RTR to do it.
+ * Both find out that the other one takes long FPDUs, or have no RTR to do so.
  * Covers: MPA-91
  */
 static void stream_hello(struct kunit *test)

@@ -6,6 +6,7 @@
  * Needs a device on an interface with the address 198.51.100.1, one of those
  * for documentation; without it the cases are skipped.
  */
+#include <linux/completion.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -453,11 +454,13 @@ static void verbs_drain(struct kunit *test)
 /**
  * struct finder - looks for queue pairs by number, as iw_cm does
  * @dev: device
- * @found: number of the last one
+ * @wanted: number of the one that is waited for, 0 when it was found
+ * @found: completed then
  */
 struct finder {
 	struct ib_device *dev;
-	u32 found;
+	u32 wanted;
+	struct completion found;
 };
 
 static int find_all(void *arg)
@@ -474,7 +477,8 @@ static int find_all(void *arg)
 			local_irq_enable();
 			if (!ibqp)
 				continue;
-			WRITE_ONCE(f->found, ibqp->qp_num);
+			if (cmpxchg(&f->wanted, n, 0) == n)
+				complete(&f->found);
 			f->dev->ops.iw_rem_ref(ibqp);
 		}
 		cond_resched();
@@ -497,21 +501,19 @@ static void verbs_qp_is_whole(struct kunit *test)
 	};
 	struct finder f = { .dev = p->b.id->device };
 	struct task_struct *thread;
-	unsigned long end;
 	struct ib_qp *qp;
 	int i;
 
+	init_completion(&f.found);
 	thread = kthread_run(find_all, &f, "xiw_find_all");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
 	for (i = 0; i < 100; i++) {
 		qp = ib_create_qp(p->b.pd, &attr);
 		if (IS_ERR(qp))
 			break;
-		end = jiffies + 20 * HZ;
-		while (READ_ONCE(f.found) != qp->qp_num &&
-		       time_before(jiffies, end))
-			cond_resched();
-		KUNIT_EXPECT_TRUE(test, time_before(jiffies, end));
+		WRITE_ONCE(f.wanted, qp->qp_num);
+		KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&f.found,
+								    20 * HZ));
 		ib_destroy_qp(qp);
 	}
 	kthread_stop(thread);
