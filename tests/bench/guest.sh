@@ -11,10 +11,11 @@
 # counts instructions.
 #
 # PATH: the veth pair at MTU 1500 and 9000, or the loopback device (lo).
-# WHO: xiw (CRC off, as siw), xiw-crc (as it is by default), xiw-seg (CRC off, and
-# FPDUs of several TCP segments), siw, rxe, and tcp and tcp-zc, which are iperf3
-# that copies and iperf3 that sends pages of a file. rxe, RoCE in software, is
-# measured where it knows network namespaces, with what connects by number (nr-).
+# WHO: xiw (CRC off, as siw), xiw-crc (as it is by default), xiw-one (CRC off, and
+# FPDUs of one TCP segment, as a peer gets that is not xiw), siw, rxe, and tcp and
+# tcp-zc, which are iperf3 that copies and iperf3 that sends pages of a file. rxe,
+# RoCE in software, is measured where it knows network namespaces, with what
+# connects by number (nr-).
 # XIW_PATHS and XIW_WHO limit them, XIW_ROUNDS sets the number of rounds.
 
 # shellcheck source=tests/selftests/lib.sh
@@ -29,9 +30,7 @@ SCALE=1
 XIW_LINK_TYPE=siw
 ROUNDS=3
 PATHS=(1500 lo)
-WHO=(xiw xiw-crc xiw-seg siw)
-# What mpa-policy.rst advises for xiw-seg.
-SEGMENTS=11
+WHO=(xiw xiw-crc xiw-one siw)
 # Sizes of what is measured on every path, and on the first one alone.
 BULK=(65536)
 SMALL=(64)
@@ -83,11 +82,11 @@ enter_path()
 # rdma_up WHO: sets DEV_S and DEV_C.
 rdma_up()
 {
-	local type=${1%-*} crc=0 segments=1 dev
+	local type=${1%-*} crc=0 segments=0 dev
 
 	case $1 in
 	xiw-crc) crc=1 ;;
-	xiw-seg) segments=$SEGMENTS ;;
+	xiw-one) segments=1 ;;
 	esac
 	if [[ $path == lo ]]; then
 		in_a rdma link add "${type}L" type "$type" netdev "$VETH_A" ||
@@ -99,7 +98,6 @@ rdma_up()
 			return
 		DEV_S="${type}S" DEV_C="${type}C"
 	fi
-	[[ $FORM != number ]] || segments=0
 	[[ $type == xiw ]] && for dev in "$DEV_S" "$DEV_C"; do
 		echo $crc >"/sys/class/infiniband/$dev/mpa/crc"
 		echo $segments >"/sys/class/infiniband/$dev/mpa/fpdu_segments"
@@ -327,7 +325,7 @@ measure_instructions()
 {
 	perf send ib_send_bw 65536 4 MiB/Ginstr -e -n 500 -N -r 1024
 	perf read ib_read_bw 65536 4 MiB/Ginstr -e -n 500 -N
-	[[ $who != xiw-seg ]] || return 0
+	[[ $who != xiw-one ]] || return 0
 	perf send ib_send_bw 64 4 MiB/Ginstr -e -n 4000 -N -r 4096
 	perf send-lat ib_send_lat 8 5 kinstr -e -n 1000
 	perf read-lat ib_read_lat 8 5 kinstr -e -n 1000
@@ -345,7 +343,7 @@ measure_rdma()
 		return
 	fi
 	measure_bulk
-	[[ $who != xiw-seg ]] || return 0
+	[[ $who != xiw-one ]] || return 0
 	measure_small
 	[[ $path == "${PATHS[0]}" ]] || return 0
 	measure_latency
@@ -395,7 +393,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 		done
 		for who in "${WHO[@]}"; do
 			# Only segments that are short can be too short.
-			[[ $who != xiw-seg || $p == 1500 ]] || continue
+			[[ $who != xiw-one || $p == 1500 ]] || continue
 			rdma_up "$who" || {
 				echo "# $path $who: no device"
 				continue

@@ -115,8 +115,8 @@ under delay 2ms 1ms reorder 25% 50%
 under duplicate 5%
 under corrupt 2%
 under delay 1ms 1ms loss 2% duplicate 2% corrupt 1%
-policy fpdu_segments 11
-WITH=" with FPDUs of 11 segments" under delay 1ms 1ms loss 2% reorder 10%
+policy fpdu_segments 1
+WITH=" with FPDUs of one segment" under delay 1ms 1ms loss 2% reorder 10%
 policy fpdu_segments 0
 tap_run "segments were sent again" \
 	test "$(tcp_count "$NS_A" TcpRetransSegs)" -gt "$before"
