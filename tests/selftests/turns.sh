@@ -10,8 +10,9 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# As in stream.h; and the last FPDU, of which there is one in a segment.
-BYTES=$((72 * 1024 + 1500))
+# As in pace.h; and the last FPDU, eleven segments between two that are xiw.
+BYTES=$((72 * 1024))
+FPDU=$((11 * 1500))
 STEPS=256
 
 # recorded CMD...: the turns while it runs, in $TMP/trace.
@@ -49,8 +50,9 @@ largest()
 # bounded_turns KIND: none does more than it may, and there are some.
 bounded_turns()
 {
-	fields | awk -v kind="$1" -v bytes="$BYTES" -v steps="$STEPS" '
-		$1 == kind && ($4 > $3 * bytes || $5 > $3 * steps ||
+	fields | awk -v kind="$1" -v bytes="$BYTES" -v fpdu="$FPDU" \
+		     -v steps="$STEPS" '
+		$1 == kind && ($4 > $3 * bytes + fpdu || $5 > $3 * steps ||
 			       $6 > $3 * steps) { print; bad = 1 }
 		$1 == kind { n++ }
 		END { exit bad || !n }'
@@ -67,7 +69,7 @@ full()
 # no_series: a short turn that came to its end is followed by a long one.
 no_series()
 {
-	fields | awk -v bytes="$((72 * 1024))" -v steps="$STEPS" '
+	fields | awk -v bytes="$BYTES" -v steps="$STEPS" '
 		$1 != "tx_turn" { next }
 		$3 == 1 && over[$2] { print; bad = 1 }
 		$3 == 1 { over[$2] = $4 >= bytes || $5 >= steps }
@@ -80,7 +82,7 @@ tracing || skip_all "this kernel has no tracepoints"
 echo global >"$TRACE/trace_clock"
 
 recorded cases xt_turns "${SIDES4[@]}" -t reads
-tap_run "large Reads come to the limit of bytes" full 4 $((72 * 1024))
+tap_run "large Reads come to the limit of bytes" full 4 "$BYTES"
 tap_run "turns that send are bounded" bounded_turns tx_turn
 tap_run "turns that take are bounded" bounded_turns rx_turn
 tap_run "what is left is not for the next softirq" no_series
