@@ -19,6 +19,7 @@ STEPS=256
 recorded()
 {
 	echo >"$TRACE/trace"
+	echo 1 >"$TRACE/events/xiw/tx_train/enable"
 	echo 1 >"$TRACE/events/xiw/tx_turn/enable"
 	echo 1 >"$TRACE/events/xiw/rx_turn/enable"
 	"$@"
@@ -66,13 +67,23 @@ full()
 		END { exit !n }'
 }
 
-# no_series: a short turn that came to its end is followed by a long one.
+# fields_and_trains: those of a train are queue pair, length, what TCP took.
+TRAIN='tx_train: qpn=([0-9]+) len=([0-9]+) taken=(-?[0-9]+)'
+fields_and_trains()
+{
+	sed -nE "s/.* $FIELDS\$/\1 \2 \3 \4 \5 \6/p
+		 s/.* $TRAIN\$/tx_train \1 \2 \3/p" "$TMP/trace"
+}
+
+# no_series: a short turn that came to its end is followed by a long one, but if
+# the socket was full: then it ended for that.
 no_series()
 {
-	fields | awk -v bytes="$BYTES" -v steps="$STEPS" '
+	fields_and_trains | awk -v bytes="$BYTES" -v steps="$STEPS" '
+		$1 == "tx_train" { full[$2] = $4 < $3 }
 		$1 != "tx_turn" { next }
 		$3 == 1 && over[$2] { print; bad = 1 }
-		$3 == 1 { over[$2] = $4 >= bytes || $5 >= steps }
+		$3 == 1 { over[$2] = !full[$2] && ($4 >= bytes || $5 >= steps) }
 		$3 > 1 { over[$2] = 0 }
 		END { exit bad }'
 }
