@@ -84,24 +84,7 @@ disk=$(disk_of_session)
 fio_verify "random writes and reads, verified" "$disk" 32M
 moved $((60 << 20))
 
-before=$(counter "$DEV_L" connections_active)
-fio --name=loss --filename="$disk" --size=32M --rw=randwrite \
-	--bsrange=4k-128k --ioengine=libaio --iodepth=16 --direct=1 \
-	--verify=crc32c --verify_fatal=1 --do_verify=1 >"$TMP/fio.log" 2>&1 \
-	</dev/null &
-fio=$!
-at=$(counter "$DEV_L" rx_bytes)
-under_way()
-{
-	(($(counter "$DEV_L" rx_bytes) > at + (4 << 20)))
-}
-wait_for 60 under_way
-kill_connections 3260
-wait $fio
-tap_result $? "a disk survives the loss of its connection" ||
-	tap_show "$TMP/fio.log"
-tap_run "the initiator has connected again" \
-	test "$(counter "$DEV_L" connections_active)" -gt "$before"
+disk_loses "$disk" 32M 3260
 run_claim "the initiator logs out" node --logout
 tap_run "the device can be removed" timeout 60 rdma link del "$DEV_L"
 tap_done

@@ -123,6 +123,46 @@ fio_verify()
 	tap_note "$(speed "$TMP/out")"
 }
 
+# connected PORT: some connection to it is established.
+connected()
+{
+	[[ -n $(ss -tnH state established dport = :"$1") ]]
+}
+
+# written_to DISK: so many sectors.
+written_to()
+{
+	awk '{ print $7 }' "/sys/block/${1##*/}/stat"
+}
+
+# writes_since DISK SECTORS: 4 MiB more than these.
+writes_since()
+{
+	(($(written_to "$1") > $2 + 8192))
+}
+
+# disk_loses DISK SIZE PORT: break the connections to PORT while the disk is
+# written. The claims are that they are made again, and that all is intact.
+disk_loses()
+{
+	local disk=$1 size=$2 port=$3 at fio
+
+	at=$(written_to "$disk")
+	fio --name=loss --filename="$disk" --size="$size" --rw=randwrite \
+		--bsrange=4k-128k --ioengine=libaio --iodepth=16 --direct=1 \
+		--verify=crc32c --verify_fatal=1 --do_verify=1 --loops=2 \
+		>"$TMP/fio.log" 2>&1 </dev/null &
+	fio=$!
+	wait_for 60 writes_since "$disk" "$at"
+	kill_connections "$port"
+	tap_run "the disk is being written when its connections break" \
+		kill -0 $fio
+	tap_run "new ones are made" wait_for 60 connected "$port"
+	wait $fio
+	tap_result $? "what was being written then is intact" ||
+		tap_show "$TMP/fio.log"
+}
+
 # ---- file systems: what the server has in $EXPORT, the client has in $MNT
 
 same()
