@@ -60,6 +60,7 @@ local_down()
 # configfs_up: where targets are configured.
 configfs_up()
 {
+	modprobe configfs
 	[[ -d $CONFIGFS/nvmet || -d $CONFIGFS/target ]] ||
 		mount -t configfs none "$CONFIGFS" 2>/dev/null
 }
