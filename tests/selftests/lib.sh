@@ -85,14 +85,14 @@ tap_skip()
 	printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"
 }
 
-# tap_result STATUS DESC
+# tap_result STATUS DESC: and false if STATUS is.
 tap_result()
 {
 	if (($1)); then
 		tap_fail "$2"
-	else
-		tap_ok "$2"
+		return 1
 	fi
+	tap_ok "$2"
 }
 
 # tap_run DESC CMD...: the claim is that CMD succeeds in time.  CMD may be a
