@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # xiw-kernel: stock
-# xiw-packages: iperf3 sockperf
+# xiw-packages: iperf3 sockperf curl python3
 # xiw-clients: rsockets
 #
 # Sockets over RDMA (librdmacm): Writes with Immediate where the device has
 # them, both directions, both address families; files copied and compared. Then
-# programs for TCP, with a librspreload that has packaging/patches-for/rdma-core:
-# without these they do not get far, on any device.
+# programs for TCP, with the librspreload of rdma-core 65, which older ones are
+# much behind, and packaging/patches-for/rdma-core.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -47,7 +47,8 @@ stop_server rcopy
 LIB=$(echo "$XIW_CACHE"/client-rsockets-*/build/lib)
 preloaded()
 {
-	env LD_LIBRARY_PATH="$LIB" LD_PRELOAD="$LIB/librspreload.so" "$@"
+	env RDMAV_DRIVERS="$LIB/libxiw" LD_LIBRARY_PATH="$LIB" \
+		LD_PRELOAD="$LIB/librspreload.so" "$@"
 }
 
 # programs DESC SERVER CLIENT: the claim is that the client succeeds.
@@ -73,24 +74,33 @@ programs()
 	wait_server program
 }
 
-# through WHAT: the claim is that more than 10 MB were received since the last
-# call.
+# through DEVICE WHAT: the claim is that more than 10 MB were received by it since
+# the last call.
 through()
 {
 	local now
 
-	now=$(counter "$DEV_A" rx_bytes)
-	((now - before > 10000000))
-	tap_result $? "$1 went through the device"
-	before=$now
+	now=$(counter "$1" rx_bytes)
+	((now - before[$1] > 10000000))
+	tap_result $? "$2 went through the device"
+	before[$1]=$now
 }
 
-before=$(counter "$DEV_A" rx_bytes)
+declare -A before
+for device in "$DEV_A" "$DEV_B"; do
+	before[$device]=$(counter "$device" rx_bytes)
+done
 programs "iperf3" "iperf3 -s -1 -p @PORT@ -B $A4" \
 	"iperf3 -c $A4 -p @PORT@ -n 20M"
-through "its data"
+through "$DEV_A" "its data"
 programs "iperf3, three streams" "iperf3 -s -1 -p @PORT@ -B $A4" \
 	"iperf3 -c $A4 -p @PORT@ -n 20M -P 3"
 programs "sockperf" "sockperf sr --tcp -i $A4 -p @PORT@" \
 	"sockperf pp --tcp -i $A4 -p @PORT@ -t 2"
+head -c 24000001 /dev/urandom >"$TMP/source"
+programs "a web server and a client" \
+	"python3 -m http.server -d $TMP -b $A4 @PORT@" \
+	"curl -sS -o $TMP/got http://$A4:@PORT@/source"
+tap_run "its file is the same" cmp "$TMP/source" "$TMP/got"
+through "$DEV_B" "the file"
 tap_done
