@@ -28,7 +28,8 @@ help:
 #: make check           all tests, in QEMU on a debug kernel, and the basic ones
 #:                      on the oldest and the newest kernel
 #: make check-long      tests that take long and seldom find anything
-#: make check-packaging packages and patches, in all trees they are for
+#: make check-packaging packages and patches, in all trees they are for;
+#:                      T="name ..." chooses parts
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
 #:                      distribution's kernel; T="name ..." chooses
 #: make check-pyverbs   of these only the tests of rdma-core itself
@@ -98,7 +99,7 @@ check-long:
 	@LEAKS=1 tests/qemu/check long
 
 check-packaging:
-	@tests/packaging/run full
+	@tests/packaging/run $(or $(T),full)
 
 check-ulp:
 	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check ulp $(if $(T),,guests)

@@ -153,8 +153,6 @@ finds FAIL 'AppArmor .*profile="/usr/sbin/demo"' "aa-complain"
 
 # ---- settings in a file ----
 
-# ---- settings in a file ----
-
 # The guest's /etc is the host's, and read-only.
 mkdir "$TMP/upper" "$TMP/work"
 mount -t overlay overlay \
