@@ -107,8 +107,10 @@ apt_get()
 apt_update()
 {
 	[[ -z ${XIW_APT_UPDATED:-} ]] || return 0
-	quietly "$XIW_CACHE/log/apt-update.log" "fetching the package lists" \
-		apt_get update ||
+	# For the lists, other than for packages, apt-get does not wait.
+	with_lock apt-lists \
+		quietly "$XIW_CACHE/log/apt-update.log" \
+		"fetching the package lists" apt_get update ||
 		die "the package lists could not be fetched." \
 		    "check the network and /etc/apt/sources.list*, then try again."
 	export XIW_APT_UPDATED=1
