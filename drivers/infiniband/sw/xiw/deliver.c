@@ -17,6 +17,7 @@
 
 #include "fpdu.h"
 #include "place.h"
+#include "proto/rdmap.h"
 #include "sendq.h"
 #include "stream.h"
 #include "trace.h"
@@ -119,11 +120,6 @@ static enum xiw_deliver take_recv(struct xiw_stream *s)
 	return wait_for_recv(s);
 }
 
-static bool is_imm(u8 opcode)
-{
-	return opcode == XIW_OP_IMM || opcode == XIW_OP_IMM_SE;
-}
-
 /*
  * Is @f, of no message in progress, the first half of a Send with Immediate?
  * Its octets are in rx.body then.
@@ -174,7 +170,7 @@ static enum xiw_deliver open_recv(struct xiw_stream *s,
 	 * Immediate Data goes into the completion, not into the buffers
 	 * (RFC 7306 section 6.2); its length is judged when it is complete.
 	 */
-	size = is_imm(f->h.opcode) ? XIW_ATOMIC_REQ_LEN :
+	size = xiw_rdmap_is_imm(f->h.opcode) ? XIW_ATOMIC_REQ_LEN :
 		min_t(u64, s->rx.recv.len, U32_MAX);
 	xiw_ddp_queue_open(&s->rx.queue[XIW_QN_SEND], f->h.opcode, size);
 	return XIW_DELIVER_OK;
@@ -204,7 +200,7 @@ static enum xiw_reason finish_recv(struct xiw_stream *s,
 	};
 	enum xiw_reason reason;
 
-	if (is_imm(opcode)) {
+	if (xiw_rdmap_is_imm(opcode)) {
 		reason = xiw_rdmap_imm_decode(s->rx.body[XIW_QN_SEND], len,
 					      &cqe.imm_data);
 		if (reason != XIW_OK)
@@ -260,7 +256,7 @@ static enum xiw_deliver deliver_recv(struct xiw_stream *s, struct xiw_fpdu *f)
 		return fault(s, f, reason);
 
 	opcode = q->opcode;
-	if (is_imm(opcode))
+	if (xiw_rdmap_is_imm(opcode))
 		xiw_fpdu_copy(f, s->rx.body[XIW_QN_SEND] + f->h.mo, len);
 	else if (len && !xiw_place_sges(s, f, s->rx.recv.sge,
 					s->rx.recv.num_sge, f->h.mo, len))

@@ -105,15 +105,10 @@ void xiw_ddp_queue_open(struct xiw_ddp_queue *q, u8 opcode, u32 size)
  * Immediate data is held apart from the receive's buffers, so eight octets
  * bound it, and more than that is a malformed message, not a long one.
  */
-static bool is_immediate(u8 opcode)
-{
-	return opcode == XIW_OP_IMM || opcode == XIW_OP_IMM_SE;
-}
-
 enum xiw_reason xiw_ddp_queue_check(const struct xiw_ddp_queue *q,
 				    const struct xiw_ddp_hdr *h)
 {
-	bool imm = is_immediate(h->opcode);
+	bool imm = xiw_rdmap_is_imm(h->opcode);
 	u32 size = imm ? XIW_IMM_LEN : q->size;
 
 	if (h->msn != q->msn)

@@ -27,6 +27,30 @@ struct xiw_rdmap_op {
 };
 
 /**
+ * xiw_rdmap_is_imm() - are Immediate Data in it
+ * @opcode: RDMAP opcode
+ *
+ * Context: Any.
+ * Return: true for both opcodes of RFC 7306 section 6.
+ */
+static inline bool xiw_rdmap_is_imm(u8 opcode)
+{
+	return opcode == XIW_OP_IMM || opcode == XIW_OP_IMM_SE;
+}
+
+/**
+ * xiw_rdmap_is_response() - does it answer a request of this side
+ * @opcode: RDMAP opcode
+ *
+ * Context: Any.
+ * Return: true for Read and Atomic Responses.
+ */
+static inline bool xiw_rdmap_is_response(u8 opcode)
+{
+	return opcode == XIW_OP_READ_RESP || opcode == XIW_OP_ATOMIC_RESP;
+}
+
+/**
  * struct xiw_read_req - RDMA Read Request, RFC 5040 section 4.4
  * @sink_stag: Data Sink STag, the requester's buffer
  * @sink_to: Data Sink tagged offset
