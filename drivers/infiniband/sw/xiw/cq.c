@@ -249,6 +249,25 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 }
 
 /**
+ * xiw_cq_untaken() - has the consumer left entries where they are
+ * @cq: completion queue
+ *
+ * Context: Any.
+ * Return: true if there are any. What a process writes into its ring may be
+ * wrong, so this is only good for guessing what it does next.
+ */
+bool xiw_cq_untaken(struct xiw_cq *cq)
+{
+	unsigned long flags;
+	bool ret;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	ret = READ_ONCE(cq->queue.ctrl->cons) != cq->prod;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return ret;
+}
+
+/**
  * xiw_cq_purge() - forget the entries of a QP
  * @cq: completion queue
  * @qpn: number of the QP, which is being destroyed or reset

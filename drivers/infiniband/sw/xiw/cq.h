@@ -92,6 +92,7 @@ int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 /* cq.c: data path; any context. False if the entry is lost. */
 bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe);
+bool xiw_cq_untaken(struct xiw_cq *cq);
 void xiw_cq_purge(struct xiw_cq *cq, u32 qpn);
 
 #endif /* _XIW_CQ_H */

@@ -51,6 +51,8 @@ enum xiw_posts_limits {
 	XIW_POSTS_RUNS		= 2,
 	/* With fewer requests a window has not paid. */
 	XIW_POSTS_WINDOW_WRS	= 2,
+	/* So many Reads in a window are a stream, whatever else is known. */
+	XIW_POSTS_PROOF_WRS	= 8,
 };
 
 /**
@@ -66,20 +68,23 @@ struct xiw_posts {
  * @posts: what is known of it
  * @stream: what it has posted now looks like part of a stream
  * @window: that was collected in a window
+ * @asked: the last one that is complete was a Read or Atomic
  * @started: requests that it was
  *
  * A window in which hardly anything was posted ends the row: the process waits
- * for what it has posted. A run that starts nothing, an answer of the peer has
- * set it off, tells nothing.
+ * for what it has posted. One with many Reads is a proof, whatever has come
+ * meanwhile. A run that starts nothing tells nothing.
  *
  * Context: Socket lock held.
  * Return: true if a window is worth its while.
  */
 static inline bool xiw_posts_on(struct xiw_posts *posts, bool stream,
-				bool window, u32 started)
+				bool window, bool asked, u32 started)
 {
 	if (!started)
 		return stream && posts->row == XIW_POSTS_RUNS;
+	if (asked && window && started >= XIW_POSTS_PROOF_WRS)
+		stream = true;
 	if (!stream || (window && started < XIW_POSTS_WINDOW_WRS))
 		posts->row = 0;
 	else

@@ -109,6 +109,13 @@ static bool send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 	return complete_in(qp, qp->scq, &cqe);
 }
 
+static bool send_untaken(const struct xiw_stream *s)
+{
+	const struct xiw_qp *qp = container_of(s, struct xiw_qp, stream);
+
+	return xiw_cq_untaken(qp->scq);
+}
+
 static bool recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 {
 	struct xiw_qp *qp = to_owner(s);
@@ -538,6 +545,7 @@ static const struct xiw_stream_ops stream_ops = {
 	.wait_until = wait_until,
 	.recv_done = recv_done,
 	.send_done = send_done,
+	.send_untaken = send_untaken,
 	.run_local = run_local,
 };
 

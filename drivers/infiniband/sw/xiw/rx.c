@@ -28,6 +28,7 @@
 #include "deliver.h"
 #include "fpdu.h"
 #include "llp.h"
+#include "proto/rdmap.h"
 #include "stream.h"
 #include "trace.h"
 #include "tx.h"
@@ -128,7 +129,7 @@ static enum xiw_deliver judge_and_deliver(struct xiw_stream *s)
 	if (ret == XIW_DELIVER_STALL)
 		return ret;
 	trace_rx_fpdu(s->id, &f.h, f.ulpdu_len);
-	rx->taken++;
+	rx->heard += !xiw_rdmap_is_response(f.h.opcode);
 	xiw_stat_inc(s->env->stats, XIW_STAT_RX_FPDU);
 	xiw_stat_add(s->env->stats, XIW_STAT_RX_BYTES, f.ulpdu_len);
 	return ret;

@@ -641,6 +641,8 @@ static bool complete_some(struct xiw_stream *s, u32 max)
 
 			if (!max--)
 				return true;
+			s->tx.asked = xiw_swr_is_request(&copy);
+			s->tx.told = copy.flags & XIW_SQE_SIGNALED;
 			retire(sq, ++head);
 			xiw_stream_send_done(s, &copy);
 			continue;

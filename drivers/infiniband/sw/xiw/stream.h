@@ -141,8 +141,11 @@ enum xiw_tx_source {
  * @vec_count: vectors in use
  * @train_len: bytes in the train
  * @left_at: when the last run for a poster ended, ktime_get_ns()
- * @taken_before: rx.taken when that run began
+ * @heard_before: rx.heard when that run began
+ * @asked: what completed last was a Read or Atomic
+ * @told: and it was signaled
  * @posts: whether the process is likely to post on
+ * @window_from: where in the send queue the window began
  * @pos: octets laid out since SeqStart
  * @sent: octets taken by TCP since SeqStart
  * @mpa: framing
@@ -187,8 +190,11 @@ struct xiw_tx {
 	u32 train_len;
 
 	u64 left_at;
-	u32 taken_before;
+	u32 heard_before;
+	bool asked;
+	bool told;
 	struct xiw_posts posts;
+	u32 window_from;
 	u64 pos;
 	u64 sent;
 	struct xiw_tx_mpa mpa;
@@ -240,8 +246,8 @@ struct xiw_tx {
  *	completes next
  * @with_imm: the next message of queue 0 is a Send with Immediate
  * @imm: its immediate data
- * @taken: FPDUs taken, free running
- * @answers: segments of them that answered a request, free running
+ * @heard: FPDUs taken that answered no request, free running
+ * @answers: requests answered, and segments of Read Responses, free running
  * @deferred: @bulk is queued and will take what arrives
  * @turn: what is left of this one
  * @kick: runs the receive side again in process context
@@ -268,7 +274,7 @@ struct xiw_rx {
 	u32 last_write;
 	bool with_imm;
 	__be32 imm;
-	u32 taken;
+	u32 heard;
 	u32 answers;
 	bool deferred;
 	struct xiw_turn turn;
@@ -299,6 +305,8 @@ struct xiw_rx {
  * @recv_done: a receive has completed; the owner adds what it is in @cqe. False
  *	if there was no room: nobody can tell any more what was done
  * @send_done: a send has completed that is signaled, or has failed; likewise
+ * @send_untaken: has the consumer left a completion of a send where it is? Only
+ *	for processes
  * @run_local: execute a work request that sends nothing. Returns enum
  *	ib_wc_status
  *
@@ -321,6 +329,7 @@ struct xiw_stream_ops {
 	unsigned long (*wait_until)(struct xiw_stream *s, unsigned long until);
 	bool (*recv_done)(struct xiw_stream *s, struct xiw_cqe *cqe);
 	bool (*send_done)(struct xiw_stream *s, const struct xiw_swr *wr);
+	bool (*send_untaken)(const struct xiw_stream *s);
 	u8 (*run_local)(struct xiw_stream *s, const struct xiw_swr *wr);
 };
 

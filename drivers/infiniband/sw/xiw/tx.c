@@ -26,13 +26,17 @@
  * time for the retry work to do the copying, on any CPU.
  *
  * A user process that twice in a row posts while earlier data is still in
- * flight, or right after the engine has run for its last post, is likely to go
- * on. Once is not enough: a Write and the Send that tells of it are followed by
- * waiting for an answer. Then RUNNING stays set for a short time, too, together
- * with WINDOW, and the process posts without system calls. All that it posts
- * meanwhile leaves as one train, as soon as it enters the kernel to wait for
- * completions, or a timer runs the engine. A process that waits for each
- * request before it posts the next one gets no such window.
+ * flight, or right after the engine has run for its last post and without
+ * having waited for that, is likely to go on. Once is not enough: a Write and
+ * the Send that tells of it are followed by waiting for an answer. Then RUNNING
+ * stays set for a short time, too, together with WINDOW, and the process posts
+ * without system calls. All that it posts meanwhile leaves as one train, as
+ * soon as it enters the kernel to wait for completions, or a timer runs the
+ * engine. A process that waits for each request before it posts the next one
+ * gets no such window.
+ *
+ * What the peer answers meanwhile does not end a window: the engine sends what
+ * it finds then, and leaves the window open.
  *
  * DOC: how long a turn is
  *
@@ -416,9 +420,19 @@ static enum tx_outcome drain(struct xiw_stream *s, bool yield)
 }
 
 /*
+ * Has the process waited for its last Read or Atomic? Not if it was not told of
+ * the end, or has not looked.
+ */
+static bool may_have_waited(const struct xiw_stream *s)
+{
+	return s->tx.asked && s->tx.told && !s->ops->send_untaken(s);
+}
+
+/*
  * Is it likely that the process posts more without waiting for anything? That
  * it has posted soon after the last run does not suffice: within one machine
- * the peer's answer may have come before that run ended.
+ * a message of the peer, or the response to a Read, may have come before that
+ * run ended.
  */
 static bool is_stream(const struct xiw_stream *s)
 {
@@ -428,21 +442,19 @@ static bool is_stream(const struct xiw_stream *s)
 		return false;
 	if (!s->llp->ops->idle(s->llp))
 		return true;
-	return tx->taken_before == s->rx.taken &&
+	return tx->heard_before == s->rx.heard && !may_have_waited(s) &&
 	       ktime_get_ns() - tx->left_at < XIW_TX_STREAM_NS;
 }
 
 /*
- * If the process posts on, spares it the doorbell and has the timer run the
- * engine. @pos: tx.pos before this run, which must have laid something out, so
- * that the windows end when the process posts no more.
+ * Spares the process the doorbell, and has the timer run the engine, which
+ * runs already if there is a window to be kept.
  */
-static bool stay_on(struct xiw_stream *s, bool more, u64 pos)
+static bool stay_on(struct xiw_stream *s, bool keep)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	if (!more || tx->pos == pos || tx->fin ||
-	    READ_ONCE(s->state) != XIW_QPS_RTS)
+	if (tx->fin || READ_ONCE(s->state) != XIW_QPS_RTS)
 		return false;
 	xiw_sq_want_doorbell(s->sq, XIW_RING_LAZY_DB);
 	/* Posted without a doorbell, or kicked, before the flag was seen. */
@@ -452,6 +464,9 @@ static bool stay_on(struct xiw_stream *s, bool more, u64 pos)
 		xiw_sq_want_doorbell(s->sq, 0);
 		return false;
 	}
+	if (keep)
+		return true;
+	tx->window_from = s->sq->next;
 	hrtimer_start(&tx->window, ns_to_ktime(XIW_TX_WINDOW_NS),
 		      HRTIMER_MODE_REL_SOFT);
 	return true;
@@ -503,22 +518,23 @@ static bool go_idle(struct xiw_stream *s)
 	return idle;
 }
 
-/**
- * xiw_tx_run_locked() - transmit what can be transmitted
- * @s: stream attached to a socket
- *
- * Context: Socket lock held; process context or softirq. Does not sleep.
+/*
+ * Transmits what can be transmitted, because something was @posted, or for
+ * another reason, which says nothing of how the process posts. A window is only
+ * begun if there was something, so that they end when the process posts no more.
  */
-void xiw_tx_run_locked(struct xiw_stream *s)
+static void run(struct xiw_stream *s, bool posted)
 {
 	bool yield = s->llp->ops->can_yield(s->llp);
 	u32 times = yield ? XIW_TURN_LONG_TX : 1;
 	struct xiw_tx *tx = &s->tx;
 	enum tx_outcome outcome;
-	bool window;
+	bool window = false;
+	u32 started;
+	u32 fetched;
 	bool stream;
 	bool more;
-	u32 fetched;
+	bool keep;
 	u32 first;
 	u64 pos;
 
@@ -536,7 +552,7 @@ void xiw_tx_run_locked(struct xiw_stream *s)
 	fetched = READ_ONCE(s->sq->prod);
 	/* The last turn may have had too few steps to complete all. */
 	xiw_sendq_complete(s);
-	stream = is_stream(s);
+	stream = posted && is_stream(s);
 	pos = tx->pos;
 	xiw_sq_want_doorbell(s->sq, 0);
 	do {
@@ -546,12 +562,20 @@ void xiw_tx_run_locked(struct xiw_stream *s)
 			break;
 		}
 		xiw_turn_charge(&tx->turn, 0);
-		window = atomic_xchg(&tx->run, XIW_TX_RUNNING) & XIW_TX_WINDOW;
-		first = s->sq->next;
+		window = !posted && window;
+		window |= atomic_xchg(&tx->run, XIW_TX_RUNNING) & XIW_TX_WINDOW;
+		first = window ? tx->window_from : s->sq->next;
 		outcome = drain(s, yield);
-		more = xiw_posts_on(&tx->posts, stream, window,
-				    s->sq->next - first);
-		if (outcome == TX_BLOCKED || stay_on(s, more, pos))
+		started = s->sq->next - first;
+		if (posted)
+			more = xiw_posts_on(&tx->posts, stream, window,
+					    tx->asked, started) &&
+			       (started || tx->pos != pos);
+		else
+			more = started && tx->posts.row == XIW_POSTS_RUNS;
+		keep = window && !posted;
+		if (outcome == TX_BLOCKED ||
+		    ((keep || more) && stay_on(s, keep)))
 			break;
 	} while (!go_idle(s));
 	tx->active = false;
@@ -559,18 +583,26 @@ void xiw_tx_run_locked(struct xiw_stream *s)
 		      times * XIW_TURN_STEPS - tx->turn.steps,
 		      READ_ONCE(s->sq->prod) - fetched);
 }
+
+/**
+ * xiw_tx_run_locked() - transmit what can be transmitted
+ * @s: stream attached to a socket
+ *
+ * Context: Socket lock held; process context or softirq. Does not sleep.
+ */
+void xiw_tx_run_locked(struct xiw_stream *s)
+{
+	run(s, false);
+}
 EXPORT_SYMBOL_IF_KUNIT(xiw_tx_run_locked);
 
-/*
- * Runs the engine for a poster and notes when, for is_stream(). Other runs,
- * which the peer's answers set off, say nothing of how the process posts.
- */
+/* Runs the engine for a poster and notes when, for is_stream(). */
 static void run_posted(struct xiw_stream *s)
 {
-	u32 taken = s->rx.taken;
+	u32 heard = s->rx.heard;
 
-	xiw_tx_run_locked(s);
-	s->tx.taken_before = taken;
+	run(s, true);
+	s->tx.heard_before = heard;
 	if (!s->sq->kernel)
 		s->tx.left_at = ktime_get_ns();
 }

@@ -37,6 +37,7 @@ struct run {
 	bool window;	/* collected in a window */
 	u32 started;
 	bool want;
+	bool asked;	/* the last one that is complete was a Read */
 };
 
 static void check_runs(struct kunit *test, const struct run *runs, int number)
@@ -48,6 +49,7 @@ static void check_runs(struct kunit *test, const struct run *runs, int number)
 		KUNIT_EXPECT_EQ_MSG(test,
 				    xiw_posts_on(&posts, runs[i].stream,
 						 runs[i].window,
+						 runs[i].asked,
 						 runs[i].started),
 				    runs[i].want, "run %d", i);
 }
@@ -107,6 +109,29 @@ static void pace_stream(struct kunit *test)
 	check_runs(test, runs, ARRAY_SIZE(runs));
 }
 
+/*
+ * Posts Reads on: within one machine all responses are there before the run
+ * ends, and nothing is in flight.
+ */
+static void pace_reads(struct kunit *test)
+{
+	static const struct run runs[] = {
+		{ true, false, 1, false, true },
+		{ true, false, 1, true, true },
+		{ false, true, 62, true, true },
+		{ false, true, 0, false, true },
+		{ false, true, 8, true, true },
+		/* Of Writes and Sends it is no proof. */
+		{ false, true, 64, false, false },
+		{ true, false, 1, false, true },
+		{ true, false, 1, true, true },
+		/* Nor so few. */
+		{ false, true, 7, false, true },
+	};
+
+	check_runs(test, runs, ARRAY_SIZE(runs));
+}
+
 /* A window that collects a single request was not worth it. */
 static void pace_window_in_vain(struct kunit *test)
 {
@@ -130,6 +155,7 @@ static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(pace_ping_pong),
 	KUNIT_CASE(pace_write_and_send),
 	KUNIT_CASE(pace_stream),
+	KUNIT_CASE(pace_reads),
 	KUNIT_CASE(pace_window_in_vain),
 	{}
 };
