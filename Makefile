@@ -33,6 +33,9 @@ help:
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
 #:                      distribution's kernel; T="name ..." chooses
 #: make check-pyverbs   of these only the tests of rdma-core itself
+#: make check-blktests  blktests' groups nvme and srp on xiw and siw, from a
+#:                      checkout with its programs built, BLKTESTS=directory;
+#:                      T="nvme/004 ..." chooses
 #: make check-guests    of these only the two guests that talk to each other
 #: make check-kernels   the driver builds for every kernel that the mirror has,
 #:                      and works on the stock kernel of each series
@@ -110,6 +113,9 @@ check-guests:
 check-pyverbs:
 	@T=pyverbs LEAKS="$(LEAKS)" tests/qemu/check ulp
 
+check-blktests:
+	@T="$(T)" BLKTESTS="$(BLKTESTS)" tests/qemu/check blktests
+
 check-kernels:
 	@T="$(T)" tests/qemu/check kernels
 
@@ -141,6 +147,6 @@ clean:
 	rm -rf build
 
 .PHONY: all help module provider progs install uninstall deb rpm dist patches \
-	demo check check-arch check-guests check-kernels check-long \
-	check-packaging check-pyverbs check-ulp bench profile \
+	demo check check-arch check-blktests check-guests check-kernels \
+	check-long check-packaging check-pyverbs check-ulp bench profile \
 	kunit selftests fuzz vm lint clean
