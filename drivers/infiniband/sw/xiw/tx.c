@@ -520,8 +520,9 @@ static bool go_idle(struct xiw_stream *s)
 
 /*
  * Transmits what can be transmitted, because something was @posted, or for
- * another reason, which says nothing of how the process posts. A window is only
- * begun if there was something, so that they end when the process posts no more.
+ * another reason, which says nothing of how the process posts, and leaves an
+ * open window open. A window is only begun if there was something, so that they
+ * end when the process posts no more.
  */
 static void run(struct xiw_stream *s, bool posted)
 {

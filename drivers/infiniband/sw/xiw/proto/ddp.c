@@ -101,13 +101,14 @@ void xiw_ddp_queue_open(struct xiw_ddp_queue *q, u8 opcode, u32 size)
 	q->open = true;
 }
 
-/*
- * Immediate data is held apart from the receive's buffers, so eight octets
- * bound it, and more than that is a malformed message, not a long one.
- */
 enum xiw_reason xiw_ddp_queue_check(const struct xiw_ddp_queue *q,
 				    const struct xiw_ddp_hdr *h)
 {
+	/*
+	 * Immediate data is held apart from the receive's buffers, so eight
+	 * octets bound it, and more than that is a malformed message, not a
+	 * long one.
+	 */
 	bool imm = xiw_rdmap_is_imm(h->opcode);
 	u32 size = imm ? XIW_IMM_LEN : q->size;
 
