@@ -1,14 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# In a guest: systemd with the packages installed.  It runs as the first process
-# of a namespace of processes, with a root of its own in memory above the
-# host's, and with the guest's devices, network and cgroups.  A restart is one
-# of systemd with everything on disk, after which interface, RDMA device and
-# module are gone as after one of the machine.
+# boot.sh install MODULE KDIR: in a guest: systemd, in which the packages are
+# installed.
+# boot.sh again: in the next guest, with the same disk: do they work after a
+# restart, and are they removed without a trace?
+#
+# systemd runs as the first process of a namespace of processes, with a root of
+# its own on the disk above the host's, and with the guest's devices, network
+# and cgroups.  DKMS takes what the host made with DKMS, MODULE, for what the
+# compiler made of the sources, which would take a guest ten minutes; KDIR is
+# where the kernel is built.
 
 . "$(dirname "$0")/../selftests/lib.sh"
 ROOT=/mnt/root
+DISK=/mnt/disk
+RPM=(rpm --dbpath /var/tmp/rpm)
+kver=$(uname -r)
 NIC=eth9
 conf=/etc/xiw/$NIC.conf
 xiw=xiw_$NIC
@@ -28,17 +36,62 @@ MASKED=(apparmor blk-availability console-setup ifupdown-pre keyboard-setup
 	systemd-random-seed systemd-sysusers systemd-timesyncd
 	systemd-tmpfiles-setup systemd-update-utmp)
 
+# disk_up: what is written in there ends up in $DISK.
+disk_up()
+{
+	mkdir -p $DISK $ROOT
+	mount --make-rprivate /
+	{
+		modprobe -a nvme ext4 && wait_for 20 test -b /dev/nvme0n1 &&
+			mount /dev/nvme0n1 $DISK
+	} || bail "set-up: there is no disk"
+	mkdir -p $DISK/{root,modules}/{upper,work}
+	{
+		layer root / $ROOT &&
+		layer modules /lib/modules $ROOT/lib/modules &&
+		# The kernel asks for modules where its first process has them.
+		mount --bind $ROOT/lib/modules /lib/modules &&
+		# The clone may be in there.
+		mount --rbind /tmp $ROOT/tmp
+	} || bail "set-up: there is no root"
+}
+
+# layer NAME LOWER DIR
+layer()
+{
+	local dir=$DISK/$1
+
+	mount -t overlay overlay "$3" \
+		-o "lowerdir=$2,upperdir=$dir/upper,workdir=$dir/work"
+}
+
+# make_root MODULE KDIR
 make_root()
 {
-	local name dir=/mnt/disk/upper/etc/systemd/system
+	local name dir=$ROOT/etc/systemd/system
 
-	mkdir -p /mnt/disk/work $dir $ROOT
-	mount --make-rprivate /
 	for name in "${MASKED[@]}"; do
-		ln -s /dev/null "$dir/$name.service"
+		ln -sf /dev/null "$dir/$name.service"
 	done
 	# Of the host's, whose disks are not here.
-	: >/mnt/disk/upper/etc/fstab
+	: >$ROOT/etc/fstab
+	# Images of containers forbid packages to stop a service.
+	rm -f $ROOT/usr/sbin/policy-rc.d
+	# That of this guest, which is for other tests.
+	rm -f "$ROOT/lib/modules/$kver"/updates/xiw*
+	ln -sfn "$2" "$ROOT/lib/modules/$kver/build"
+	cp "$1" $ROOT/usr/local/lib/made.ko
+	# In its place: rpm's scripts do not look into /usr/local.
+	rm -f $ROOT/usr/bin/make
+	cat >$ROOT/usr/bin/make <<-'END'
+		#!/bin/sh
+		for arg; do
+			case $arg in M=*) dir=${arg#M=} ;; esac
+		done
+		[ "$arg" != modules ] || cp /usr/local/lib/made.ko \
+			"$dir/drivers/infiniband/sw/xiw/xiw.ko"
+	END
+	chmod 755 $ROOT/usr/bin/make
 }
 
 started()
@@ -49,14 +102,7 @@ started()
 # start_up: until nothing is queued any more.
 start_up()
 {
-	mount -t overlay overlay $ROOT -o \
-		lowerdir=/,upperdir=/mnt/disk/upper,workdir=/mnt/disk/work &&
-	mount --bind /lib/modules $ROOT/lib/modules &&
-	mount -t tmpfs tmpfs $ROOT/tmp || return
-	# Images of containers forbid packages to stop a service.
-	rm -f $ROOT/usr/sbin/policy-rc.d
-	ip link add $NIC type veth peer name far9
-	ip link set far9 up
+	nic_add
 	unshare --mount --pid --fork --kill-child \
 		chroot $ROOT /lib/systemd/systemd --unit=sysinit.target \
 		--show-status=no >"$TMP/systemd" 2>&1 </dev/null &
@@ -73,8 +119,9 @@ shut_down()
 	wait_for 120 box_gone || kill -9 "$init"
 	wait "$box"
 	ip link del $NIC 2>/dev/null
-	umount -l $ROOT
-	modprobe -r xiw
+	umount /lib/modules
+	umount -R $ROOT && umount $DISK
+	tap_result $? "nobody uses the disk any more"
 }
 
 box_gone()
@@ -92,108 +139,205 @@ nic_add()
 	ip link add $NIC type veth peer name far9 && ip link set far9 up
 }
 
-make_root
-start_up
-tap_result $? "systemd starts"
-((tap_failed == 0)) || {
-	tap_show "$TMP/systemd"
-	sd systemctl list-jobs | sed 's/^/# /'
-	bail "set-up: there is no systemd to test with"
+# begin: without systemd there is nothing to test with.
+begin()
+{
+	start_up
+	tap_result $? "systemd starts"
+	((tap_failed == 0)) || {
+		tap_show "$TMP/systemd"
+		sd systemctl list-jobs | sed 's/^/# /'
+		bail "set-up: there is no systemd to test with"
+	}
+}
+
+# left: the names of what the disk has that the host has not.
+left()
+{
+	find $DISK/*/upper ! -type c \( -name '*xiw*' \
+		-o -name 'sys-subsystem-net-*' \) -printf '%P ' -prune
+}
+
+# passes: an rping from the device to itself, with its data verified.
+passes()
+{
+	local server
+
+	ip addr replace "$A4/24" dev "$NIC" && ip link set "$NIC" up &&
+	wait_for 20 port_active "$xiw" || return
+	sd rping -s -V -a "$A4" -C 10 &
+	server=$!
+	wait_for 20 hears && sd rping -c -V -a "$A4" -C 10 && wait "$server"
+}
+
+hears()
+{
+	[[ -n $(ss -Hltn "src $A4:7174") ]]
+}
+
+# no_trace: of a device, a module and a unit, now that the packages are gone.
+no_trace()
+{
+	tap_run "the device went with them" dev_gone $xiw
+	tap_run_not "the module is no longer loaded" test -e /sys/module/xiw
+	tap_run_not "nor is there one to load" sd modinfo xiw
+	tap_is "DKMS has forgotten it" "$(sd dkms status)" ""
+	ip link del $NIC
+	nic_add
+	tap_run "an interface that comes back" wait_for 30 sd systemctl \
+		is-active sys-subsystem-net-devices-$NIC.device
+	tap_is "finds no unit" \
+		"$(sd systemctl list-units --all --plain --no-legend 'xiw*')" ""
 }
 
 # ---- the packages ----
 
-debs=("$XIW_TOP"/build/deb/xiw-tools_*.deb
-      "$XIW_TOP"/build/deb/xiw-ibverbs-provider_*.deb)
-# That of the manual pages alone would take minutes.
-sd prlimit --memlock=65536 dpkg --no-triggers -i "${debs[@]}" >"$TMP/dpkg" 2>&1
-tap_result $? "the packages can be installed"
-grep -q '^warn  only 64 KiB of memory.* -> .*LimitMEMLOCK' "$TMP/dpkg"
-tap_result $? "and warn of what a device would suffer from"
-((tap_failed == 0)) || tap_show "$TMP/dpkg"
-tap_run "the unit is well formed" \
-	sd systemd-analyze verify --man=no xiw@$NIC.service
+check_install()
+{
+	local debs=("$XIW_TOP"/build/deb/xiw-{dkms,tools,ibverbs-provider}_*.deb)
+
+	# That of the manual pages alone would take minutes.
+	XIW_TIMEOUT=600 sd prlimit --memlock=65536 \
+		dpkg --no-triggers -i "${debs[@]}" >"$TMP/dpkg" 2>&1
+	tap_result $? "the packages can be installed"
+	grep -q '^warn  only 64 KiB of memory.* -> .*LimitMEMLOCK' "$TMP/dpkg"
+	tap_result $? "and warn of what a device would suffer from"
+	((tap_failed == 0)) || tap_show "$TMP/dpkg"
+	tap_is "the module is where DKMS puts it" "$(sd modinfo -n xiw)" \
+		"/lib/modules/$kver/updates/dkms/xiw.ko"
+	tap_run "the unit is well formed" \
+		sd systemd-analyze verify --man=no xiw@$NIC.service
+}
 
 # ---- the unit ----
 
-echo 'crc = 0' | sd tee $conf >"$TMP/tee"
-tap_run "it is enabled and started" sd systemctl enable --now xiw@$NIC
-tap_run "its device is there" dev_exists $xiw
-tap_is "with the policy of its file" "$(cat $mpa/crc)" 0
-echo 'crc = 1' | sd tee $conf >"$TMP/tee"
-sd systemctl reload xiw@$NIC
-tap_is "systemctl reload sets it again" "$(cat $mpa/crc)" 1
+check_unit()
+{
+	echo 'crc = 0' | sd tee $conf >"$TMP/tee"
+	tap_run "it is enabled and started" sd systemctl enable --now xiw@$NIC
+	tap_run "its device is there" dev_exists $xiw
+	tap_is "with the policy of its file" "$(cat $mpa/crc)" 0
+	echo 'crc = 1' | sd tee $conf >"$TMP/tee"
+	sd systemctl reload xiw@$NIC
+	tap_is "systemctl reload sets it again" "$(cat $mpa/crc)" 1
 
-ip link del $NIC
-tap_run "the unit ends with the interface" wait_for 30 unit_is $NIC inactive
-tap_run "the device as well" wait_for 10 dev_gone $xiw
-nic_add
-tap_run "an interface that comes back has a device again" \
-	wait_for 30 dev_exists $xiw
-wait_for 30 unit_is $NIC active
+	ip link del $NIC
+	tap_run "the unit ends with the interface" \
+		wait_for 30 unit_is $NIC inactive
+	tap_run "the device as well" wait_for 10 dev_gone $xiw
+	nic_add
+	tap_run "an interface that comes back has a device again" \
+		wait_for 30 dev_exists $xiw
+	wait_for 30 unit_is $NIC active
 
-ip link set $NIC name eth8
-tap_run "one that is renamed loses it" wait_for 30 dev_gone $xiw
-ip link set eth8 name $NIC
-tap_run "one that gets the name has it" wait_for 30 dev_exists $xiw
-wait_for 30 unit_is $NIC active
-sd systemctl enable xiw@eth8 2>"$TMP/enable"
-ip link set $NIC name eth8
-tap_run "with units for both names it is there under the new one" \
-	wait_for 30 dev_exists xiw_eth8
-tap_run "and not under the old one" wait_for 30 dev_gone $xiw
-tap_run "whose unit has ended" wait_for 30 unit_is $NIC inactive
-wait_for 30 unit_is eth8 active
-sd systemctl disable --now xiw@eth8 2>"$TMP/disable"
-ip link set eth8 name $NIC
-wait_for 30 unit_is $NIC active
+	ip link set $NIC name eth8
+	tap_run "one that is renamed loses it" wait_for 30 dev_gone $xiw
+	ip link set eth8 name $NIC
+	tap_run "one that gets the name has it" wait_for 30 dev_exists $xiw
+	wait_for 30 unit_is $NIC active
+	sd systemctl enable xiw@eth8 2>"$TMP/enable"
+	ip link set $NIC name eth8
+	tap_run "with units for both names it is there under the new one" \
+		wait_for 30 dev_exists xiw_eth8
+	tap_run "and not under the old one" wait_for 30 dev_gone $xiw
+	tap_run "whose unit has ended" wait_for 30 unit_is $NIC inactive
+	wait_for 30 unit_is eth8 active
+	sd systemctl disable --now xiw@eth8 2>"$TMP/disable"
+	ip link set eth8 name $NIC
+	wait_for 30 unit_is $NIC active
 
-echo 'colour = red' | sd tee $conf >"$TMP/tee"
-sd systemctl restart xiw@$NIC 2>"$TMP/restart"
-tap_is "a bad file fails the unit" "$(sd systemctl is-active xiw@$NIC)" failed
-sd systemctl status xiw@$NIC >"$TMP/status"
-grep -q "$conf: line 1: there is no setting 'colour'" "$TMP/status"
-tap_result $? "which says why"
-tap_run "and there is no device" dev_gone $xiw
-echo 'crc = 0' | sd tee $conf >"$TMP/tee"
+	echo 'colour = red' | sd tee $conf >"$TMP/tee"
+	sd systemctl restart xiw@$NIC 2>"$TMP/restart"
+	tap_is "a bad file fails the unit" \
+		"$(sd systemctl is-active xiw@$NIC)" failed
+	sd systemctl status xiw@$NIC >"$TMP/status"
+	grep -q "$conf: line 1: there is no setting 'colour'" "$TMP/status"
+	tap_result $? "which says why"
+	tap_run "and there is no device" dev_gone $xiw
+	echo 'crc = 0' | sd tee $conf >"$TMP/tee"
+}
 
 # ---- a restart ----
 
-shut_down
-tap_run "nothing is left when the system is down" dev_gone $xiw
-start_up
-tap_result $? "systemd starts again"
-tap_run "the device comes by itself" wait_for 60 dev_exists $xiw
-wait_for 30 unit_is $NIC active
-tap_is "with its policy" "$(cat $mpa/crc)" 0
-sd systemctl disable --now xiw@$NIC 2>"$TMP/disable"
-tap_run "and goes when it is disabled" dev_gone $xiw
+check_restart()
+{
+	tap_run "the device comes by itself" wait_for 60 dev_exists $xiw
+	wait_for 30 unit_is $NIC active
+	tap_is "with its policy" "$(cat $mpa/crc)" 0
+	tap_run "rping passes" passes
+	sd systemctl disable --now xiw@$NIC 2>"$TMP/disable"
+	tap_run "the device goes when it is disabled" dev_gone $xiw
+}
 
 # ---- the rule ----
 
-sd ln -s /usr/share/xiw/90-xiw.rules /etc/udev/rules.d/
-sd udevadm control --reload
-sd udevadm trigger --settle -s net -c add
-tap_run "the udev rule makes a device where there is a file" \
-	wait_for 30 dev_exists $xiw
-ip link del $NIC
-wait_for 30 dev_gone $xiw
-nic_add
-tap_run "also for an interface that comes later" wait_for 30 dev_exists $xiw
-wait_for 30 unit_is $NIC active
-sd rm /etc/udev/rules.d/90-xiw.rules
-sd udevadm control --reload
-sd systemctl enable xiw@$NIC 2>"$TMP/enable"
+check_rule()
+{
+	sd ln -s /usr/share/xiw/90-xiw.rules /etc/udev/rules.d/
+	sd udevadm control --reload
+	sd udevadm trigger --settle -s net -c add
+	tap_run "the udev rule makes a device where there is a file" \
+		wait_for 30 dev_exists $xiw
+	ip link del $NIC
+	wait_for 30 dev_gone $xiw
+	nic_add
+	tap_run "also for an interface that comes later" \
+		wait_for 30 dev_exists $xiw
+	wait_for 30 unit_is $NIC active
+}
 
 # ---- without a trace ----
 
-tap_run "the packages can be removed" \
-	sd dpkg --no-triggers -r xiw-tools xiw-ibverbs-provider
-tap_run "the device goes with them" dev_gone $xiw
-tap_run "and purged" sd dpkg --no-triggers -P xiw-tools xiw-ibverbs-provider
-# All that was written since the beginning is there.
-tap_is "nothing of them is left" "$(find /mnt/disk/upper -name '*xiw*')" ""
-tap_is "the system is in order" "$(sd systemctl --failed --no-legend |
-	grep -c xiw)" 0
+# With the module's first, which the others still use.
+check_removal()
+{
+	local names=(xiw-dkms xiw-tools xiw-ibverbs-provider)
+
+	sd systemctl enable xiw@$NIC 2>"$TMP/enable"
+	XIW_TIMEOUT=600 tap_run "the packages can be removed" \
+		sd dpkg --no-triggers -r "${names[@]}"
+	tap_run "and purged" sd dpkg --no-triggers -P "${names[@]}"
+	no_trace
+	tap_is "nothing of them is left" "$(left)" ""
+}
+
+# What they do with units, module and devices.  Debian's rpm has nothing of what they
+# need in its database, and puts the provider where this libibverbs does not look
+# for it: no rping.
+check_rpm()
+{
+	local rpms=("$XIW_TOP"/build/rpm/xiw-*.rpm)
+
+	XIW_TIMEOUT=600 tap_run "the RPM packages can be installed" \
+		sd "${RPM[@]}" -i --nodeps "${rpms[@]}"
+	tap_is "the module is where DKMS puts it" "$(sd modinfo -n xiw)" \
+		"/lib/modules/$kver/updates/dkms/xiw.ko"
+	echo 'crc = 0' | sd tee $conf >"$TMP/tee"
+	sd ln -sf /usr/share/xiw/90-xiw.rules /etc/udev/rules.d/
+	tap_run "the unit is enabled and started" \
+		sd systemctl enable --now xiw@$NIC
+	tap_is "there is a device with its policy" "$(cat $mpa/crc)" 0
+	XIW_TIMEOUT=600 tap_run "they can be removed" sd "${RPM[@]}" -e --nodeps \
+		xiw-dkms xiw-tools xiw-ibverbs-provider
+	no_trace
+	sd rm $conf
+	sd rmdir /etc/xiw
+	tap_is "nothing is left but the administrator's file" "$(left)" ""
+}
+
+disk_up
+case $1 in
+install)
+	make_root "$2" "$3"
+	begin
+	check_install
+	check_unit ;;
+again)
+	begin
+	check_restart
+	check_rule
+	check_removal
+	check_rpm ;;
+esac
 shut_down
 tap_done
