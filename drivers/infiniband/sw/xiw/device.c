@@ -6,11 +6,13 @@
  */
 #include "device.h"
 
+#include <kunit/visibility.h>
 #include <linux/errno.h>
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <rdma/ib_mad.h>
 #include <rdma/iw_cm.h>
@@ -107,6 +109,40 @@ static void query_speed(struct xiw_dev *dev, struct ib_port_attr *attr)
 		attr->active_width = IB_WIDTH_1X;
 	}
 }
+
+/**
+ * xiw_query_port_speed() - ib_device_ops.query_port_speed
+ * @ibdev: of the port
+ * @port_num: its number
+ * @speed: becomes that of the netdev, in units of 100 Mb/s
+ *
+ * The port's attributes have room for InfiniBand's speeds only, of which they
+ * tell the next higher one.
+ *
+ * Return: 0 or a negative errno, -EOPNOTSUPP if the netdev does not know
+ */
+int xiw_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
+{
+	struct xiw_dev *dev = to_xdev(ibdev);
+	struct ethtool_link_ksettings link = {};
+	int ret = -ENODEV;
+
+	if (!port_is_active(dev)) {
+		*speed = 0;
+		return 0;
+	}
+	rtnl_lock();
+	if (READ_ONCE(dev->netdev->reg_state) == NETREG_REGISTERED)
+		ret = __ethtool_get_link_ksettings(dev->netdev, &link);
+	rtnl_unlock();
+	if (ret)
+		return ret;
+	if (link.base.speed == (u32)SPEED_UNKNOWN)
+		return -EOPNOTSUPP;
+	*speed = link.base.speed / 100;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_query_port_speed);
 
 static int xiw_query_port(struct ib_device *ibdev, u32 port_num,
 			  struct ib_port_attr *attr)
@@ -293,6 +329,7 @@ static const struct ib_device_ops device_ops = {
 	.query_gid = xiw_query_gid,
 	.query_pkey = xiw_query_pkey,
 	.query_port = xiw_query_port,
+	XIW_OPS_QUERY_PORT_SPEED
 	.query_qp = xiw_query_qp,
 	.query_srq = xiw_query_srq,
 	.reg_user_mr = xiw_op_reg_user_mr,

@@ -5,11 +5,15 @@
 #ifndef _XIW_DEVICE_H
 #define _XIW_DEVICE_H
 
+#include <linux/types.h>
+
+struct ib_device;
 struct net_device;
 struct xiw_dev;
 
 int xiw_device_add(const char *name, struct net_device *netdev);
 void xiw_device_rename(struct xiw_dev *dev);
 void xiw_device_update_port(struct xiw_dev *dev);
+int xiw_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed);
 
 #endif /* _XIW_DEVICE_H */

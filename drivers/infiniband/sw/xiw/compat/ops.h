@@ -50,6 +50,14 @@ static inline int xiw_op_resize_user_cq(struct ib_cq *ibcq, int cqe,
 #define XIW_OPS_FILL_RES_SRQ
 #endif
 
+/* Of a port's speed only the attributes told. */
+#ifdef XIW_HAVE_QUERY_PORT_SPEED
+#define XIW_OPS_QUERY_PORT_SPEED \
+	.query_port_speed = xiw_query_port_speed,
+#else
+#define XIW_OPS_QUERY_PORT_SPEED
+#endif
+
 /* Hints for devices that do DMA came later than the bundle. */
 #ifdef XIW_HAVE_REG_MR_DMAH
 #define xiw_op_reg_user_mr		xiw_reg_user_mr

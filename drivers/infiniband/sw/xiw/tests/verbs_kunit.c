@@ -7,13 +7,16 @@
  * for documentation; without it the cases are skipped.
  */
 #include <linux/completion.h>
+#include <linux/ethtool.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/rtnetlink.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
 #include "../dev.h"
+#include "../device.h"
 #include "verbs.h"
 
 static void messages(struct kunit *test, const struct vt_how *how)
@@ -601,6 +604,53 @@ static void verbs_destroy_in_handler(struct kunit *test)
 	vt_disconnected(test, &p->b);
 }
 
+static u32 link_speed;
+
+static int get_link(struct net_device *netdev,
+		    struct ethtool_link_ksettings *link)
+{
+	link->base.speed = link_speed;
+	return 0;
+}
+
+static void set_ethtool_ops(struct net_device *netdev,
+			    const struct ethtool_ops *ops)
+{
+	rtnl_lock();
+	netdev->ethtool_ops = ops;
+	rtnl_unlock();
+}
+
+/* What the netdev says, in the units of the call, or that it says nothing. */
+static void verbs_port_speed(struct kunit *test)
+{
+	static const struct ethtool_ops ops = {
+		.get_link_ksettings = get_link,
+	};
+	static const u32 speeds[] = { SPEED_1000, SPEED_2500, SPEED_10000 };
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_device *ibdev = p->b.id->device;
+	struct net_device *netdev = to_xdev(ibdev)->netdev;
+	const struct ethtool_ops *before = netdev->ethtool_ops;
+	u64 speed;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, xiw_query_port_speed(ibdev, 1, &speed),
+			-EOPNOTSUPP);
+	set_ethtool_ops(netdev, &ops);
+	for (i = 0; i < ARRAY_SIZE(speeds); i++) {
+		link_speed = speeds[i];
+		speed = 0;
+		KUNIT_EXPECT_EQ(test, xiw_query_port_speed(ibdev, 1, &speed),
+				0);
+		KUNIT_EXPECT_EQ(test, 100 * speed, (u64)speeds[i]);
+	}
+	link_speed = (u32)SPEED_UNKNOWN;
+	KUNIT_EXPECT_EQ(test, xiw_query_port_speed(ibdev, 1, &speed),
+			-EOPNOTSUPP);
+	set_ethtool_ops(netdev, before);
+}
+
 static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_cq_direct),
 	KUNIT_CASE(verbs_cq_softirq),
@@ -626,6 +676,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_drain),
 	KUNIT_CASE(verbs_destroy_in_handler),
 	KUNIT_CASE(verbs_qp_is_whole),
+	KUNIT_CASE(verbs_port_speed),
 	{}
 };
 
@@ -639,4 +690,5 @@ static struct kunit_suite verbs_suite = {
 kunit_test_suite(verbs_suite);
 
 MODULE_DESCRIPTION("KUnit tests of xiw through the kernel's verbs");
+MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING");
 MODULE_LICENSE("Dual BSD/GPL");
