@@ -40,4 +40,11 @@ static inline int xiw_cmd_create_cq_ex(struct ibv_context *context,
 				    &resp->ibv_resp, sizeof(*resp), 0);
 }
 
+/* The kernel knows the netdev's speed, which no port attribute can tell. */
+#if IBVERBS_PABI_VERSION >= 65
+#define XIW_OPS_QUERY_PORT_SPEED .query_port_speed = ibv_cmd_query_port_speed,
+#else
+#define XIW_OPS_QUERY_PORT_SPEED
+#endif
+
 #endif /* _XIW_COMPAT_H */

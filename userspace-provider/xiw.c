@@ -47,6 +47,7 @@ static const struct verbs_context_ops xiw_context_ops = {
 	.post_srq_recv		= xiw_post_srq_recv,
 	.query_device_ex	= xiw_query_device,
 	.query_port		= xiw_query_port,
+	XIW_OPS_QUERY_PORT_SPEED
 	.query_qp		= xiw_query_qp,
 	.query_rt_values	= xiw_query_rt_values,
 	.query_srq		= xiw_query_srq,
