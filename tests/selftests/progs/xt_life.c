@@ -8,7 +8,7 @@
  *
  * -n is the number of connections of "destroy-polled" and "disconnect-raced".
  */
-#include "xt.h"
+#include "number.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -371,6 +371,106 @@ static void test_query(void)
 	}
 }
 
+static struct ibv_qp *new_qp(struct xt_end *e)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+		.send_cq = e->scq,
+		.recv_cq = e->rcq,
+	};
+
+	return XT_PTR(ibv_create_qp(e->pd, &attr));
+}
+
+/* From RESET to RTS. */
+static void by_number(struct xt_end *e, struct xt_end *peer, __u32 psn,
+		      struct number_path *path)
+{
+	*path = (struct number_path){
+		.dest = peer->qp->qp_num, .rq_psn = psn, .sq_psn = psn,
+		.rd_atomic = 5, .min_rnr_timer = 12, .timeout = 14,
+	};
+	number_gid(peer->id->verbs, peer->side, &path->dgid);
+	xt_enter(e->side);
+	path->index = number_gid(e->id->verbs, e->side, &(union ibv_gid){});
+	XT_OK(number_init(e->qp));
+	XT_OK(number_rtr(e->qp, path));
+	XT_OK(number_rts(e->qp, path));
+}
+
+static struct ibv_qp_attr told(struct xt_end *e,
+			       const struct number_path *path)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	memset(&attr, 0xff, sizeof(attr));
+	XT_OK(ibv_query_qp(e->qp, &attr, ~0U >> 12, &init));
+	XT_EQ(attr.qp_state, IBV_QPS_RTS);
+	XT_EQ(attr.dest_qp_num, path->dest);
+	XT_EQ(attr.ah_attr.is_global, 1);
+	XT_EQ(attr.ah_attr.port_num, 1);
+	XT_EQ(attr.ah_attr.grh.sgid_index, path->index);
+	XT_EQ(attr.ah_attr.grh.hop_limit, 255);
+	XT_CHECK(!memcmp(&attr.ah_attr.grh.dgid, &path->dgid,
+			 sizeof(path->dgid)), "another GID");
+	XT_EQ(attr.max_rd_atomic, path->rd_atomic);
+	XT_EQ(attr.max_dest_rd_atomic, path->rd_atomic);
+	XT_EQ(attr.min_rnr_timer, path->min_rnr_timer);
+	XT_EQ(attr.timeout, path->timeout);
+	XT_EQ(attr.retry_cnt, 7);
+	XT_EQ(attr.rnr_retry, 7);
+	return attr;
+}
+
+static void again(struct xt_end *e, struct ibv_qp_attr attr)
+{
+	xt_enter(e->side);
+	attr.qp_state = IBV_QPS_RESET;
+	XT_OK(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE));
+	XT_OK(number_init(e->qp));
+	attr.qp_state = IBV_QPS_RTR;
+	XT_OK(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_AV |
+			    IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			    IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
+	attr.qp_state = IBV_QPS_RTS;
+	XT_OK(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
+			    IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			    IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
+}
+
+/* What was set when they were connected by number connects them once more. */
+static void test_query_number(void)
+{
+	struct number_path path_a, path_b;
+	struct ibv_qp_attr attr_a, attr_b;
+	struct xt_end a, b;
+	struct xt_pair p;
+
+	xt_pair(&p, NULL, NULL);
+	a = p.a;
+	b = p.b;
+	a.qp = new_qp(&a);
+	b.qp = new_qp(&b);
+	by_number(&a, &b, 7, &path_a);
+	/* Neither before the stream stands nor after that another. */
+	told(&a, &path_a);
+	by_number(&b, &a, 7, &path_b);
+	message(&b, &a, 1);
+	message(&a, &b, 2);
+	attr_a = told(&a, &path_a);
+	attr_b = told(&b, &path_b);
+	again(&a, attr_a);
+	again(&b, attr_b);
+	message(&b, &a, 3);
+	message(&a, &b, 4);
+	XT_OK(ibv_destroy_qp(a.qp));
+	XT_OK(ibv_destroy_qp(b.qp));
+}
+
 /* Not even the first post of a process that has dropped them is refused. */
 static void test_credentials(void)
 {
@@ -399,6 +499,8 @@ static const struct xt_case cases[] = {
 	  test_disconnect_raced },
 	{ "depths", "the depths that were agreed upon stay", test_depths },
 	{ "query", "what was not set is told as zero", test_query },
+	{ "query-number", "what was set by number is told, and connects again",
+	  test_query_number },
 	{ "credentials", "posting goes on without the credentials of the open",
 	  test_credentials },
 };

@@ -161,10 +161,15 @@ static int get_path(const struct xiw_qp *qp, const struct ib_qp_attr *attr,
 static void name_peer(struct xiw_rdv_use *use, const struct ib_qp_attr *attr,
 		      const struct xiw_rdv_path *path)
 {
+	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
+
 	use->named = true;
 	use->path = *path;
 	use->role = xiw_rdv_role(&path->own, &path->peer);
-	use->tclass = rdma_ah_read_grh(&attr->ah_attr)->traffic_class;
+	use->sgid_index = grh->sgid_index;
+	use->tclass = grh->traffic_class;
+	use->hop_limit = grh->hop_limit;
+	use->flow_label = grh->flow_label;
 	use->min_rnr_timer = attr->min_rnr_timer;
 }
 
@@ -286,6 +291,8 @@ static int take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
 	path.max_rd_atomic = attr->max_rd_atomic;
 	if (!use->over && !xiw_rdv_path_check(&path)) {
 		use->path = path;
+		use->timeout = attr->timeout;
+		use->retry_cnt = attr->retry_cnt;
 		use->wait_ms = xiw_rdv_wait_ms(attr->timeout, attr->retry_cnt);
 		use->waits = !use->stood;
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTS);
@@ -395,14 +402,28 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr)
 {
 	const struct xiw_rdv_use *use = &qp->rdv;
+	struct rdma_ah_attr *ah = &attr->ah_attr;
+	union ib_gid dgid;
 
 	lockdep_assert_held(&qp->stream.lock);
 
 	if (!use->named)
 		return;
+	memcpy(dgid.raw, use->path.peer.gid, sizeof(dgid));
+	ah->type = rdma_ah_find_type(qp->ibqp.device, 1);
+	rdma_ah_set_port_num(ah, 1);
+	rdma_ah_set_grh(ah, &dgid, use->flow_label, use->sgid_index,
+			use->hop_limit, use->tclass);
 	attr->dest_qp_num = use->path.peer.qpn;
 	attr->min_rnr_timer = use->min_rnr_timer;
+	attr->timeout = use->timeout;
+	attr->retry_cnt = use->retry_cnt;
 	attr->rnr_retry = use->path.token.rnr_retry;
+	/* What was agreed on is the stream's. */
+	if (use->stood)
+		return;
+	attr->max_rd_atomic = use->path.max_rd_atomic;
+	attr->max_dest_rd_atomic = use->path.max_dest_rd_atomic;
 }
 
 /*

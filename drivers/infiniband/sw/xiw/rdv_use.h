@@ -30,7 +30,12 @@ struct xiw_rdv_port;
  * @status: enum ib_wc_status of the first request that is flushed, or 0;
  *	belongs to who flushes
  * @min_rnr_timer: code of the verbs; constant while @named
+ * @timeout: likewise, from RTS on
+ * @retry_cnt: likewise
+ * @sgid_index: of the own GID; constant while @named
  * @tclass: traffic class; likewise
+ * @hop_limit: likewise; it means nothing here
+ * @flow_label: likewise
  * @port: TCP port of both sides; likewise
  * @role: likewise
  * @wait_ms: how long a request waits for the stream
@@ -51,7 +56,12 @@ struct xiw_rdv_use {
 	atomic_t armed;
 	u8 status;
 	u8 min_rnr_timer;
+	u8 timeout;
+	u8 retry_cnt;
+	u8 sgid_index;
 	u8 tclass;
+	u8 hop_limit;
+	u32 flow_label;
 	u16 port;
 	enum xiw_rdv_role role;
 	u32 wait_ms;
