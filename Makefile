@@ -32,7 +32,8 @@ help:
 #:                      T="name ..." chooses parts
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
 #:                      distribution's kernel; T="name ..." chooses
-#: make check-pyverbs   of these only the tests of rdma-core itself
+#: make check-pyverbs   of these only the tests of rdma-core itself, of three
+#:                      releases
 #: make check-blktests  blktests' groups nvme and srp on xiw and siw, from a
 #:                      checkout with its programs built, BLKTESTS=directory;
 #:                      T="nvme/004 ..." chooses
@@ -111,7 +112,7 @@ check-guests:
 	@tests/qemu/check guests
 
 check-pyverbs:
-	@T=pyverbs LEAKS="$(LEAKS)" tests/qemu/check ulp
+	@T="pyverbs pyverbs-trixie pyverbs-newest" LEAKS="$(LEAKS)" tests/qemu/check ulp
 
 check-blktests:
 	@T="$(T)" BLKTESTS="$(BLKTESTS)" tests/qemu/check blktests

@@ -7,13 +7,18 @@ DEVICE, whose interface has ADDRESS, and speaks TAP.
 
 A case has to pass unless EXCEPTIONS has it: a line each, pattern of its name
 and reason.  A case there that passes, and a pattern that is no case's, are
-failures, too: the list is to be true.
+failures, too: the list is to be true.  Behind a pattern may stand which
+releases of rdma-core the line is for, and which kernels: @65- is from that one
+on, @44-56 are these two and all between, @linux:-6.16 is up to that one.  A case
+with @sometimes passes or not, by timing.
 """
 
+import collections
 import fnmatch
 import importlib.machinery
 import os
 import pathlib
+import platform
 import re
 import sys
 import time
@@ -104,12 +109,48 @@ def load(suite):
     return tests
 
 
+def numbers(version):
+    """(6, 12, 117) of 6.12.117-amd64"""
+    found = re.match(r"[\d.]*", version)[0]
+    return tuple(map(int, filter(None, found.split("."))))
+
+
+def within(span, version):
+    """Is a version one of FIRST-LAST, FIRST-, -LAST or ONE?"""
+    first, to, last = span.partition("-")
+    low, high = numbers(first), numbers(last if to else first)
+    return low <= version and (not high or version[:len(high)] <= high)
+
+
+def release():
+    """That of rdma-core, which is the end of the library's name: 1.14.44.0"""
+    maps = pathlib.Path("/proc/self/maps").read_text()
+    return re.search(r"/libibverbs\.so\.\d+\.\d+\.([\d.]+)$", maps, re.M)[1]
+
+
+def here(conditions):
+    """Do these hold?"""
+    found = {"": release(), "linux:": platform.release()}
+    return all(within(span, numbers(found[what]))
+               for what, span in re.findall(r"@(linux:|)([^@]+)", conditions))
+
+
+Excepted = collections.namedtuple("Excepted", "pattern reason sometimes")
+
+
 def exceptions(path):
-    """[(pattern, reason)]"""
+    """[Excepted] of those for what is here"""
+    listed = []
     with open(path, encoding="ascii") as file:
-        lines = [line.strip() for line in file]
-    return [tuple(re.split(r"\s+", line, maxsplit=1)) for line in lines
-            if line and not line.startswith("#")]
+        for line in filter(None, map(str.strip, file)):
+            if line.startswith("#"):
+                continue
+            head, reason = re.split(r"\s+", line, maxsplit=1)
+            sometimes = head.endswith("@sometimes")
+            pattern, at, span = head.removesuffix("@sometimes").partition("@")
+            if here(at + span):
+                listed.append(Excepted(pattern, reason, sometimes))
+    return listed
 
 
 def flat(suite):
@@ -132,7 +173,7 @@ class Judge:
 
     def __init__(self, excepted):
         self.excepted = excepted
-        self.used = {pattern: 0 for pattern, _ in excepted}
+        self.used = {each.pattern: 0 for each in excepted}
         self.count = 0
         self.failed = 0
 
@@ -146,18 +187,18 @@ class Judge:
         sys.stdout.flush()
 
     def case(self, name, why):
-        for pattern, reason in self.excepted:
+        for pattern, reason, sometimes in self.excepted:
             if not fnmatch.fnmatchcase(name, pattern):
                 continue
             self.used[pattern] += 1
-            if why is None:
+            if why is None and not sometimes:
                 self.claim(False, f"{name} does not pass",
                            f"it does, though the list says: {reason}")
             return
         self.claim(why is None, name, why or "")
 
     def end(self):
-        for pattern, reason in self.excepted:
+        for pattern, reason, _ in self.excepted:
             count = self.used[pattern]
             self.claim(count, f"{pattern} ({plural(count)}): {reason}",
                        "no case has this name")

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# What rdma-core's own tests have in common, whichever release they are of.
+
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+HERE=$(dirname "${BASH_SOURCE[0]}")
+
+# pyverbs_suite DIR: the claims are the cases in DIR, on one device;
+# pyverbs.except says which of them are not for it, and why.
+pyverbs_suite()
+{
+	netns-run "$NS_A" 500 "$HERE/pyverbs_run.py" "$1" "$DEV_A" "$A4" \
+		"$HERE/pyverbs.except" 2>"$TMP/stderr" | tee "$TMP/tap"
+	tap_count=$(grep -cE '^(not )?ok ' "$TMP/tap")
+	tap_failed=$(grep -c '^not ok ' "$TMP/tap")
+	grep -q '^1\.\.' "$TMP/tap" || {
+		tap_show "$TMP/stderr"
+		bail "the suite ends"
+	}
+}
+
+# pyverbs_built SUITE: likewise, with libraries and cases of build-client's.
+pyverbs_built()
+{
+	local top
+
+	top=$(echo "$XIW_CACHE/client-pyverbs-$1"-*)
+	local -x RDMAV_DRIVERS=$top/build/lib/libxiw
+	local -x LD_LIBRARY_PATH=$top/build/lib PYTHONPATH=$top/build/python
+	pyverbs_suite "$top/tests"
+}
