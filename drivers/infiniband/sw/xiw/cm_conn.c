@@ -56,8 +56,12 @@ void xiw_conn_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
 enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep)
 {
 	struct xiw_llp *llp = &ep->xs->llp;
+	enum xiw_llp_status status;
 
-	return llp->ops->status(llp);
+	llp->ops->lock(llp);
+	status = llp->ops->status(llp);
+	llp->ops->unlock(llp);
+	return status;
 }
 
 /**

@@ -92,7 +92,7 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  *	negative errno
  * @unread: octets that arrived and were not read, not counting a FIN
  * @urgent: is there urgent data ahead, at which reading stops
- * @status: how the connection stands; without the lock as a snapshot
+ * @status: how the connection stands
  * @orderly: of a lost one: were both FINs exchanged, and everything read
  */
 struct xiw_llp_ops {
