@@ -418,10 +418,13 @@ static bool is_spared(struct xiw_qp *qp)
 	smp_mb();
 	if (!xiw_sendq_unfinished(s))
 		return true;
-	use->status = IB_WC_RETRY_EXC_ERR;
 	spin_lock_bh(&s->lock);
-	use->over = true;
-	WRITE_ONCE(qp->ib_state, IB_QPS_ERR);
+	/* Unless a reset has forgotten the use meanwhile. */
+	if (use->gone) {
+		use->status = IB_WC_RETRY_EXC_ERR;
+		use->over = true;
+		WRITE_ONCE(qp->ib_state, IB_QPS_ERR);
+	}
 	spin_unlock_bh(&s->lock);
 	return false;
 }
