@@ -279,9 +279,9 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 	int ret = -ECONNABORTED;
 
 	spin_lock(&listen->lock);
-	cm_id = ep->parent->cm_id;
 	if (listen->closed || list_empty(&ep->place.node))
 		goto unlock;
+	cm_id = ep->parent->cm_id;
 	ret = -ENOMEM;
 	if (listen->num_reported < XIW_EP_BACKLOG)
 		ret = cm_id->event_handler(cm_id, event);

@@ -175,7 +175,9 @@ enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep)
 		return refuse(ep, XIW_RDV_BAD_ROLE, &req);
 	if (!is_from(ep, &req))
 		return refuse(ep, XIW_RDV_NO_MATCH, &req);
-	ep->qpn = req.resp.qpn;
+	/* Once it waits, others compare it under the listener's lock. */
+	if (!ep->ready)
+		ep->qpn = req.resp.qpn;
 	qp = xiw_qp_get_by_num(ep->dev, ep->qpn);
 	if (!qp)
 		return refuse(ep, XIW_RDV_NO_MATCH, &req);
