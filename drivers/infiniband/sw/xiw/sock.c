@@ -748,7 +748,8 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 	write_lock_bh(&sk->sk_callback_lock);
 	xs->events = NULL;
 	xs->pending = 0;
-	sk->sk_data_ready = xs->saved_data_ready;
+	/* TCP calls that of a listener without its lock. */
+	WRITE_ONCE(sk->sk_data_ready, xs->saved_data_ready);
 	sk->sk_write_space = xs->saved_write_space;
 	sk->sk_state_change = xs->saved_state_change;
 	rcu_assign_sk_user_data(sk, NULL);
