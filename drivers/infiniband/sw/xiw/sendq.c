@@ -605,7 +605,7 @@ bool xiw_sendq_waits(struct xiw_stream *s)
 {
 	/* Before the fence falls nothing is fetched: look at the ring, too. */
 	if (s->tx.fenced)
-		return !s->tx.fin || !xiw_sendq_empty(s) ||
+		return !READ_ONCE(s->tx.fin) || !xiw_sendq_empty(s) ||
 		       !xiw_sendq_none_posted(s);
 	return !orq_empty(s) && s->sq->next != READ_ONCE(s->sq->prod);
 }

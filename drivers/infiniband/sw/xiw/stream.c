@@ -316,7 +316,8 @@ void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
 		xiw_stream_event(s, XIW_QPE_FAULT_SILENT);
 		return;
 	}
-	tx->term_len = xiw_term_encode(tx->term_ulpdu, reason, off);
+	WRITE_ONCE(tx->term_len,
+		   xiw_term_encode(tx->term_ulpdu, reason, off));
 	tx->rtr = 0;
 	xiw_stat_inc(s->env->stats, XIW_STAT_TERM_SENT);
 	trace_terminate_sent(s->id, xiw_term_code(reason));

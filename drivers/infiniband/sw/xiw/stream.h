@@ -150,7 +150,8 @@ enum xiw_tx_source {
  * @sent: octets taken by TCP since SeqStart
  * @mpa: framing
  * @fenced: Responder that has not yet received a valid FPDU
- * @fin: a graceful close waits until everything is sent
+ * @fin: a graceful close waits until everything is sent; set by whoever closes,
+ *	without the lock
  * @fin_done: ops->drained() was called; nothing is laid out any more
  * @imm_sent: Immediate Data were sent
  * @bounded: the consumer has closed; requests from @bound on are not sent
@@ -168,7 +169,8 @@ enum xiw_tx_source {
  * @body_len: octets in @body
  * @msn: next MSN per queue
  * @rtr: RTR still to be sent, or answer to it, XIW_RTR_*
- * @term_len: ULPDU length of the Terminate still to be sent, 0 = none
+ * @term_len: ULPDU length of the Terminate still to be sent, 0 = none; read
+ *	without the lock by whoever destroys the queue pair
  * @term_ulpdu: its octets
  * @retry: runs the engine when nobody else would, or is allowed to
  * @trim: gives memory back, that of the receive side, too

@@ -454,7 +454,7 @@ static bool stay_on(struct xiw_stream *s, bool keep)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	if (tx->fin || READ_ONCE(s->state) != XIW_QPS_RTS)
+	if (READ_ONCE(tx->fin) || READ_ONCE(s->state) != XIW_QPS_RTS)
 		return false;
 	xiw_sq_want_doorbell(s->sq, XIW_RING_LAZY_DB);
 	/* Posted without a doorbell, or kicked, before the flag was seen. */
@@ -483,7 +483,7 @@ void xiw_tx_fin(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	if (!tx->fin || tx->fin_done)
+	if (!READ_ONCE(tx->fin) || tx->fin_done)
 		return;
 	tx->fin_done = true;
 	s->ops->drained(s);
@@ -770,10 +770,10 @@ void xiw_tx_reset(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	tx->fin = false;
+	WRITE_ONCE(tx->fin, false);
 	tx->fin_done = false;
 	tx->bounded = false;
-	tx->term_len = 0;
+	WRITE_ONCE(tx->term_len, 0);
 	tx->term_sent = false;
 	atomic_set(&tx->run, XIW_TX_RUNNING);
 }
