@@ -434,7 +434,7 @@ int xiw_rx_start(struct xiw_stream *s)
 
 	rx->first = true;
 	rx->dead = false;
-	rx->stalled = false;
+	WRITE_ONCE(rx->stalled, false);
 	rx->late_over = false;
 	rx->peer_closed = false;
 	rx->lost = false;
@@ -463,6 +463,6 @@ void xiw_rx_stop(struct xiw_stream *s)
 	xiw_stream_cancel_delayed(s, &rx->late);
 	if (rx->stalled)
 		s->ops->unwait_recv(s);
-	rx->stalled = false;
+	WRITE_ONCE(rx->stalled, false);
 	xiw_rx_mpa_stop(&rx->mpa);
 }
