@@ -179,7 +179,7 @@ enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv)
 	if (!rq_read(rq, recv))
 		return XIW_RQ_CORRUPT;
 
-	rq->cons++;
+	WRITE_ONCE(rq->cons, rq->cons + 1);
 	/*
 	 * The entry has been copied out. Pairs with the acquire with which the
 	 * producer looks for room.
@@ -187,7 +187,7 @@ enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv)
 	smp_store_release(&ctrl->cons, rq->cons);
 
 	if (rq->limit && rq->seen - rq->cons < rq->limit) {
-		rq->limit = 0;
+		WRITE_ONCE(rq->limit, 0);
 		return XIW_RQ_LIMIT;
 	}
 	return XIW_RQ_TAKEN;

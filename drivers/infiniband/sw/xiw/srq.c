@@ -147,7 +147,7 @@ int xiw_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return -EINVAL;
 
 	spin_lock_irq(&rq->lock);
-	rq->limit = attr->srq_limit;
+	WRITE_ONCE(rq->limit, attr->srq_limit);
 	spin_unlock_irq(&rq->lock);
 	return 0;
 }
