@@ -260,7 +260,7 @@ static int qp_to_reset(struct xiw_qp *qp)
 	purge_cqs(qp);
 
 	spin_lock_bh(&qp->stream.lock);
-	qp->ib_state = IB_QPS_RESET;
+	WRITE_ONCE(qp->ib_state, IB_QPS_RESET);
 	WRITE_ONCE(qp->resetting, false);
 	spin_unlock_bh(&qp->stream.lock);
 	return 0;
@@ -372,8 +372,9 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->qp_state = xiw_qp_ib_state(qp);
 	attr->cur_qp_state = attr->qp_state;
 	attr->qp_access_flags = qp->stream.access;
-	attr->max_rd_atomic = min(qp->stream.ord, 255U);
-	attr->max_dest_rd_atomic = min(qp->stream.irq_size, 255U);
+	attr->max_rd_atomic = min(READ_ONCE(qp->stream.ord), 255U);
+	attr->max_dest_rd_atomic =
+		min(READ_ONCE(qp->stream.irq_size), 255U);
 	xiw_rdv_query(qp, attr);
 	spin_unlock_bh(&qp->stream.lock);
 

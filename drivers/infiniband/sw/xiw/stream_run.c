@@ -73,8 +73,8 @@ static int alloc_depths(struct xiw_stream *s)
 	const struct xiw_mpa_agreed *agreed = &s->conn.agreed;
 	u32 slots;
 
-	s->ord = agreed->ord;
-	s->irq_size = agreed->ird;
+	WRITE_ONCE(s->ord, agreed->ord);
+	WRITE_ONCE(s->irq_size, agreed->ird);
 	/* An RTR Read is outstanding beside what the consumer can have. */
 	slots = roundup_pow_of_two(min(agreed->ord, s->sq->size) + 1);
 	s->orq_mask = slots - 1;
@@ -178,7 +178,7 @@ void xiw_stream_limit(struct xiw_stream *s, u32 ord)
 
 	if (!llp)
 		return;
-	s->ord = ord;
+	WRITE_ONCE(s->ord, ord);
 	xiw_stream_unlock(llp);
 }
 
