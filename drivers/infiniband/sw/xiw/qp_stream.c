@@ -318,8 +318,8 @@ static u32 step_by_number(struct xiw_qp *qp, enum xiw_qp_event event,
 
 	switch (event) {
 	case XIW_QPE_LOCAL_ERROR:
-		use->over = true;
-		use->waits = false;
+		WRITE_ONCE(use->over, true);
+		WRITE_ONCE(use->waits, false);
 		/* TCP still carries what was sent. */
 		return (events & ~BIT(XIW_EPE_ABORT)) | BIT(XIW_EPE_CLOSE);
 	case XIW_QPE_TERM_RECEIVED:
@@ -328,14 +328,15 @@ static u32 step_by_number(struct xiw_qp *qp, enum xiw_qp_event event,
 		fallthrough;
 	case XIW_QPE_FAULT:
 	case XIW_QPE_FAULT_SILENT:
-		use->over |= use->stood && !use->mismatched && !use->gone;
+		if (use->stood && !use->mismatched && !use->gone)
+			WRITE_ONCE(use->over, true);
 		break;
 	case XIW_QPE_PEER_FIN_DIRTY:
 	case XIW_QPE_LLP_LOST:
 	case XIW_QPE_LLP_CLOSED:
 	case XIW_QPE_CLOSE_TIMEOUT:
 		/* What was no stream has no end either. */
-		use->gone = use->stood && !use->mismatched;
+		WRITE_ONCE(use->gone, use->stood && !use->mismatched);
 		break;
 	default:
 		break;
@@ -409,7 +410,7 @@ static bool is_spared(struct xiw_qp *qp)
 
 	if (!use->named || READ_ONCE(use->over))
 		return false;
-	if (!use->gone)
+	if (!READ_ONCE(use->gone))
 		return true;
 	xiw_stream_forget(s);
 	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
@@ -422,7 +423,7 @@ static bool is_spared(struct xiw_qp *qp)
 	/* Unless a reset has forgotten the use meanwhile. */
 	if (use->gone) {
 		use->status = IB_WC_RETRY_EXC_ERR;
-		use->over = true;
+		WRITE_ONCE(use->over, true);
 		WRITE_ONCE(qp->ib_state, IB_QPS_ERR);
 	}
 	spin_unlock_bh(&s->lock);
@@ -622,7 +623,7 @@ void xiw_qp_stands(struct xiw_qp *qp)
 
 	spin_lock_bh(&qp->stream.lock);
 	use->stood = use->named;
-	use->waits = false;
+	WRITE_ONCE(use->waits, false);
 	early = use->named && qp->ib_state == IB_QPS_RTR;
 	spin_unlock_bh(&qp->stream.lock);
 	if (early)

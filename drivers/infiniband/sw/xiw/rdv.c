@@ -33,7 +33,7 @@ static bool anything_posted(const struct xiw_qp *qp)
 {
 	const struct xiw_sq *sq = &qp->sq;
 
-	return sq->head != READ_ONCE(sq->prod) ||
+	return READ_ONCE(sq->head) != READ_ONCE(sq->prod) ||
 	       (!sq->kernel && !xiw_sq_ring_empty(sq));
 }
 
@@ -190,7 +190,7 @@ static int begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
 		WRITE_ONCE(qp->sq.send_imm, true);
 		/* Here it has a meaning that nothing is admitted. */
-		s->access |= IB_ACCESS_LOCAL_WRITE;
+		WRITE_ONCE(s->access, s->access | IB_ACCESS_LOCAL_WRITE);
 		ret = 0;
 	}
 	spin_unlock_bh(&s->lock);
@@ -293,8 +293,9 @@ static int take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
 		use->path = path;
 		use->timeout = attr->timeout;
 		use->retry_cnt = attr->retry_cnt;
-		use->wait_ms = xiw_rdv_wait_ms(attr->timeout, attr->retry_cnt);
-		use->waits = !use->stood;
+		WRITE_ONCE(use->wait_ms, xiw_rdv_wait_ms(attr->timeout,
+							 attr->retry_cnt));
+		WRITE_ONCE(use->waits, !use->stood);
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTS);
 		ret = 0;
 	}
@@ -371,14 +372,15 @@ static int judge_connection(struct xiw_qp *qp)
  */
 int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
+	enum ib_qp_state state = READ_ONCE(qp->ib_state);
 	int ret;
 
 	lockdep_assert_held(&qp->modify_lock);
 
 	/* What may change in RTS means nothing here but the rights. */
-	if (qp->ib_state == IB_QPS_RTS)
+	if (state == IB_QPS_RTS)
 		return 0;
-	if (qp->ib_state != IB_QPS_RTR ||
+	if (state != IB_QPS_RTR ||
 	    !ib_modify_qp_is_ok(IB_QPS_RTR, IB_QPS_RTS, IB_QPT_RC,
 				mask | IB_QP_STATE))
 		return -EINVAL;
@@ -386,6 +388,8 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	if (ret)
 		return ret;
 	ret = judge_connection(qp);
+	/* Pairs with the one in xiw_post_send(), before it reads "waits". */
+	smp_mb();
 	if (READ_ONCE(qp->rdv.waits) && anything_posted(qp))
 		xiw_rdv_posted(qp);
 	return ret;
@@ -455,7 +459,7 @@ void xiw_rdv_forget(struct xiw_qp *qp)
 	if (!use->named)
 		return;
 	spin_lock_bh(&qp->stream.lock);
-	use->waits = false;
+	WRITE_ONCE(use->waits, false);
 	spin_unlock_bh(&qp->stream.lock);
 	/* Nobody arms it any more, but for posts that have looked before. */
 	if (cancel_delayed_work_sync(&use->expire))

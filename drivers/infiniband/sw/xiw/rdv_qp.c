@@ -112,8 +112,8 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	use->undoing = false;
 	use->stood = false;
 	use->mismatched = false;
-	use->gone = false;
-	use->waits = use->path.token.rts && !use->over;
+	WRITE_ONCE(use->gone, false);
+	WRITE_ONCE(use->waits, use->path.token.rts && !use->over);
 	undo = !use->over;
 	spin_unlock_bh(&s->lock);
 	/* If the consumer wanted an end meanwhile, that has been forgotten. */

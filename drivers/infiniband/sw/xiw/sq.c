@@ -144,12 +144,13 @@ void xiw_sq_want_doorbell(struct xiw_sq *sq, u32 how)
  * xiw_sq_ring_empty() - has the user posted nothing that was not fetched
  * @sq: any send queue; kernel consumers have no ring, so true
  *
- * Context: Owner of the transmit side.
+ * Context: Owner of the transmit side; of anybody else's it is a snapshot.
  * Return: true if there is nothing to fetch.
  */
 bool xiw_sq_ring_empty(const struct xiw_sq *sq)
 {
-	return sq->kernel || READ_ONCE(sq->queue.ctrl->prod) == sq->prod;
+	return sq->kernel ||
+	       READ_ONCE(sq->queue.ctrl->prod) == READ_ONCE(sq->prod);
 }
 
 static bool sum_sges(struct xiw_swr *wr)
@@ -272,13 +273,14 @@ int xiw_sq_fetch(struct xiw_sq *sq, int ahead)
 	    (s32)(prod - sq->prod) < 0)
 		return -EINVAL;
 	n = min_t(int, prod - sq->prod, ahead - (int)(sq->prod - sq->next));
-	for (; n > 0; n--, sq->prod++) {
+	while (n-- > 0) {
 		struct xiw_swr *wr = xiw_sq_wr(sq, sq->prod);
 
 		if (!fetch_one(sq, xiw_queue_slot(&sq->queue, sq->prod), wr)) {
 			wr->done = true;
 			wr->status = IB_WC_LOC_QP_OP_ERR;
 		}
+		WRITE_ONCE(sq->prod, sq->prod + 1);
 	}
 	return sq->prod - sq->next;
 }
