@@ -28,6 +28,7 @@ help:
 #: make check           all tests, in QEMU on a debug kernel, and the basic ones
 #:                      on the oldest and the newest kernel
 #: make check-long      tests that take long and seldom find anything
+#: make check-races     the data path on a kernel that looks for data races
 #: make check-packaging packages and patches, in all trees they are for;
 #:                      T="name ..." chooses parts
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
@@ -51,7 +52,8 @@ help:
 #: make kunit           only the KUnit suites
 #: make selftests       only the end-to-end tests; T="name ..." chooses;
 #:                      with T the leak scan is left out, LEAKS=1 keeps it;
-#:                      K=stock runs them on the stock kernel
+#:                      K=stock runs them on the stock kernel, K=kcsan on the
+#:                      one that looks for data races
 #: make fuzz            fuzz the protocol files, RUNS=executions per target,
 #:                      T="name ..." chooses; ends with their coverage
 #: make vm              a shell in a guest with xiw loaded; K=stock or debug
@@ -102,6 +104,9 @@ check:
 check-long:
 	@LEAKS=1 tests/qemu/check long
 
+check-races:
+	@T="$(T)" tests/qemu/check races
+
 check-packaging:
 	@tests/packaging/run $(or $(T),full)
 
@@ -149,5 +154,5 @@ clean:
 
 .PHONY: all help module provider progs install uninstall deb rpm dist patches \
 	demo check check-arch check-blktests check-guests check-kernels \
-	check-long check-packaging check-pyverbs check-ulp bench profile \
+	check-long check-packaging check-pyverbs check-races check-ulp bench profile \
 	kunit selftests fuzz vm lint clean
