@@ -71,11 +71,14 @@ static void expire(struct work_struct *work)
 void xiw_rdv_posted(struct xiw_qp *qp)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
-	u32 ms = READ_ONCE(use->final) ? 0 : READ_ONCE(use->wait_ms);
+	u32 ms = 0;
 
 	/* It is the first that waits: the others came later. */
 	if (atomic_xchg(&use->armed, 1))
 		return;
+	if (!READ_ONCE(use->final))
+		ms = xiw_rdv_wait_ms(READ_ONCE(use->timeout),
+				     READ_ONCE(use->retry_cnt));
 	xiw_qp_get(qp);
 	if (!queue_delayed_work(system_dfl_wq, &use->expire,
 				msecs_to_jiffies(ms)))
@@ -291,10 +294,8 @@ static int take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
 	path.max_rd_atomic = attr->max_rd_atomic;
 	if (!use->over && !xiw_rdv_path_check(&path)) {
 		use->path = path;
-		use->timeout = attr->timeout;
-		use->retry_cnt = attr->retry_cnt;
-		WRITE_ONCE(use->wait_ms, xiw_rdv_wait_ms(attr->timeout,
-							 attr->retry_cnt));
+		WRITE_ONCE(use->timeout, attr->timeout);
+		WRITE_ONCE(use->retry_cnt, attr->retry_cnt);
 		WRITE_ONCE(use->waits, !use->stood);
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTS);
 		ret = 0;

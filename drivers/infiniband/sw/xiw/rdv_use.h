@@ -30,7 +30,8 @@ struct xiw_rdv_port;
  * @status: enum ib_wc_status of the first request that is flushed, or 0;
  *	belongs to who flushes
  * @min_rnr_timer: code of the verbs; constant while @named
- * @timeout: likewise, from RTS on
+ * @timeout: likewise, from RTS on; with @retry_cnt how long a request waits for
+ *	the stream
  * @retry_cnt: likewise
  * @sgid_index: of the own GID; constant while @named
  * @tclass: traffic class; likewise
@@ -38,7 +39,6 @@ struct xiw_rdv_port;
  * @flow_label: likewise
  * @port: TCP port of both sides; likewise
  * @role: likewise
- * @wait_ms: how long a request waits for the stream
  * @path: both ends are constant while @named, the rest until the stream stands
  * @peer: what the peer has said of itself, when there is an endpoint
  * @expire: ends the wait; it and what follows is not reset
@@ -64,7 +64,6 @@ struct xiw_rdv_use {
 	u32 flow_label;
 	u16 port;
 	enum xiw_rdv_role role;
-	u32 wait_ms;
 	struct xiw_rdv_path path;
 	struct xiw_rdv_token peer;
 	struct delayed_work expire;
