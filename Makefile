@@ -56,7 +56,7 @@ help:
 #:                      one that looks for data races
 #: make fuzz            fuzz the protocol files, RUNS=executions per target,
 #:                      T="name ..." chooses; ends with their coverage
-#: make vm              a shell in a guest with xiw loaded; K=stock or debug
+#: make vm              a shell in a guest with xiw loaded; K=stock, debug or kcsan
 #: make lint            all static checks; L="name ..." chooses
 #: make clean           remove build/
 #:
