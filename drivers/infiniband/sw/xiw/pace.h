@@ -47,21 +47,37 @@ static inline bool xiw_turn_over(const struct xiw_turn *turn)
 }
 
 enum xiw_posts_limits {
-	/* So many runs in a row make a stream of posts. */
+	/* So many runs in a row make a stream of posts, if nothing is known. */
 	XIW_POSTS_RUNS		= 2,
-	/* With fewer requests a window has not paid. */
+	/* And at most so many. */
+	XIW_POSTS_MAX_RUNS	= 64,
+	/* With fewer requests a window was in vain, */
 	XIW_POSTS_WINDOW_WRS	= 2,
-	/* So many Reads in a window are a stream, whatever else is known. */
-	XIW_POSTS_PROOF_WRS	= 8,
+	/* and with so many it was worth its while. */
+	XIW_POSTS_PAID_WRS	= 4,
 };
 
 /**
  * struct xiw_posts - how a process posts; owner: socket lock holder
- * @row: runs in a row that looked like a stream, up to XIW_POSTS_RUNS
+ * @row: runs in a row that looked like a stream, up to @need
+ * @need: so many open a window
  */
 struct xiw_posts {
 	u8 row;
+	u8 need;
 };
+
+static inline void xiw_posts_init(struct xiw_posts *posts)
+{
+	posts->row = 0;
+	posts->need = XIW_POSTS_RUNS;
+}
+
+/* Was the last run part of a stream of posts? */
+static inline bool xiw_posts_are_stream(const struct xiw_posts *posts)
+{
+	return posts->row >= posts->need;
+}
 
 /**
  * xiw_posts_on() - is the process likely to post on
@@ -71,9 +87,12 @@ struct xiw_posts {
  * @asked: the last one that is complete was a Read or Atomic
  * @started: requests that it was
  *
- * A window in which hardly anything was posted ends the row: the process waits
- * for what it has posted. One with many Reads is a proof, whatever has come
- * meanwhile. A run that starts nothing tells nothing.
+ * What the last window has collected says how much it takes to open the next
+ * one. If there were many, it takes a single run; of Reads they are a proof
+ * by themselves, whatever has come meanwhile. If there was hardly one, the
+ * process waits for what it has posted, and it takes twice as many runs as
+ * before: a window in vain costs a timer and delays what is posted in it. A run
+ * that starts nothing tells nothing.
  *
  * Context: Socket lock held.
  * Return: true if a window is worth its while.
@@ -82,14 +101,18 @@ static inline bool xiw_posts_on(struct xiw_posts *posts, bool stream,
 				bool window, bool asked, u32 started)
 {
 	if (!started)
-		return stream && posts->row == XIW_POSTS_RUNS;
-	if (asked && window && started >= XIW_POSTS_PROOF_WRS)
-		stream = true;
-	if (!stream || (window && started < XIW_POSTS_WINDOW_WRS))
-		posts->row = 0;
-	else
-		posts->row = min(posts->row + 1, XIW_POSTS_RUNS);
-	return posts->row == XIW_POSTS_RUNS;
+		return stream && xiw_posts_are_stream(posts);
+	if (window && started >= XIW_POSTS_PAID_WRS) {
+		posts->need = 1;
+		stream |= asked;
+	} else if (window && started < XIW_POSTS_WINDOW_WRS) {
+		posts->need = min(2 * posts->need, XIW_POSTS_MAX_RUNS);
+		stream = false;
+	} else if (window) {
+		posts->need = max(posts->need, XIW_POSTS_RUNS);
+	}
+	posts->row = stream ? min(posts->row + 1, posts->need) : 0;
+	return xiw_posts_are_stream(posts);
 }
 
 #endif /* _XIW_PACE_H */

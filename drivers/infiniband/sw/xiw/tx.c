@@ -32,8 +32,9 @@
  * stays set for a short time, too, together with WINDOW, and the process posts
  * without system calls. All that it posts meanwhile leaves as one train, as
  * soon as it enters the kernel to wait for completions, or a timer runs the
- * engine. A process that waits for each request before it posts the next one
- * gets no such window.
+ * engine. How much such a window has collected says how soon the next one is
+ * opened (pace.h); a process that waits for each request before it posts the
+ * next one gets hardly any.
  *
  * What the peer answers meanwhile does not end a window: the engine sends what
  * it finds then, and leaves the window open.
@@ -573,7 +574,7 @@ static void run(struct xiw_stream *s, bool posted)
 					    tx->asked, started) &&
 			       (started || tx->pos != pos);
 		else
-			more = started && tx->posts.row == XIW_POSTS_RUNS;
+			more = started && xiw_posts_are_stream(&tx->posts);
 		keep = window && !posted;
 		if (outcome == TX_BLOCKED ||
 		    ((keep || more) && stay_on(s, keep)))
@@ -705,6 +706,7 @@ void xiw_tx_init(struct xiw_stream *s)
 
 	/* So that nobody who posts runs the engine without a socket. */
 	atomic_set(&tx->run, XIW_TX_RUNNING);
+	xiw_posts_init(&tx->posts);
 	xiw_txbuf_init(&tx->buf, s->memcg, &s->env->tx_pages);
 	INIT_DELAYED_WORK(&tx->retry, tx_retry);
 	INIT_DELAYED_WORK(&tx->trim, xiw_stream_trim_fn);

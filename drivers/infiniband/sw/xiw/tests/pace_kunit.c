@@ -42,9 +42,10 @@ struct run {
 
 static void check_runs(struct kunit *test, const struct run *runs, int number)
 {
-	struct xiw_posts posts = {};
+	struct xiw_posts posts;
 	int i;
 
+	xiw_posts_init(&posts);
 	for (i = 0; i < number; i++)
 		KUNIT_EXPECT_EQ_MSG(test,
 				    xiw_posts_on(&posts, runs[i].stream,
@@ -95,15 +96,39 @@ static void pace_stream(struct kunit *test)
 		{ false, false, 1, false },
 		{ true, false, 1, false },
 		{ true, false, 1, true },
-		{ true, true, 40, true },
 		{ true, true, 2, true },
 		/* The receive pass ran the engine. */
 		{ true, false, 0, true },
-		{ true, true, 7, true },
-		/* Some time has passed. */
-		{ false, true, 7, false },
+		{ true, true, 3, true },
+		/* Some time has passed, and no window was worth it yet. */
+		{ false, true, 3, false },
 		{ true, false, 3, false },
 		{ true, false, 3, true },
+	};
+
+	check_runs(test, runs, ARRAY_SIZE(runs));
+}
+
+/*
+ * Whose windows collect many gets the next one without further proof: it may
+ * send a batch for each credit that it gets from the peer.
+ */
+static void pace_batches(struct kunit *test)
+{
+	static const struct run runs[] = {
+		{ true, false, 1, false },
+		{ true, false, 1, true },
+		{ false, true, 14, false },
+		/* A credit came. */
+		{ false, false, 1, false },
+		{ true, false, 1, true },
+		{ false, true, 14, false },
+		{ false, false, 1, false },
+		{ true, false, 1, true },
+		/* Pairs are no such batches. */
+		{ false, true, 2, false },
+		{ false, false, 1, false },
+		{ true, false, 1, false },
 	};
 
 	check_runs(test, runs, ARRAY_SIZE(runs));
@@ -120,13 +145,12 @@ static void pace_reads(struct kunit *test)
 		{ true, false, 1, true, true },
 		{ false, true, 62, true, true },
 		{ false, true, 0, false, true },
-		{ false, true, 8, true, true },
+		{ false, true, 4, true, true },
 		/* Of Writes and Sends it is no proof. */
 		{ false, true, 64, false, false },
-		{ true, false, 1, false, true },
 		{ true, false, 1, true, true },
 		/* Nor so few. */
-		{ false, true, 7, false, true },
+		{ false, true, 3, false, true },
 	};
 
 	check_runs(test, runs, ARRAY_SIZE(runs));
@@ -140,13 +164,39 @@ static void pace_window_in_vain(struct kunit *test)
 		{ true, false, 1, true },
 		{ true, true, 1, false },
 		{ true, false, 1, false },
+		{ true, false, 1, false },
+		{ true, false, 1, false },
 		{ true, false, 1, true },
 		/* Nothing at all tells nothing. */
 		{ false, true, 0, false },
 		{ true, false, 1, true },
+		/* Now it is. */
+		{ true, true, 4, true },
+		{ false, false, 1, false },
+		{ true, false, 1, true },
 	};
 
 	check_runs(test, runs, ARRAY_SIZE(runs));
+}
+
+/* Each window in vain makes the next one rarer, up to a limit. */
+static void pace_in_vain_for_ever(struct kunit *test)
+{
+	u32 least = XIW_POSTS_RUNS;
+	struct xiw_posts posts;
+	u32 runs;
+	int i;
+
+	xiw_posts_init(&posts);
+	for (i = 0; i < 10; i++) {
+		for (runs = 1; !xiw_posts_on(&posts, true, false, false, 1);
+		     runs++)
+			KUNIT_ASSERT_LT(test, runs, XIW_POSTS_MAX_RUNS);
+		KUNIT_EXPECT_EQ(test, runs, least);
+		KUNIT_EXPECT_FALSE(test, xiw_posts_on(&posts, true, true,
+						      false, 1));
+		least = min(2 * least, XIW_POSTS_MAX_RUNS);
+	}
 }
 
 static struct kunit_case pace_cases[] = {
@@ -155,8 +205,10 @@ static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(pace_ping_pong),
 	KUNIT_CASE(pace_write_and_send),
 	KUNIT_CASE(pace_stream),
+	KUNIT_CASE(pace_batches),
 	KUNIT_CASE(pace_reads),
 	KUNIT_CASE(pace_window_in_vain),
+	KUNIT_CASE(pace_in_vain_for_ever),
 	{}
 };
 
