@@ -68,6 +68,6 @@ if [[ ${USE_XIW:-} ]]; then
 			rdma link del "${dev##*/}" >>"$FULL" 2>&1 ||
 				echo "${dev##*/} is still there" >>"$FULL"
 		done
-		_patient_rmmod xiw >>"$FULL" 2>&1
+		_unload_module xiw 10 >>"$FULL" 2>&1
 	}
 fi
