@@ -47,10 +47,10 @@ static inline bool xiw_turn_over(const struct xiw_turn *turn)
 }
 
 enum xiw_posts_limits {
-	/* So many runs in a row make a stream of posts, if nothing is known. */
-	XIW_POSTS_RUNS		= 2,
-	/* And at most so many. */
-	XIW_POSTS_MAX_RUNS	= 64,
+	/* Of whom nothing is known it takes two runs in a row. */
+	XIW_POSTS_DOUBTS	= 2,
+	/* It never takes more than 64. */
+	XIW_POSTS_MAX_DOUBTS	= 7,
 	/* With fewer requests a window was in vain, */
 	XIW_POSTS_WINDOW_WRS	= 2,
 	/* and with so many it was worth its while. */
@@ -59,24 +59,33 @@ enum xiw_posts_limits {
 
 /**
  * struct xiw_posts - how a process posts; owner: socket lock holder
- * @row: runs in a row that looked like a stream, up to @need
- * @need: so many open a window
+ * @row: runs in a row that looked like a stream, up to xiw_posts_need()
+ * @doubts: windows in vain since one was worth its while
  */
 struct xiw_posts {
 	u8 row;
-	u8 need;
+	u8 doubts;
 };
 
 static inline void xiw_posts_init(struct xiw_posts *posts)
 {
 	posts->row = 0;
-	posts->need = XIW_POSTS_RUNS;
+	posts->doubts = XIW_POSTS_DOUBTS;
+}
+
+/*
+ * How many runs in a row open a window. One in vain is forgiven: a process that
+ * sends in batches may begin them with a single request.
+ */
+static inline u32 xiw_posts_need(const struct xiw_posts *posts)
+{
+	return posts->doubts ? 1U << (posts->doubts - 1) : 1;
 }
 
 /* Was the last run part of a stream of posts? */
 static inline bool xiw_posts_are_stream(const struct xiw_posts *posts)
 {
-	return posts->row >= posts->need;
+	return posts->row >= xiw_posts_need(posts);
 }
 
 /**
@@ -87,7 +96,7 @@ static inline bool xiw_posts_are_stream(const struct xiw_posts *posts)
  * @asked: the last one that is complete was a Read or Atomic
  * @started: requests that it was
  *
- * What the last window has collected says how much it takes to open the next
+ * What the last windows have collected says how much it takes to open the next
  * one. If there were many, it takes a single run; of Reads they are a proof
  * by themselves, whatever has come meanwhile. If there was hardly one, the
  * process waits for what it has posted, and it takes twice as many runs as
@@ -103,15 +112,15 @@ static inline bool xiw_posts_on(struct xiw_posts *posts, bool stream,
 	if (!started)
 		return stream && xiw_posts_are_stream(posts);
 	if (window && started >= XIW_POSTS_PAID_WRS) {
-		posts->need = 1;
+		posts->doubts = 0;
 		stream |= asked;
 	} else if (window && started < XIW_POSTS_WINDOW_WRS) {
-		posts->need = min(2 * posts->need, XIW_POSTS_MAX_RUNS);
+		posts->doubts = min(posts->doubts + 1, XIW_POSTS_MAX_DOUBTS);
 		stream = false;
 	} else if (window) {
-		posts->need = max(posts->need, XIW_POSTS_RUNS);
+		posts->doubts = max(posts->doubts, XIW_POSTS_DOUBTS);
 	}
-	posts->row = stream ? min(posts->row + 1, posts->need) : 0;
+	posts->row = stream ? min(posts->row + 1, xiw_posts_need(posts)) : 0;
 	return xiw_posts_are_stream(posts);
 }
 

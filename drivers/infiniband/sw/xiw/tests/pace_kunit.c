@@ -125,6 +125,14 @@ static void pace_batches(struct kunit *test)
 		{ false, true, 14, false },
 		{ false, false, 1, false },
 		{ true, false, 1, true },
+		{ false, false, 1, false },
+		{ true, false, 1, true },
+		{ true, true, 14, true },
+		/* The first one is waited for: that is forgiven once. */
+		{ false, true, 1, false },
+		{ false, false, 1, false },
+		{ true, false, 1, true },
+		{ true, true, 14, true },
 		/* Pairs are no such batches. */
 		{ false, true, 2, false },
 		{ false, false, 1, false },
@@ -182,7 +190,8 @@ static void pace_window_in_vain(struct kunit *test)
 /* Each window in vain makes the next one rarer, up to a limit. */
 static void pace_in_vain_for_ever(struct kunit *test)
 {
-	u32 least = XIW_POSTS_RUNS;
+	const u32 most = 1 << (XIW_POSTS_MAX_DOUBTS - 1);
+	u32 least = 2;
 	struct xiw_posts posts;
 	u32 runs;
 	int i;
@@ -191,11 +200,11 @@ static void pace_in_vain_for_ever(struct kunit *test)
 	for (i = 0; i < 10; i++) {
 		for (runs = 1; !xiw_posts_on(&posts, true, false, false, 1);
 		     runs++)
-			KUNIT_ASSERT_LT(test, runs, XIW_POSTS_MAX_RUNS);
+			KUNIT_ASSERT_LT(test, runs, most);
 		KUNIT_EXPECT_EQ(test, runs, least);
 		KUNIT_EXPECT_FALSE(test, xiw_posts_on(&posts, true, true,
 						      false, 1));
-		least = min(2 * least, XIW_POSTS_MAX_RUNS);
+		least = min(2 * least, most);
 	}
 }
 
