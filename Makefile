@@ -38,6 +38,9 @@ help:
 #: make check-blktests  blktests' groups nvme and srp on xiw and siw, from a
 #:                      checkout with its programs built, BLKTESTS=directory;
 #:                      T="nvme/004 ..." chooses
+#: make check-xfstests  xfstests over NFS with RDMA and with TCP, from a checkout
+#:                      that is built, XFSTESTS=directory; T="generic/091 ..."
+#:                      chooses
 #: make check-guests    of these only the two guests that talk to each other
 #: make check-kernels   the driver builds for every kernel that the mirror has,
 #:                      and works on the stock kernel of each series
@@ -122,6 +125,9 @@ check-pyverbs:
 check-blktests:
 	@T="$(T)" BLKTESTS="$(BLKTESTS)" tests/qemu/check blktests
 
+check-xfstests:
+	@T="$(T)" XFSTESTS="$(XFSTESTS)" tests/qemu/check xfstests
+
 check-kernels:
 	@T="$(T)" tests/qemu/check kernels
 
@@ -154,5 +160,5 @@ clean:
 
 .PHONY: all help module provider progs install uninstall deb rpm dist patches \
 	demo check check-arch check-blktests check-guests check-kernels \
-	check-long check-packaging check-pyverbs check-races check-ulp bench profile \
-	kunit selftests fuzz vm lint clean
+	check-long check-packaging check-pyverbs check-races check-ulp \
+	check-xfstests bench profile kunit selftests fuzz vm lint clean
