@@ -2,7 +2,7 @@
 /*
  * Taking completions out of the ring and asking for the next event. Nothing
  * here enters the kernel, but for posts that were to be announced before the
- * consumer waits.
+ * consumer waits, and to lend the kernel a CPU that does nothing but spin.
  */
 #include <errno.h>
 #include <string.h>
@@ -38,10 +38,42 @@ static void cqe_to_wc(const struct xiw_cqe *cqe, struct ibv_wc *wc)
 	wc->invalidated_rkey = cqe->ext;
 }
 
+/* With the lock held: the ring is empty. Is it time to lend a hand? */
+static bool spun_enough(struct xiw_cq *cq)
+{
+	xiw_ring_count_poll(&cq->ring);
+	if (likely(!xiw_ring_has_work(&cq->ring))) {
+		cq->spins = 0;
+		return false;
+	}
+	cq->spins = (cq->spins + 1) % XIW_SPINS;
+	return !cq->spins;
+}
+
+/* What the process waits for waits for a CPU, and this one is free. */
+static void help(struct xiw_cq *cq)
+{
+	int err = errno;
+	struct ibv_wc wc;
+
+	ibv_cmd_poll_cq(&cq->vcq.cq, 1, &wc);
+	/* Polling an empty queue is no error. */
+	errno = err;
+}
+
+/* With no lock held: the process spins, or is going to sleep. */
+static void before_waiting(struct xiw_cq *cq, bool work)
+{
+	xiw_cq_settle(cq);
+	if (unlikely(work))
+		help(cq);
+}
+
 int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct xiw_cq *cq = to_xcq(ibcq);
 	const struct xiw_cqe *cqe;
+	bool enough;
 	uint32_t cons;
 	int n;
 
@@ -55,21 +87,24 @@ int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	}
 	if (n > 0)
 		xiw_ring_release(&cq->ring, cons);
+	enough = !n && spun_enough(cq);
 	xiw_unlock(&cq->lock);
 	if (!n)
-		xiw_cq_settle(cq);
+		before_waiting(cq, enough);
 	return n;
 }
 
 int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct xiw_cq *cq = to_xcq(ibcq);
+	bool work;
 
 	xiw_lock(&cq->arm_lock);
 	xiw_ring_arm(&cq->ring,
 		     solicited_only ? XIW_ARM_SOLICITED : XIW_ARM_NEXT);
+	work = xiw_ring_has_work(&cq->ring);
 	xiw_unlock(&cq->arm_lock);
-	xiw_cq_settle(cq);
+	before_waiting(cq, work);
 	return 0;
 }
 
@@ -112,6 +147,7 @@ static int xiw_start_poll(struct ibv_cq_ex *cq_ex,
 {
 	struct xiw_cq *cq = to_xcq_ex(cq_ex);
 	const struct xiw_cqe *cqe;
+	bool enough;
 
 	if (unlikely(attr->comp_mask))
 		return EINVAL;
@@ -119,8 +155,9 @@ static int xiw_start_poll(struct ibv_cq_ex *cq_ex,
 	xiw_lock(&cq->lock);
 	cqe = xiw_ring_peek(&cq->ring, cq->ring.index);
 	if (!cqe) {
+		enough = spun_enough(cq);
 		xiw_unlock(&cq->lock);
-		xiw_cq_settle(cq);
+		before_waiting(cq, enough);
 		return ENOENT;
 	}
 	cq_set_current(cq, cqe);

@@ -99,6 +99,20 @@ static inline const struct xiw_cqe *xiw_ring_peek(struct xiw_ring *ring,
 	return xiw_ring_slot(ring, cons);
 }
 
+/* The completion ring is empty: whoever sees this move knows that we spin. */
+static inline void xiw_ring_count_poll(const struct xiw_ring *ring)
+{
+	__atomic_store_n(&ring->ctrl->polls, ring->ctrl->polls + 1,
+			 __ATOMIC_RELAXED);
+}
+
+/* Has a queue pair of this completion ring work that waits for us? */
+static inline bool xiw_ring_has_work(const struct xiw_ring *ring)
+{
+	return __atomic_load_n(&ring->ctrl->flags, __ATOMIC_RELAXED) &
+	       XIW_RING_WORK;
+}
+
 /* Give all entries before @cons back to the kernel. */
 static inline void xiw_ring_release(struct xiw_ring *ring, uint32_t cons)
 {

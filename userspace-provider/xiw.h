@@ -104,6 +104,8 @@ struct xiw_pd {
  *	Nests inside @lock
  * @ring: the ring
  * @current: entry that the read functions look at
+ * @spins: how many times in a row the ring was empty while the kernel had work
+ *	for this process; protected by @lock
  * @domain: parent domain it was made in, or NULL
  * @owed: XIW_OWED | handle of a queue pair with posts that the kernel would
  *	only see some time later, or 0; atomic. A handle, as the queue pair
@@ -117,11 +119,15 @@ struct xiw_cq {
 	struct xiw_lock arm_lock;
 	struct xiw_ring ring;
 	const struct xiw_cqe *current;
+	uint32_t spins;
 	struct ibv_pd *domain;
 	uint64_t owed;
 };
 
 #define XIW_OWED	UINT64_C(0x100000000)
+
+/* What comes in the meantime is done in the same call. */
+#define XIW_SPINS	128
 
 /**
  * struct xiw_wr_build - work requests between wr_start and wr_complete
@@ -318,7 +324,7 @@ static inline void xiw_cq_settle(struct xiw_cq *cq)
 		xiw_ring_owed(cq);
 }
 
-/* poll.c: any thread; never enter the kernel but in xiw_cq_settle() */
+/* poll.c: any thread */
 int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void xiw_cq_set_poll_ops(struct ibv_cq_ex *cq_ex);

@@ -100,6 +100,7 @@ void test_wr_errors(void);
 
 /* poll.c */
 void test_poll_fields(void);
+void test_help(void);
 void test_start_poll(void);
 void test_arm(void);
 void test_purge(void);

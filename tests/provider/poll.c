@@ -127,6 +127,76 @@ void test_arm(void)
 	fake_destroy(&fake);
 }
 
+static unsigned int num_helped;
+
+int ibv_cmd_poll_cq(struct ibv_cq *cq, int ne, struct ibv_wc *wc)
+{
+	CHECK(ne == 1);
+	num_helped++;
+	errno = EBADF;
+	return -1;
+}
+
+/* @poll finds nothing. */
+static void help_case(struct fake *fake, int (*poll)(struct fake *fake))
+{
+	uint32_t *flags = &fake->cq.ring.ctrl->flags;
+	const struct xiw_cqe cqe = { .qp_id = FAKE_QPN };
+	struct ibv_wc wc;
+	int i;
+
+	num_helped = 0;
+	for (i = 0; i < 2 * XIW_SPINS; i++)
+		CHECK(poll(fake) == 0);
+	CHECK(!num_helped);
+	*flags = XIW_RING_WORK;
+	for (i = 1; i < XIW_SPINS; i++)
+		CHECK(poll(fake) == 0);
+	/* What begins meanwhile needs no help. */
+	*flags = 0;
+	CHECK(poll(fake) == 0);
+	*flags = XIW_RING_WORK;
+	for (i = 1; i < XIW_SPINS; i++)
+		CHECK(poll(fake) == 0);
+	CHECK(!num_helped);
+	/* Who finds something does not wait. */
+	fake_complete(fake, &cqe);
+	CHECK(xiw_poll_cq(ibcq(fake), 1, &wc) == 1);
+	CHECK(!num_helped);
+	errno = 0;
+	CHECK(poll(fake) == 0);
+	CHECK(num_helped == 1 && errno == 0);
+	for (i = 0; i < XIW_SPINS; i++)
+		CHECK(poll(fake) == 0);
+	CHECK(num_helped == 2);
+	*flags = 0;
+	CHECK(poll(fake) == 0);
+}
+
+static int poll_plain(struct fake *fake)
+{
+	struct ibv_wc wc;
+
+	return xiw_poll_cq(ibcq(fake), 1, &wc);
+}
+
+static int poll_extended(struct fake *fake)
+{
+	struct ibv_poll_cq_attr attr = {};
+
+	return ibv_start_poll(&fake->cq.vcq.cq_ex, &attr) != ENOENT;
+}
+
+void test_help(void)
+{
+	struct fake fake;
+
+	fake_init(&fake, 4, 4, 0);
+	help_case(&fake, poll_plain);
+	help_case(&fake, poll_extended);
+	fake_destroy(&fake);
+}
+
 /* Bit i of @pattern: entry i is of the QP that goes away. */
 static void purge_case(unsigned int pattern, int entries, uint32_t start)
 {

@@ -99,6 +99,7 @@ struct xiw_uresp_create_srq {
 /* Bits of xiw_ring_ctrl.flags, written by the kernel only. */
 #define XIW_RING_NEED_DB	(1U << 0)	/* announce the post now */
 #define XIW_RING_LAZY_DB	(1U << 1)	/* announce it before waiting */
+#define XIW_RING_WORK		(1U << 2)	/* do it, if you spin */
 
 /* Bits of xiw_ring_ctrl.arm: or-ed in by the user, cleared by the kernel. */
 #define XIW_ARM_NEXT		(1U << 0)
@@ -117,7 +118,13 @@ struct xiw_uresp_create_srq {
  *	work request), otherwise the kernel sees the entry by itself. With
  *	XIW_RING_LAZY_DB, on send rings only, that may take some microseconds:
  *	the user should enter the kernel once it has nothing else to post, say
- *	when it finds a completion ring empty
+ *	when it finds a completion ring empty. On completion rings
+ *	XIW_RING_WORK says that a queue pair of this ring has work and waits
+ *	for the user to do it: an IB_USER_VERBS_CMD_POLL_CQ with room for one
+ *	entry, which fills none. Set only if @polls moves
+ * @polls: completion rings only: how many times the user has found the ring
+ *	empty, free running. One that never spins, or never does work, leaves
+ *	it alone
  * @arm: XIW_ARM_*, completion rings only. The user sets bits atomically,
  *	executes a full barrier and polls once more
  * @pad0: fills the cache line
@@ -131,7 +138,8 @@ struct xiw_ring_ctrl {
 	__u32 prod;
 	__u32 pad0[15];
 	__u32 cons;
-	__u32 pad1[15];
+	__u32 polls;
+	__u32 pad1[14];
 	__u32 flags;
 	__u32 pad2[15];
 	__u32 arm;

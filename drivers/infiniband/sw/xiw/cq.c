@@ -23,6 +23,21 @@
  * which is what consumers without a wish ask for, is the CPU where the
  * completion comes about: the data is there, and another CPU would have to be
  * interrupted.
+ *
+ * DOC: help from who polls
+ *
+ * Work items have no more right to a CPU than processes have. Where each CPU
+ * has a process that polls, as MPI likes it, bulk gets its turn when the
+ * scheduler takes a poller's away, and the pollers spin while what they wait
+ * for waits for them. So a stream offers its work to the CQs of its queue pair
+ * first. If a process has polled one of them in vain many times since the last
+ * offer, it spins: the ring says that there is work, and the process enters the
+ * kernel and does it, on its own account. If it does not come within
+ * XIW_WORK_OFFER_NS, or does not spin, the work is queued.
+ *
+ * cq.work has no reference: the work has one, and before that ends the stream
+ * withdraws the offer. There is a place for one stream, as the process has but
+ * one CPU; the work of others is queued.
  */
 #include "cq.h"
 
@@ -36,11 +51,15 @@
 
 #include "dev.h"
 #include "proto/ring.h"
+#include "stream.h"
 #include "trace.h"
 
 /* Bits of xiw_cq.pending: what notify_work has to report */
 #define XIW_CQ_REPORT_COMP	BIT(0)
 #define XIW_CQ_REPORT_BROKEN	BIT(1)
+
+/* So many polls in vain are no chance. */
+#define XIW_CQ_SPINNING		16
 
 static void cq_report_broken(struct xiw_cq *cq)
 {
@@ -267,6 +286,94 @@ bool xiw_cq_untaken(struct xiw_cq *cq)
 	return ret;
 }
 
+/* The process reads this with each poll, so it is written when it changes. */
+static void set_work_locked(struct xiw_cq *cq, struct xiw_stream *s)
+{
+	lockdep_assert_held(&cq->lock);
+
+	if (!cq->work != !s)
+		WRITE_ONCE(cq->queue.ctrl->flags, s ? XIW_RING_WORK : 0);
+	cq->work = s;
+}
+
+/*
+ * Who waits for an event does not spin, however often it has polled. Whatever a
+ * process writes there, it is only about its own work.
+ */
+static bool spins_locked(struct xiw_cq *cq)
+{
+	const struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+	u32 polls = READ_ONCE(ctrl->polls);
+	u32 more = polls - cq->polls;
+
+	lockdep_assert_held(&cq->lock);
+
+	cq->polls = polls;
+	return more > XIW_CQ_SPINNING && !READ_ONCE(ctrl->arm);
+}
+
+/**
+ * xiw_cq_offer() - offer the work of a stream to a process that spins
+ * @cq: completion queue of its queue pair
+ * @s: stream; it keeps itself until xiw_cq_withdraw()
+ *
+ * Context: Any.
+ * Return: false if none does, or if it has work already.
+ */
+bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s)
+{
+	unsigned long flags;
+	bool offered;
+
+	if (cq->kernel)
+		return false;
+	spin_lock_irqsave(&cq->lock, flags);
+	offered = spins_locked(cq) && (!cq->work || cq->work == s);
+	if (offered)
+		set_work_locked(cq, s);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return offered;
+}
+
+/**
+ * xiw_cq_withdraw() - the work is taken
+ * @cq: completion queue
+ * @s: stream, which may have offered nothing
+ *
+ * Context: Any.
+ */
+void xiw_cq_withdraw(struct xiw_cq *cq, struct xiw_stream *s)
+{
+	unsigned long flags;
+
+	if (cq->kernel)
+		return;
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->work == s)
+		set_work_locked(cq, NULL);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+/* A process that spins has a CPU for what it waits for. */
+static void cq_help(struct xiw_cq *cq)
+{
+	struct xiw_stream *s;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	s = cq->work;
+	if (s) {
+		s->ops->get(s);
+		set_work_locked(cq, NULL);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (!s)
+		return;
+	xiw_stat_inc(to_xdev(cq->ibcq.device)->stats, XIW_STAT_HELP);
+	xiw_stream_help(s);
+	s->ops->put(s);
+}
+
 /**
  * xiw_cq_purge() - forget the entries of a QP
  * @cq: completion queue
@@ -327,12 +434,15 @@ static void cqe_to_wc(const struct xiw_cqe *cqe, struct ib_qp *qp,
 
 /**
  * xiw_poll_cq() - take completions
- * @ibcq: completion queue of a kernel consumer
+ * @ibcq: completion queue
  * @num_entries: capacity of @wc
  * @wc: result
  *
- * Context: Any.
- * Return: Number of completions taken.
+ * A process takes them from the ring it maps. If it calls this, it does some
+ * work instead, see XIW_RING_WORK.
+ *
+ * Context: Kernel consumers: any. A process: sleeps.
+ * Return: Number of completions taken; 0 for a process.
  */
 int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 {
@@ -343,9 +453,10 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	unsigned long flags;
 	int n = 0;
 
-	/* A process polls the ring it maps. */
-	if (!cq->kernel)
-		return -EINVAL;
+	if (!cq->kernel) {
+		cq_help(cq);
+		return 0;
+	}
 	spin_lock_irqsave(&cq->lock, flags);
 	ctrl = cq->queue.ctrl;
 	while (n < num_entries && ctrl->cons != cq->prod) {

@@ -14,6 +14,8 @@
 
 #include "queue.h"
 
+struct xiw_stream;
+
 /* xiw_cq.cpu: the one on which the completion comes about */
 #define XIW_CQ_ANY_CPU	WORK_CPU_UNBOUND
 
@@ -42,9 +44,10 @@ struct xiw_cq_mod {
  * @ibcq: as the core sees it; its allocation is this struct
  * @id: number
  * @kernel: used by kernel consumers, so the ring is not mapped
- * @lock: protects @prod, @seen, @broken, @pending, @mod and the ring's producer
- *	side; innermost of all locks, taken with interrupts off because kernel
- *	consumers may poll with them off. For kernel CQs also the consumer side
+ * @lock: protects @prod, @seen, @broken, @pending, @mod, @work, @polls and the
+ *	ring's producer side; innermost of all locks, taken with interrupts off
+ *	because kernel consumers may poll with them off. For kernel CQs also the
+ *	consumer side
  * @resize_lock: one change of @queue at a time; outside of @lock
  * @queue: the ring
  * @prod: entries produced; the copy in the ring is for the user to read
@@ -57,6 +60,8 @@ struct xiw_cq_mod {
  * @notify_work: calls the handlers of a kernel consumer outside of the call
  *	chain that caused the completion, and all handlers on another CPU
  * @mod: moderation of the notifications
+ * @work: of a process: stream with work for whoever polls, see cq.c
+ * @polls: the process's count of empty polls at the last offer
  */
 struct xiw_cq {
 	struct ib_cq ibcq;
@@ -73,6 +78,8 @@ struct xiw_cq {
 	u32 pending;
 	struct xiw_bh_work notify_work;
 	struct xiw_cq_mod mod;
+	struct xiw_stream *work;
+	u32 polls;
 };
 
 static inline struct xiw_cq *to_xcq(struct ib_cq *ibcq)
@@ -93,6 +100,8 @@ int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 /* cq.c: data path; any context. False if the entry is lost. */
 bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe);
 bool xiw_cq_untaken(struct xiw_cq *cq);
+bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s);
+void xiw_cq_withdraw(struct xiw_cq *cq, struct xiw_stream *s);
 void xiw_cq_purge(struct xiw_cq *cq, u32 qpn);
 
 #endif /* _XIW_CQ_H */

@@ -388,10 +388,14 @@ static void device_init(struct xiw_dev *dev)
 	ibdev->node_type = RDMA_NODE_RNIC;
 	ibdev->phys_port_cnt = XIW_PORT;
 	ibdev->num_comp_vectors = num_possible_cpus();
-	/* A doorbell is one of these commands without a work request. */
+	/*
+	 * A doorbell is one of these commands without a work request, and with
+	 * the last one a process does work.
+	 */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
-				  BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV);
+				  BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV) |
+				  BIT_ULL(IB_USER_VERBS_CMD_POLL_CQ);
 	/* TCP's port space is the only one there is. */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 }

@@ -229,6 +229,30 @@ static unsigned long wait_until(struct xiw_stream *s, unsigned long until)
 }
 
 /*
+ * Work
+ */
+
+/* Who polls either queue may be waiting for it. */
+static bool offer(struct xiw_stream *s)
+{
+	struct xiw_qp *qp = to_owner(s);
+	bool taken = xiw_cq_offer(qp->scq, s);
+
+	if (qp->rcq != qp->scq)
+		taken |= xiw_cq_offer(qp->rcq, s);
+	return taken;
+}
+
+static void withdraw(struct xiw_stream *s)
+{
+	struct xiw_qp *qp = to_owner(s);
+
+	xiw_cq_withdraw(qp->scq, s);
+	if (qp->rcq != qp->scq)
+		xiw_cq_withdraw(qp->rcq, s);
+}
+
+/*
  * State
  */
 
@@ -551,6 +575,8 @@ static const struct xiw_stream_ops stream_ops = {
 	.send_done = send_done,
 	.send_untaken = send_untaken,
 	.run_local = run_local,
+	.offer = offer,
+	.withdraw = withdraw,
 };
 
 /*

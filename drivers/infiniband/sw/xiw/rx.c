@@ -15,8 +15,9 @@
  * is also the sender's. Little data is taken there and then: nothing is as
  * fast. Bulk is left to a work item, so that one CPU receives packets while
  * another one checks and places what is in them. rx.deferred is set from when
- * the work is queued until it has the socket lock; whoever finds it set leaves
- * everything to the work. tx.c says how long turns are.
+ * the work is queued, or offered to a process that spins (cq.c), until it has
+ * the socket lock; whoever finds it set leaves everything to the work. tx.c
+ * says how long turns are.
  */
 
 #include "rx.h"
@@ -274,7 +275,7 @@ static void check_end(struct xiw_stream *s)
 static void defer(struct xiw_stream *s)
 {
 	s->rx.deferred = true;
-	xiw_stream_queue_work(s, &s->rx.bulk);
+	xiw_stream_rx_bulk(s);
 }
 
 static bool is_bulk(const struct xiw_stream *s)

@@ -10,7 +10,7 @@
  * nobody does, and whoever has called it owns them.
  *
  * References: the owner's. A work item of the stream has one from when it is
- * queued until it has run.
+ * queued, or offered, until it has run.
  */
 #ifndef _XIW_STREAM_H
 #define _XIW_STREAM_H
@@ -111,8 +111,16 @@ enum xiw_tx_limits {
 	XIW_TX_WINDOW_NS	= 50 * 1000,
 	/* Posts that come sooner than this are a stream. */
 	XIW_TX_STREAM_NS	= 50 * 1000,
+	/* How long work waits for a process that was spinning. */
+	XIW_WORK_OFFER_NS	= 1000 * 1000,
 	/* More than this at once is work for another CPU; see rx.c. */
 	XIW_RX_INLINE_BYTES	= 16 * 1024,
+};
+
+/* Work of a stream that needs a CPU, see "help from who polls" in cq.c. */
+enum xiw_work {
+	XIW_WORK_RX	= BIT(0),	/* xiw_rx.bulk */
+	XIW_WORK_TX	= BIT(1),	/* xiw_tx.retry */
 };
 
 /* Whose message is being sent. */
@@ -312,9 +320,12 @@ struct xiw_rx {
  *	for processes
  * @run_local: execute a work request that sends nothing. Returns enum
  *	ib_wc_status
+ * @offer: there is work that may sleep. True if somebody spins who will call
+ *	xiw_stream_help() within microseconds; false to have it queued
+ * @withdraw: there is none any more
  *
- * All but @get, @put, @flush and @step are called by the owner of that side of
- * the stream, and none of them sleeps.
+ * All but @get, @put, @flush, @step, @offer and @withdraw are called by the
+ * owner of that side of the stream, and none of them sleeps.
  */
 struct xiw_stream_ops {
 	void (*get)(struct xiw_stream *s);
@@ -334,6 +345,8 @@ struct xiw_stream_ops {
 	bool (*send_done)(struct xiw_stream *s, const struct xiw_swr *wr);
 	bool (*send_untaken)(const struct xiw_stream *s);
 	u8 (*run_local)(struct xiw_stream *s, const struct xiw_swr *wr);
+	bool (*offer)(struct xiw_stream *s);
+	void (*withdraw)(struct xiw_stream *s);
 };
 
 /**
@@ -380,6 +393,9 @@ struct xiw_stream_env {
  * @orq_head: oldest, free running
  * @orq_tail: next free, free running
  * @ord: limit for work requests
+ * @offered: XIW_WORK_* that nobody has taken yet, with a reference for each;
+ *	atomic
+ * @offer_end: has it queued if nobody comes
  * @tx: transmit side
  * @rx: receive side
  */
@@ -408,6 +424,8 @@ struct xiw_stream {
 	u32 orq_tail;
 	u32 ord;
 
+	atomic_t offered;
+	struct hrtimer offer_end;
 	struct xiw_tx tx ____cacheline_aligned;
 	struct xiw_rx rx ____cacheline_aligned;
 };
@@ -433,6 +451,10 @@ void xiw_stream_cancel_work(struct xiw_stream *s, struct work_struct *work);
 void xiw_stream_cancel_delayed(struct xiw_stream *s, struct delayed_work *work);
 void xiw_stream_tx_again(struct xiw_stream *s, unsigned long delay);
 void xiw_stream_rx_again(struct xiw_stream *s, unsigned long delay);
+void xiw_stream_rx_bulk(struct xiw_stream *s);
+void xiw_stream_help(struct xiw_stream *s);
+void xiw_stream_drop_work(struct xiw_stream *s);
+enum hrtimer_restart xiw_stream_offer_end(struct hrtimer *timer);
 void xiw_stream_trim_later(struct xiw_stream *s);
 void xiw_stream_trim_fn(struct work_struct *work);
 struct xiw_llp *xiw_stream_get_sock(struct xiw_stream *s);

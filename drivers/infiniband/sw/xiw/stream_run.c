@@ -62,6 +62,8 @@ void xiw_stream_init(struct xiw_stream *s, struct ib_pd *pd)
 	s->state = XIW_QPS_IDLE;
 	xiw_mem_view_init(&s->tx.mem, s->env->mems, pd, s->id, s->sq->kernel);
 	xiw_mem_view_init(&s->rx.mem, s->env->mems, pd, s->id, s->sq->kernel);
+	hrtimer_setup(&s->offer_end, xiw_stream_offer_end, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 	xiw_tx_init(s);
 	xiw_rx_init(s);
 }

@@ -750,6 +750,7 @@ void xiw_tx_stop(struct xiw_stream *s)
 	struct xiw_tx *tx = &s->tx;
 
 	hrtimer_cancel(&tx->window);
+	xiw_stream_drop_work(s);
 	xiw_stream_cancel_delayed(s, &tx->retry);
 	while (tx->vec_count) {
 		put_page(tx->vec[tx->vec_first].bv_page);

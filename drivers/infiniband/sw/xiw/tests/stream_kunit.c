@@ -87,6 +87,9 @@ struct posted {
  * @starved: the next message finds no receive
  * @post_work: posts one
  * @flush_work: flushes the queue
+ * @help_work: does the work that is offered, at the same time as its queue
+ * @offer_lock: protects @offered
+ * @offered: by the stream
  * @over: the stream has ended
  * @flushed: number of requests that were flushed
  * @may_fail: requests may be flushed
@@ -119,6 +122,9 @@ struct side {
 	bool starved;
 	struct work_struct post_work;
 	struct work_struct flush_work;
+	struct work_struct help_work;
+	spinlock_t offer_lock; /* see above */
+	bool offered;
 	bool over;
 	u32 flushed;
 	bool may_fail;
@@ -432,6 +438,51 @@ static u8 side_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 	return IB_WC_SUCCESS;
 }
 
+/* Nobody spins, or somebody who comes, or does not come. */
+static bool side_offer(struct xiw_stream *s)
+{
+	struct side *side = to_side(s);
+	u32 who = get_random_u32() % 4;
+	unsigned long flags;
+
+	if (!who)
+		return false;
+	spin_lock_irqsave(&side->offer_lock, flags);
+	side->offered = true;
+	spin_unlock_irqrestore(&side->offer_lock, flags);
+	if (who > 1)
+		queue_work(system_unbound_wq, &side->help_work);
+	return true;
+}
+
+static void side_withdraw(struct xiw_stream *s)
+{
+	struct side *side = to_side(s);
+	unsigned long flags;
+
+	spin_lock_irqsave(&side->offer_lock, flags);
+	side->offered = false;
+	spin_unlock_irqrestore(&side->offer_lock, flags);
+}
+
+static void help_fn(struct work_struct *work)
+{
+	struct side *side = container_of(work, struct side, help_work);
+	unsigned long flags;
+	bool offered;
+
+	spin_lock_irqsave(&side->offer_lock, flags);
+	offered = side->offered;
+	side->offered = false;
+	if (offered)
+		side_get(&side->s);
+	spin_unlock_irqrestore(&side->offer_lock, flags);
+	if (!offered)
+		return;
+	xiw_stream_help(&side->s);
+	side_put(&side->s);
+}
+
 static const struct xiw_stream_ops side_ops = {
 	.get = side_get,
 	.put = side_put,
@@ -447,6 +498,8 @@ static const struct xiw_stream_ops side_ops = {
 	.recv_done = side_recv_done,
 	.send_done = side_send_done,
 	.run_local = side_run_local,
+	.offer = side_offer,
+	.withdraw = side_withdraw,
 };
 
 /* ---- posting ----------------------------------------------------------- */
@@ -712,6 +765,8 @@ static void make_side(struct world *w, int n)
 	refcount_set(&side->refs, 1);
 	INIT_WORK(&side->post_work, post_fn);
 	INIT_WORK(&side->flush_work, flush_fn);
+	INIT_WORK(&side->help_work, help_fn);
+	spin_lock_init(&side->offer_lock);
 	side->arena = vzalloc(size);
 	KUNIT_ASSERT_NOT_NULL(w->test, side->arena);
 	KUNIT_ASSERT_EQ(w->test, kunit_add_action_or_reset(w->test, free_arena,
@@ -807,6 +862,8 @@ static void end_side(struct world *w, int n)
 	xiw_sendq_flush(s);
 	xiw_deliver_flush(s);
 	xiw_stream_release(s);
+	KUNIT_EXPECT_FALSE(w->test, side->offered);
+	cancel_work_sync(&side->help_work);
 	wait_event_timeout(w->changed, refcount_read(&side->refs) == 1,
 			   TIMEOUT);
 	KUNIT_EXPECT_EQ(w->test, refcount_read(&side->refs), 1);
@@ -989,6 +1046,34 @@ static void stream_lost(struct kunit *test)
 	}
 }
 
+/* Work on offer is done by who comes, or queued, or dropped at the end. */
+static void stream_offer(struct kunit *test)
+{
+	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
+	struct world *w = make_world(test, get_random_u64());
+	struct side *side = &w->side[0];
+	struct xiw_stream *s = &side->s;
+	int i;
+
+	start_world(w, &how);
+	for (i = 0; i < 200; i++) {
+		xiw_stream_tx_again(s, 0);
+		if (i % 2)
+			xiw_stream_help(s);
+		wait_event_timeout(w->changed, refcount_read(&side->refs) == 1,
+				   TIMEOUT);
+		KUNIT_EXPECT_EQ(test, refcount_read(&side->refs), 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&s->offered), 0);
+		KUNIT_EXPECT_FALSE(test, side->offered);
+	}
+	post_all(w, 1);
+	close_both(w);
+	xiw_stream_detach(s, &side->end.llp);
+	xiw_stream_tx_again(s, 0);
+	end_world(w);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->offered), 0);
+}
+
 static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_plain),
 	KUNIT_CASE(stream_crc),
@@ -997,6 +1082,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_segments),
 	KUNIT_CASE(stream_hello),
 	KUNIT_CASE(stream_lost),
+	KUNIT_CASE(stream_offer),
 	{}
 };
 
