@@ -21,7 +21,7 @@ topo_down()
 {
 	local dir
 
-	umount -f $TOP/mnt/*
+	umount -f "$TOP"/mnt/*
 	rpc.nfsd 0
 	exportfs -ua
 	[[ -z ${mountd:-} ]] || kill "$mountd"
@@ -38,7 +38,7 @@ users_up()
 {
 	local dir=/run/xiw/etc
 
-	mkdir -p $dir/new $dir/work &&
+	mkdir -p "$dir/new" "$dir/work" &&
 		mount -t overlay -o "lowerdir=/etc,upperdir=$dir/new,workdir=$dir/work" \
 			overlay /etc || return
 	printf '%s:x:%d:%d::/tmp:/bin/bash\n' fsgqa 2001 2001 123456-fsgqa 2002 2002 \
@@ -53,7 +53,7 @@ exports_up()
 	for dir in "${DIRS[@]}"; do
 		file=$TOP/$dir.img
 		mkdir -p "$TOP/export/$dir" "$TOP/mnt/$dir" &&
-			truncate -s $SIZE "$file" &&
+			truncate -s "$SIZE" "$file" &&
 			mkfs.xfs -q "$file" &&
 			mount -o loop "$file" "$TOP/export/$dir" &&
 			chmod 777 "$TOP/export/$dir" || return
