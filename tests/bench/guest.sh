@@ -297,20 +297,22 @@ kernel_kib()
 	     END { print sum }' /proc/meminfo
 }
 
-# What an established connection takes, at one end: a queue pair of 64 Sends and
-# 64 receives, its two completion queues of 256, and what belongs to it.
+# measure_memory TEST OPTION...: what an established connection takes, at one end:
+# a queue pair of 64 Sends and 64 receives, its two completion queues of 256, and
+# what belongs to it, or, with -s, one of four and four and two of eight.
 measure_memory()
 {
-	local n=64 before after line sides pid to
+	local test=$1 n=64 before after line sides pid to
 
+	shift
 	[[ $path != lo ]] || return 0
 	sides=(-a "$NS_A/$A4" -b "$NS_B/$B4")
 	before=$(kernel_kib)
-	coproc IDLE { exec xt_idle -n $n "${sides[@]}" 2>"$TMP/client.log"; }
+	coproc IDLE { exec xt_idle -n $n "$@" "${sides[@]}" 2>"$TMP/client.log"; }
 	pid=$IDLE_PID to=${IDLE[1]}
 	if read -r -t 60 line <&"${IDLE[0]}" && [[ $line == ready ]]; then
 		after=$(kernel_kib)
-		record memory 64 $(((after - before) / (2 * n))) KiB
+		record "$test" 64 $(((after - before) / (2 * n))) KiB
 	else
 		echo "# $path $who: no idle connections"
 		tail -n 5 "$TMP/client.log" | sed 's/^/#   /'
@@ -350,7 +352,8 @@ measure_rdma()
 	[[ $who != xiw-crc ]] || return 0
 	measure_rate
 	measure_connects
-	measure_memory
+	measure_memory memory
+	measure_memory memory,small -s
 }
 
 iperf_bits()

@@ -3,12 +3,13 @@
  * Connections that do next to nothing, for whoever wants to know what they
  * cost:
  *
- *	xt_idle -n COUNT [-k BYTES] -a [NS/]ADDRESS -b [NS/]ADDRESS
+ *	xt_idle -n COUNT [-s] [-k BYTES] -a [NS/]ADDRESS -b [NS/]ADDRESS
  *
  * prints "ready" when COUNT of them are established, and ends when it is told
- * so by the end of stdin. With -k each one then carries one RDMA Write of BYTES
- * when a line comes, after the last of which "written" is printed, and from
- * then on an empty Send once a second, after the first of which "alive" is.
+ * so by the end of stdin. With -s their queues are small. With -k each one then
+ * carries one RDMA Write of BYTES when a line comes, after the last of which
+ * "written" is printed, and from then on an empty Send once a second, after the
+ * first of which "alive" is.
  */
 #include "xt.h"
 
@@ -18,6 +19,7 @@
 
 static struct xt_pair *pairs;
 static int count;
+static bool small;
 
 /* The ends of a side have one protection domain, so that they share memory. */
 static void connect_all(void)
@@ -26,6 +28,12 @@ static void connect_all(void)
 	struct xt_opts b = XT_OPTS;
 	int i;
 
+	if (small) {
+		a.send_wr = 4;
+		a.recv_wr = 4;
+		a.cqe = 8;
+		b = a;
+	}
 	pairs = XT_PTR(calloc(count, sizeof(*pairs)));
 	for (i = 0; i < count; i++) {
 		xt_pair(&pairs[i], &a, &b);
@@ -96,11 +104,13 @@ int main(int argc, char **argv)
 	size_t bytes = 0;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:k:a:b:")) != -1) {
+	while ((opt = getopt(argc, argv, "n:k:sa:b:")) != -1) {
 		if (opt == 'n')
 			count = atoi(optarg);
 		else if (opt == 'k')
 			bytes = strtoul(optarg, NULL, 0);
+		else if (opt == 's')
+			small = true;
 		else if (opt == 'a' || opt == 'b')
 			xt_side_set(opt == 'a' ? &xt_a : &xt_b, optarg);
 		else
