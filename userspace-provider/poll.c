@@ -46,7 +46,7 @@ static bool spun_enough(struct xiw_cq *cq)
 		cq->spins = 0;
 		return false;
 	}
-	cq->spins = (cq->spins + 1) % XIW_SPINS;
+	cq->spins = (cq->spins + 1) % XIW_RING_SPINS;
 	return !cq->spins;
 }
 

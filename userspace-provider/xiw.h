@@ -126,9 +126,6 @@ struct xiw_cq {
 
 #define XIW_OWED	UINT64_C(0x100000000)
 
-/* What comes in the meantime is done in the same call. */
-#define XIW_SPINS	128
-
 /**
  * struct xiw_wr_build - work requests between wr_start and wr_complete
  * @sqe: entry under construction, NULL before the first and after an error

@@ -146,17 +146,17 @@ static void help_case(struct fake *fake, int (*poll)(struct fake *fake))
 	int i;
 
 	num_helped = 0;
-	for (i = 0; i < 2 * XIW_SPINS; i++)
+	for (i = 0; i < 2 * XIW_RING_SPINS; i++)
 		CHECK(poll(fake) == 0);
 	CHECK(!num_helped);
 	*flags = XIW_RING_WORK;
-	for (i = 1; i < XIW_SPINS; i++)
+	for (i = 1; i < XIW_RING_SPINS; i++)
 		CHECK(poll(fake) == 0);
 	/* What begins meanwhile needs no help. */
 	*flags = 0;
 	CHECK(poll(fake) == 0);
 	*flags = XIW_RING_WORK;
-	for (i = 1; i < XIW_SPINS; i++)
+	for (i = 1; i < XIW_RING_SPINS; i++)
 		CHECK(poll(fake) == 0);
 	CHECK(!num_helped);
 	/* Who finds something does not wait. */
@@ -166,7 +166,7 @@ static void help_case(struct fake *fake, int (*poll)(struct fake *fake))
 	errno = 0;
 	CHECK(poll(fake) == 0);
 	CHECK(num_helped == 1 && errno == 0);
-	for (i = 0; i < XIW_SPINS; i++)
+	for (i = 0; i < XIW_RING_SPINS; i++)
 		CHECK(poll(fake) == 0);
 	CHECK(num_helped == 2);
 	*flags = 0;

@@ -101,6 +101,9 @@ struct xiw_uresp_create_srq {
 #define XIW_RING_LAZY_DB	(1U << 1)	/* announce it before waiting */
 #define XIW_RING_WORK		(1U << 2)	/* do it, if you spin */
 
+/* So many polls in vain with XIW_RING_WORK set are spinning. */
+#define XIW_RING_SPINS		128
+
 /* Bits of xiw_ring_ctrl.arm: or-ed in by the user, cleared by the kernel. */
 #define XIW_ARM_NEXT		(1U << 0)
 #define XIW_ARM_SOLICITED	(1U << 1)

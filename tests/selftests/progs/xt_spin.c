@@ -3,23 +3,29 @@
  * A process that polls in vain is asked to do the work of its streams. Whether
  * it does, or turns to something else, or goes to sleep: the work is done.
  */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
 #include "xt.h"
 
 #define LEN		(1024 * 1024UL)
 #define ROUNDS		20
-/* More than it takes to be asked, and to do it. */
-#define SPINS		200
+/* So many polls take longer than all else that a round does. */
+#define SPINS		20000
+#define POLL_NS		20000
 
 struct bulk {
 	struct xt_pair p;
 	struct xt_buf from;
 	struct xt_buf to;
+	atomic_bool written;
 };
 
 static struct bulk bulk(void)
 {
 	struct xt_opts o = XT_OPTS;
-	struct bulk b;
+	struct bulk b = {};
 
 	xt_pair(&b.p, &o, &o);
 	b.from = xt_buf(&b.p.b, LEN, XT_LOCAL);
@@ -35,13 +41,20 @@ static void end(struct bulk *b)
 	xt_hang_up(&b->p, &b->p.b);
 }
 
-static void spin(struct ibv_cq *cq)
+static int spin_until(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
+	int n = 0;
 	int i;
 
-	for (i = 0; i < SPINS; i++)
-		XT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+	for (i = 0; i < SPINS && !n; i++)
+		n = ibv_poll_cq(cq, 1, &wc);
+	return n;
+}
+
+static void spin(struct ibv_cq *cq)
+{
+	XT_EQ(spin_until(cq), 0);
 }
 
 /* The answer to the Read comes when all of the Write was taken. */
@@ -59,20 +72,44 @@ static void write_and_read(struct bulk *b, int seed)
 	xt_send(&b->p.b, &wr);
 }
 
-static void test_works(void)
+/* Polls too seldom to be of help. */
+static int poll_later(struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	struct bulk b = bulk();
-	struct ibv_wc wc;
+	struct timespec from;
+	struct timespec now;
+
+	XT_OK(clock_gettime(CLOCK_MONOTONIC, &from));
+	do {
+		XT_OK(clock_gettime(CLOCK_MONOTONIC, &now));
+	} while ((now.tv_sec - from.tv_sec) * 1000000000 +
+		 now.tv_nsec - from.tv_nsec < POLL_NS);
+	return ibv_poll_cq(cq, 1, wc);
+}
+
+static void *write_rounds(void *arg)
+{
+	struct bulk *b = arg;
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		spin(b.p.a.rcq);
-		write_and_read(&b, i);
-		while (!ibv_poll_cq(b.p.b.scq, 1, &wc))
-			XT_EQ(ibv_poll_cq(b.p.a.rcq, 1, &wc), 0);
-		XT_EQ(wc.status, IBV_WC_SUCCESS);
-		XT_SAME(b.to.p, LEN, i);
+		write_and_read(b, i);
+		xt_wc_ok(b->p.b.scq, 1);
+		XT_SAME(b->to.p, LEN, i);
 	}
+	atomic_store(&b->written, true);
+	return NULL;
+}
+
+static void test_works(void)
+{
+	struct bulk b = bulk();
+	pthread_t thread;
+	struct ibv_wc wc;
+
+	XT_OK(pthread_create(&thread, NULL, write_rounds, &b));
+	while (!atomic_load(&b.written))
+		XT_EQ(ibv_poll_cq(b.p.a.rcq, 1, &wc), 0);
+	XT_OK(pthread_join(thread, NULL));
 	end(&b);
 }
 
@@ -112,6 +149,44 @@ static void test_sleeps(void)
 	end(&b);
 }
 
+static void test_seldom(void)
+{
+	struct bulk b = bulk();
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		write_and_read(&b, i);
+		while (!poll_later(b.p.b.scq, &wc))
+			XT_EQ(poll_later(b.p.a.rcq, &wc), 0);
+		XT_EQ(wc.status, IBV_WC_SUCCESS);
+		XT_SAME(b.to.p, LEN, i);
+	}
+	end(&b);
+}
+
+/* Spins on one of its two queues, and sleeps on the other. */
+static void test_elsewhere(void)
+{
+	struct bulk b = bulk();
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		sge = xt_sge(&b.to, 0, LEN);
+		xt_recv(&b.p.a, i, &sge, 1);
+		spin(b.p.a.scq);
+		spin(b.p.b.rcq);
+		sge = xt_sge(&b.from, 0, LEN);
+		wr = xt_wr(IBV_WR_SEND, i, &sge, 1);
+		xt_send(&b.p.b, &wr);
+		xt_wc_ok(b.p.a.rcq, i);
+		xt_wc_ok(b.p.b.scq, i);
+	}
+	end(&b);
+}
+
 /* The queues go while work is on offer. */
 static void test_goes(void)
 {
@@ -128,11 +203,54 @@ static void test_goes(void)
 	}
 }
 
+struct poller {
+	struct ibv_cq *cq;
+	atomic_bool stop;
+};
+
+static void *poll_on(void *arg)
+{
+	struct poller *poller = arg;
+	struct ibv_wc wc;
+
+	while (!atomic_load(&poller->stop))
+		ibv_poll_cq(poller->cq, 1, &wc);
+	return NULL;
+}
+
+/* Threads help while the queue pairs of their queue go. */
+static void test_crowd(void)
+{
+	struct poller poller = {};
+	pthread_t thread[2];
+	struct bulk b;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		b = bulk();
+		poller.cq = b.p.a.rcq;
+		atomic_store(&poller.stop, false);
+		XT_OK(pthread_create(&thread[0], NULL, poll_on, &poller));
+		XT_OK(pthread_create(&thread[1], NULL, poll_on, &poller));
+		write_and_read(&b, i);
+		spin_until(b.p.b.scq);
+		rdma_destroy_qp((i % 2 ? &b.p.a : &b.p.b)->id);
+		rdma_destroy_qp((i % 2 ? &b.p.b : &b.p.a)->id);
+		atomic_store(&poller.stop, true);
+		XT_OK(pthread_join(thread[0], NULL));
+		XT_OK(pthread_join(thread[1], NULL));
+	}
+}
+
 static const struct xt_case cases[] = {
 	{ "works", "who spins does what it waits for", test_works },
 	{ "leaves", "work is done for who has spun and looks no more",
 	  test_leaves },
 	{ "sleeps", "work is done for who has spun and sleeps", test_sleeps },
+	{ "seldom", "work is done for who polls seldom", test_seldom },
+	{ "elsewhere", "work is done for who sleeps at another queue",
+	  test_elsewhere },
+	{ "crowd", "threads help while the queue pairs go", test_crowd },
 	{ "goes", "queues can go while work is on offer", test_goes },
 };
 

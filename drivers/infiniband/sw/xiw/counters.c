@@ -25,6 +25,7 @@ static const struct rdma_stat_desc xiw_stat_descs[] = {
 	[XIW_STAT_RX_LATE_RECV].name	= "rx_late_receives",
 	[XIW_STAT_DOORBELL].name	= "doorbells",
 	[XIW_STAT_HELP].name		= "poll_work",
+	[XIW_STAT_HELP_MISSED].name	= "poll_work_missed",
 	[XIW_STAT_CRC_ERROR].name	= "crc_errors",
 	[XIW_STAT_PROTO_ERROR].name	= "protocol_errors",
 	[XIW_STAT_TERM_SENT].name	= "terminates_sent",

@@ -24,16 +24,14 @@
  * completion comes about: the data is there, and another CPU would have to be
  * interrupted.
  *
- * DOC: help from who polls
+ * DOC: who spins
  *
- * Work items have no more right to a CPU than processes have. Where each CPU
- * has a process that polls, as MPI likes it, bulk gets its turn when the
- * scheduler takes a poller's away, and the pollers spin while what they wait
- * for waits for them. So a stream offers its work to the CQs of its queue pair
- * first. If a process has polled one of them in vain many times since the last
- * offer, it spins: the ring says that there is work, and the process enters the
- * kernel and does it, on its own account. If it does not come within
- * XIW_WORK_OFFER_NS, or does not spin, the work is queued.
+ * Work of a stream is offered to a process that spins (offer.c): one that has
+ * counted many empty polls since it was asked last. How quickly says nothing:
+ * work items may have had its CPU meanwhile. It is not offered to who has armed
+ * the CQ: the process sets the arm word and then looks whether there is work,
+ * the kernel says that there is and then looks at the arm word, with a full
+ * barrier on each side.
  *
  * cq.work has no reference: the work has one, and before that ends the stream
  * withdraws the offer. There is a place for one stream, as the process has but
@@ -51,7 +49,7 @@
 
 #include "dev.h"
 #include "proto/ring.h"
-#include "stream.h"
+#include "stream_run.h"
 #include "trace.h"
 
 /* Bits of xiw_cq.pending: what notify_work has to report */
@@ -296,29 +294,38 @@ static void set_work_locked(struct xiw_cq *cq, struct xiw_stream *s)
 	cq->work = s;
 }
 
-/*
- * Who waits for an event does not spin, however often it has polled. Whatever a
- * process writes there, it is only about its own work.
+/**
+ * xiw_cq_spins() - has the process polled in vain of late
+ * @cq: completion queue
+ *
+ * Whatever a process writes there, it is only about its own work.
+ *
+ * Context: Any.
+ * Return: true if so. This asks about the time since it was asked last.
  */
-static bool spins_locked(struct xiw_cq *cq)
+bool xiw_cq_spins(struct xiw_cq *cq)
 {
-	const struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
-	u32 polls = READ_ONCE(ctrl->polls);
-	u32 more = polls - cq->polls;
+	unsigned long flags;
+	u32 polls;
+	u32 more;
 
-	lockdep_assert_held(&cq->lock);
-
+	if (cq->kernel)
+		return false;
+	spin_lock_irqsave(&cq->lock, flags);
+	polls = READ_ONCE(cq->queue.ctrl->polls);
+	more = polls - cq->polls;
 	cq->polls = polls;
-	return more > XIW_CQ_SPINNING && !READ_ONCE(ctrl->arm);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return more > XIW_CQ_SPINNING;
 }
 
 /**
- * xiw_cq_offer() - offer the work of a stream to a process that spins
+ * xiw_cq_offer() - offer the work of a stream to the process
  * @cq: completion queue of its queue pair
  * @s: stream; it keeps itself until xiw_cq_withdraw()
  *
  * Context: Any.
- * Return: false if none does, or if it has work already.
+ * Return: false if it waits for an event, or if it has work already.
  */
 bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s)
 {
@@ -328,9 +335,15 @@ bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s)
 	if (cq->kernel)
 		return false;
 	spin_lock_irqsave(&cq->lock, flags);
-	offered = spins_locked(cq) && (!cq->work || cq->work == s);
+	offered = !cq->work;
 	if (offered)
 		set_work_locked(cq, s);
+	/* See "who spins" above. */
+	smp_mb();
+	if (offered && READ_ONCE(cq->queue.ctrl->arm)) {
+		set_work_locked(cq, NULL);
+		offered = false;
+	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return offered;
 }
@@ -369,7 +382,6 @@ static void cq_help(struct xiw_cq *cq)
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (!s)
 		return;
-	xiw_stat_inc(to_xdev(cq->ibcq.device)->stats, XIW_STAT_HELP);
 	xiw_stream_help(s);
 	s->ops->put(s);
 }
@@ -666,7 +678,8 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
 	cq_copy(cq, queue, copied, cq->prod);
 	to->prod = cq->prod;
 	to->cons = cons;
-	to->flags = from->flags;
+	to->polls = READ_ONCE(from->polls);
+	to->flags = cq->work ? XIW_RING_WORK : 0;
 	to->arm = READ_ONCE(from->arm);
 	swap(cq->queue, *queue);
 	return 0;

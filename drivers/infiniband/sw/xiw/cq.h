@@ -61,7 +61,7 @@ struct xiw_cq_mod {
  *	chain that caused the completion, and all handlers on another CPU
  * @mod: moderation of the notifications
  * @work: of a process: stream with work for whoever polls, see cq.c
- * @polls: the process's count of empty polls at the last offer
+ * @polls: the process's count of empty polls when it was asked last
  */
 struct xiw_cq {
 	struct ib_cq ibcq;
@@ -100,6 +100,7 @@ int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 /* cq.c: data path; any context. False if the entry is lost. */
 bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe);
 bool xiw_cq_untaken(struct xiw_cq *cq);
+bool xiw_cq_spins(struct xiw_cq *cq);
 bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s);
 void xiw_cq_withdraw(struct xiw_cq *cq, struct xiw_stream *s);
 void xiw_cq_purge(struct xiw_cq *cq, u32 qpn);

@@ -232,15 +232,25 @@ static unsigned long wait_until(struct xiw_stream *s, unsigned long until)
  * Work
  */
 
-/* Who polls either queue may be waiting for it. */
+/* Each queue is asked about the time since it was asked last. */
+static bool spins(struct xiw_qp *qp)
+{
+	bool scq = xiw_cq_spins(qp->scq);
+
+	return (qp->rcq != qp->scq && xiw_cq_spins(qp->rcq)) || scq;
+}
+
+/* At both queues or at none: who spins on one may go to sleep on the other. */
 static bool offer(struct xiw_stream *s)
 {
 	struct xiw_qp *qp = to_owner(s);
-	bool taken = xiw_cq_offer(qp->scq, s);
 
-	if (qp->rcq != qp->scq)
-		taken |= xiw_cq_offer(qp->rcq, s);
-	return taken;
+	if (!spins(qp) || !xiw_cq_offer(qp->scq, s))
+		return false;
+	if (qp->rcq == qp->scq || xiw_cq_offer(qp->rcq, s))
+		return true;
+	xiw_cq_withdraw(qp->scq, s);
+	return false;
 }
 
 static void withdraw(struct xiw_stream *s)

@@ -15,8 +15,8 @@
  * is also the sender's. Little data is taken there and then: nothing is as
  * fast. Bulk is left to a work item, so that one CPU receives packets while
  * another one checks and places what is in them. rx.deferred is set from when
- * the work is queued, or offered to a process that spins (cq.c), until it has
- * the socket lock; whoever finds it set leaves everything to the work. tx.c
+ * the work is queued, or offered to a process that spins (offer.c), until it
+ * has the socket lock; whoever finds it set leaves everything to the work. tx.c
  * says how long turns are.
  */
 
@@ -29,6 +29,7 @@
 #include "deliver.h"
 #include "fpdu.h"
 #include "llp.h"
+#include "offer.h"
 #include "proto/rdmap.h"
 #include "stream.h"
 #include "trace.h"
@@ -275,7 +276,7 @@ static void check_end(struct xiw_stream *s)
 static void defer(struct xiw_stream *s)
 {
 	s->rx.deferred = true;
-	xiw_stream_rx_bulk(s);
+	xiw_offer_rx(s);
 }
 
 static bool is_bulk(const struct xiw_stream *s)
@@ -326,14 +327,25 @@ void xiw_rx_run_locked(struct xiw_stream *s)
 		take(s, 1);
 }
 
+/**
+ * xiw_rx_bulk_locked() - what the bulk work does
+ * @s: stream attached to a socket
+ *
+ * Context: Socket lock held; process context.
+ */
+void xiw_rx_bulk_locked(struct xiw_stream *s)
+{
+	s->rx.deferred = false;
+	take(s, XIW_TURN_LONG_RX);
+}
+
 static void rx_bulk(struct work_struct *work)
 {
 	struct xiw_stream *s = container_of(work, struct xiw_stream, rx.bulk);
 	struct xiw_llp *llp = xiw_stream_lock(s);
 
 	if (llp) {
-		s->rx.deferred = false;
-		take(s, XIW_TURN_LONG_RX);
+		xiw_rx_bulk_locked(s);
 		xiw_stream_unlock(llp);
 	}
 	s->ops->put(s);

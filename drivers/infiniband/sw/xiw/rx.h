@@ -11,6 +11,7 @@ void xiw_rx_init(struct xiw_stream *s);
 int xiw_rx_start(struct xiw_stream *s);
 void xiw_rx_stop(struct xiw_stream *s);
 void xiw_rx_run_locked(struct xiw_stream *s);
+void xiw_rx_bulk_locked(struct xiw_stream *s);
 void xiw_rx_posted(struct xiw_stream *s);
 
 #endif /* _XIW_RX_H */

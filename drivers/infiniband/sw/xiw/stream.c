@@ -101,98 +101,6 @@ void xiw_stream_cancel_delayed(struct xiw_stream *s, struct delayed_work *work)
 		s->ops->put(s);
 }
 
-/* Whoever takes work has its references, and nobody is told of it any more. */
-static u32 take_work(struct xiw_stream *s)
-{
-	u32 work = atomic_xchg(&s->offered, 0);
-
-	if (work)
-		s->ops->withdraw(s);
-	return work;
-}
-
-static void queue_taken(struct xiw_stream *s, u32 work)
-{
-	if (work & XIW_WORK_RX && !queue_work(stream_wq, &s->rx.bulk))
-		s->ops->put(s);
-	if (work & XIW_WORK_TX &&
-	    !queue_delayed_work(stream_wq, &s->tx.retry, 0))
-		s->ops->put(s);
-}
-
-/*
- * The owner's offer comes first: it stands while the work has its reference,
- * whoever takes it, or while this call lasts.
- */
-static void offer_or_queue(struct xiw_stream *s, enum xiw_work work)
-{
-	s->ops->get(s);
-	if (!s->ops->offer(s)) {
-		queue_taken(s, work);
-		return;
-	}
-	if (atomic_fetch_or(work, &s->offered) & work)
-		s->ops->put(s);
-	hrtimer_start(&s->offer_end, ns_to_ktime(XIW_WORK_OFFER_NS),
-		      HRTIMER_MODE_REL_SOFT);
-}
-
-/**
- * xiw_stream_offer_end() - nobody has come: the timer of struct xiw_stream
- * @timer: it holds no reference: xiw_stream_drop_work() cancels it
- *
- * Context: Softirq.
- * Return: HRTIMER_NORESTART.
- */
-enum hrtimer_restart xiw_stream_offer_end(struct hrtimer *timer)
-{
-	struct xiw_stream *s = container_of(timer, struct xiw_stream,
-					    offer_end);
-
-	queue_taken(s, take_work(s));
-	return HRTIMER_NORESTART;
-}
-
-/**
- * xiw_stream_help() - do the work that was offered
- * @s: stream; the caller has a reference
- *
- * It is what the work items do, with their references. They look at the stream
- * by xiw_stream_lock(), so whoever detaches it need not know of this call.
- *
- * Context: Sleeps.
- */
-void xiw_stream_help(struct xiw_stream *s)
-{
-	u32 work = take_work(s);
-
-	if (work & XIW_WORK_RX)
-		s->rx.bulk.func(&s->rx.bulk);
-	if (work & XIW_WORK_TX)
-		s->tx.retry.work.func(&s->tx.retry.work);
-}
-EXPORT_SYMBOL_IF_KUNIT(xiw_stream_help);
-
-/**
- * xiw_stream_drop_work() - forget what was offered
- * @s: stream that was detached, and offers nothing any more
- *
- * The work items may be queued when this returns.
- *
- * Context: Sleeps.
- */
-void xiw_stream_drop_work(struct xiw_stream *s)
-{
-	u32 work;
-
-	hrtimer_cancel(&s->offer_end);
-	work = take_work(s);
-	if (work & XIW_WORK_RX)
-		s->ops->put(s);
-	if (work & XIW_WORK_TX)
-		s->ops->put(s);
-}
-
 /**
  * xiw_stream_tx_again() - run the transmit side in process context
  * @s: stream
@@ -202,22 +110,7 @@ void xiw_stream_drop_work(struct xiw_stream *s)
  */
 void xiw_stream_tx_again(struct xiw_stream *s, unsigned long delay)
 {
-	if (delay)
-		xiw_stream_queue_delayed(s, &s->tx.retry, delay);
-	else
-		offer_or_queue(s, XIW_WORK_TX);
-}
-EXPORT_SYMBOL_IF_KUNIT(xiw_stream_tx_again);
-
-/**
- * xiw_stream_rx_bulk() - take what has arrived, in process context
- * @s: stream
- *
- * Context: Socket lock held.
- */
-void xiw_stream_rx_bulk(struct xiw_stream *s)
-{
-	offer_or_queue(s, XIW_WORK_RX);
+	xiw_stream_queue_delayed(s, &s->tx.retry, delay);
 }
 
 /**

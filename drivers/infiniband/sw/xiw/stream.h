@@ -111,16 +111,39 @@ enum xiw_tx_limits {
 	XIW_TX_WINDOW_NS	= 50 * 1000,
 	/* Posts that come sooner than this are a stream. */
 	XIW_TX_STREAM_NS	= 50 * 1000,
-	/* How long work waits for a process that was spinning. */
-	XIW_WORK_OFFER_NS	= 1000 * 1000,
 	/* More than this at once is work for another CPU; see rx.c. */
 	XIW_RX_INLINE_BYTES	= 16 * 1024,
 };
 
-/* Work of a stream that needs a CPU, see "help from who polls" in cq.c. */
+/* Kinds of work, as bits. */
 enum xiw_work {
 	XIW_WORK_RX	= BIT(0),	/* xiw_rx.bulk */
 	XIW_WORK_TX	= BIT(1),	/* xiw_tx.retry */
+};
+
+enum xiw_offer_limits {
+	/* How long work waits for a process that was spinning. */
+	XIW_WORK_OFFER_NS	= 1000 * 1000,
+	/* In vain so often in a row: 63 offers are left out. */
+	XIW_WORK_MAX_MISSED	= 6,
+};
+
+/**
+ * struct xiw_offer - work that waits for a process
+ * @lock: protects all that follows; taken with interrupts off, within any lock
+ *	of a stream, and the owner's locks for ops->offer() within it
+ * @work: XIW_WORK_* that nobody has taken; if any, there is a reference
+ * @missed: how often nobody came, less how often somebody did
+ * @skip: so much work is queued before the next offer
+ * @end: has the work queued; it holds no reference, as xiw_offer_drop() cancels
+ *	it
+ */
+struct xiw_offer {
+	spinlock_t lock; /* see above */
+	u32 work;
+	u8 missed;
+	u8 skip;
+	struct hrtimer end;
 };
 
 /* Whose message is being sent. */
@@ -393,9 +416,7 @@ struct xiw_stream_env {
  * @orq_head: oldest, free running
  * @orq_tail: next free, free running
  * @ord: limit for work requests
- * @offered: XIW_WORK_* that nobody has taken yet, with a reference for each;
- *	atomic
- * @offer_end: has it queued if nobody comes
+ * @offer: work that waits for a process; see its lock
  * @tx: transmit side
  * @rx: receive side
  */
@@ -424,8 +445,7 @@ struct xiw_stream {
 	u32 orq_tail;
 	u32 ord;
 
-	atomic_t offered;
-	struct hrtimer offer_end;
+	struct xiw_offer offer;
 	struct xiw_tx tx ____cacheline_aligned;
 	struct xiw_rx rx ____cacheline_aligned;
 };
@@ -451,10 +471,6 @@ void xiw_stream_cancel_work(struct xiw_stream *s, struct work_struct *work);
 void xiw_stream_cancel_delayed(struct xiw_stream *s, struct delayed_work *work);
 void xiw_stream_tx_again(struct xiw_stream *s, unsigned long delay);
 void xiw_stream_rx_again(struct xiw_stream *s, unsigned long delay);
-void xiw_stream_rx_bulk(struct xiw_stream *s);
-void xiw_stream_help(struct xiw_stream *s);
-void xiw_stream_drop_work(struct xiw_stream *s);
-enum hrtimer_restart xiw_stream_offer_end(struct hrtimer *timer);
 void xiw_stream_trim_later(struct xiw_stream *s);
 void xiw_stream_trim_fn(struct work_struct *work);
 struct xiw_llp *xiw_stream_get_sock(struct xiw_stream *s);

@@ -23,6 +23,7 @@
 #include "rx.h"
 #include "sendq.h"
 #include "llp.h"
+#include "offer.h"
 #include "stream.h"
 #include "trace.h"
 #include "tx.h"
@@ -62,8 +63,7 @@ void xiw_stream_init(struct xiw_stream *s, struct ib_pd *pd)
 	s->state = XIW_QPS_IDLE;
 	xiw_mem_view_init(&s->tx.mem, s->env->mems, pd, s->id, s->sq->kernel);
 	xiw_mem_view_init(&s->rx.mem, s->env->mems, pd, s->id, s->sq->kernel);
-	hrtimer_setup(&s->offer_end, xiw_stream_offer_end, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_SOFT);
+	xiw_offer_init(s);
 	xiw_tx_init(s);
 	xiw_rx_init(s);
 }
@@ -166,6 +166,30 @@ void xiw_stream_run(struct xiw_stream *s, struct xiw_llp *llp)
 	llp->ops->unlock(llp);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_run);
+
+/**
+ * xiw_stream_help() - do the work that is on offer, see offer.c
+ * @s: stream, attached or not; the caller has a reference
+ *
+ * Context: Sleeps.
+ */
+void xiw_stream_help(struct xiw_stream *s)
+{
+	struct xiw_llp *llp = xiw_stream_lock(s);
+	u32 work;
+
+	if (!llp)
+		return;
+	work = xiw_offer_take(s);
+	if (work & XIW_WORK_RX)
+		xiw_rx_bulk_locked(s);
+	if (work & XIW_WORK_TX)
+		xiw_tx_retry_locked(s);
+	xiw_stream_unlock(llp);
+	if (work)
+		s->ops->put(s);
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_help);
 
 /**
  * xiw_stream_limit() - the consumer wants fewer outstanding requests
@@ -274,6 +298,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_release);
  */
 void xiw_stream_settle(struct xiw_stream *s)
 {
+	hrtimer_cancel(&s->offer.end);
 	cancel_delayed_work_sync(&s->tx.retry);
 	cancel_delayed_work_sync(&s->tx.trim);
 	cancel_delayed_work_sync(&s->rx.kick);

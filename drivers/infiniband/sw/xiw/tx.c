@@ -67,6 +67,7 @@
 #include "place.h"
 #include "sendq.h"
 #include "llp.h"
+#include "offer.h"
 #include "stream.h"
 #include "trace.h"
 
@@ -374,7 +375,7 @@ static int send_train(struct xiw_stream *s)
 static void defer(struct xiw_stream *s)
 {
 	s->tx.deferred = true;
-	xiw_stream_tx_again(s, 0);
+	xiw_offer_tx(s);
 }
 
 /* Until nothing is left, or the turn is over. */
@@ -653,6 +654,17 @@ static void tx_retry(struct work_struct *work)
 }
 
 /**
+ * xiw_tx_retry_locked() - what the retry work does
+ * @s: stream attached to a socket
+ *
+ * Context: Socket lock held; process context.
+ */
+void xiw_tx_retry_locked(struct xiw_stream *s)
+{
+	run_posted(s);
+}
+
+/**
  * xiw_tx_space() - the socket was full and has room again
  * @s: stream attached to a socket
  *
@@ -662,7 +674,7 @@ void xiw_tx_space(struct xiw_stream *s)
 {
 	/* True in threads of NAPI, too. */
 	if (in_softirq())
-		xiw_stream_tx_again(s, 0);
+		xiw_offer_tx(s);
 	else
 		xiw_tx_run_locked(s);
 }
@@ -750,7 +762,7 @@ void xiw_tx_stop(struct xiw_stream *s)
 	struct xiw_tx *tx = &s->tx;
 
 	hrtimer_cancel(&tx->window);
-	xiw_stream_drop_work(s);
+	xiw_offer_drop(s);
 	xiw_stream_cancel_delayed(s, &tx->retry);
 	while (tx->vec_count) {
 		put_page(tx->vec[tx->vec_first].bv_page);

@@ -18,6 +18,7 @@
 
 #include "../deliver.h"
 #include "../mem.h"
+#include "../offer.h"
 #include "../rx.h"
 #include "../sendq.h"
 #include "../sq.h"
@@ -60,6 +61,14 @@ struct posted {
 	u32 off;		/* of what is read */
 };
 
+/* Who answers an offer. */
+enum who {
+	WHO_ANYBODY,
+	WHO_NOBODY,
+	WHO_STAYS_AWAY,
+	WHO_COMES,
+};
+
 /**
  * struct side - one side, owner of a stream
  * @s: the stream
@@ -90,6 +99,8 @@ struct posted {
  * @help_work: does the work that is offered, at the same time as its queue
  * @offer_lock: protects @offered
  * @offered: by the stream
+ * @offers: how often
+ * @who: answers an offer, or anybody
  * @over: the stream has ended
  * @flushed: number of requests that were flushed
  * @may_fail: requests may be flushed
@@ -125,6 +136,8 @@ struct side {
 	struct work_struct help_work;
 	spinlock_t offer_lock; /* see above */
 	bool offered;
+	u32 offers;
+	enum who who;
 	bool over;
 	u32 flushed;
 	bool may_fail;
@@ -438,19 +451,21 @@ static u8 side_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 	return IB_WC_SUCCESS;
 }
 
-/* Nobody spins, or somebody who comes, or does not come. */
 static bool side_offer(struct xiw_stream *s)
 {
 	struct side *side = to_side(s);
-	u32 who = get_random_u32() % 4;
+	enum who who = side->who;
 	unsigned long flags;
 
-	if (!who)
+	side->offers++;
+	if (who == WHO_ANYBODY)
+		who = WHO_NOBODY + get_random_u32() % 3;
+	if (who == WHO_NOBODY)
 		return false;
 	spin_lock_irqsave(&side->offer_lock, flags);
 	side->offered = true;
 	spin_unlock_irqrestore(&side->offer_lock, flags);
-	if (who > 1)
+	if (who == WHO_COMES)
 		queue_work(system_unbound_wq, &side->help_work);
 	return true;
 }
@@ -1057,21 +1072,55 @@ static void stream_offer(struct kunit *test)
 
 	start_world(w, &how);
 	for (i = 0; i < 200; i++) {
-		xiw_stream_tx_again(s, 0);
+		xiw_offer_tx(s);
 		if (i % 2)
 			xiw_stream_help(s);
 		wait_event_timeout(w->changed, refcount_read(&side->refs) == 1,
 				   TIMEOUT);
 		KUNIT_EXPECT_EQ(test, refcount_read(&side->refs), 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&s->offered), 0);
+		KUNIT_EXPECT_EQ(test, s->offer.work, 0);
 		KUNIT_EXPECT_FALSE(test, side->offered);
 	}
 	post_all(w, 1);
 	close_both(w);
 	xiw_stream_detach(s, &side->end.llp);
-	xiw_stream_tx_again(s, 0);
+	xiw_offer_tx(s);
 	end_world(w);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->offered), 0);
+	KUNIT_EXPECT_EQ(test, s->offer.work, 0);
+}
+
+/* Who has often spun and not come is asked seldom, until it comes. */
+static void stream_offer_missed(struct kunit *test)
+{
+	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
+	struct world *w = make_world(test, get_random_u64());
+	struct side *side = &w->side[0];
+	struct xiw_stream *s = &side->s;
+	int i;
+
+	side->who = WHO_NOBODY;
+	start_world(w, &how);
+	post_all(w, 1);
+	wait_event_timeout(w->changed, is_quiet(w, 0) && is_quiet(w, 1) &&
+			   refcount_read(&side->refs) == 1, TIMEOUT);
+	side->who = WHO_STAYS_AWAY;
+	side->offers = 0;
+	for (i = 0; i < 40; i++) {
+		xiw_offer_tx(s);
+		wait_event_timeout(w->changed, refcount_read(&side->refs) == 1,
+				   TIMEOUT);
+	}
+	/* Of the 1st, 3rd, 7th, 15th and 31st. */
+	KUNIT_EXPECT_EQ(test, side->offers, 5);
+	KUNIT_EXPECT_EQ(test, s->offer.missed, 5);
+	while (s->offer.skip)
+		xiw_offer_tx(s);
+	xiw_offer_tx(s);
+	xiw_stream_help(s);
+	KUNIT_EXPECT_EQ(test, side->offers, 6);
+	KUNIT_EXPECT_EQ(test, s->offer.missed, 2);
+	close_both(w);
+	end_world(w);
 }
 
 static struct kunit_case stream_cases[] = {
@@ -1083,6 +1132,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_hello),
 	KUNIT_CASE(stream_lost),
 	KUNIT_CASE(stream_offer),
+	KUNIT_CASE(stream_offer_missed),
 	{}
 };
 
