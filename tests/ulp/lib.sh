@@ -76,6 +76,26 @@ scratch()
 	done
 }
 
+# nfsd_up: all that an NFS server needs before it has exports and threads.
+nfsd_up()
+{
+	scratch /var/lib/nfs
+	mkdir -p /var/lib/nfs/{sm,sm.bak,v4recovery,rpc_pipefs}
+	: | tee /var/lib/nfs/{etab,rmtab,state} >/dev/null
+	or_bail "no nfsd file system" mount -t nfsd nfsd /proc/fs/nfsd
+	rpc.mountd -F -N 3 >"$TMP/mountd.log" 2>&1 &
+	mountd=$!
+	echo 10 >/proc/fs/nfsd/nfsv4gracetime
+}
+
+nfsd_down()
+{
+	rpc.nfsd 0
+	exportfs -ua
+	[[ -z ${mountd:-} ]] || kill "$mountd"
+	umount /proc/fs/nfsd
+}
+
 # moved BYTES...: the claim is that the device received that much and met no
 # error on the way.
 moved()

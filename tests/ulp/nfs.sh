@@ -16,10 +16,7 @@ CLIENTS=64
 topo_down()
 {
 	umount -f "$MNT" "$MNT".*
-	rpc.nfsd 0
-	exportfs -ua
-	[[ -z ${mountd:-} ]] || kill "$mountd"
-	umount /proc/fs/nfsd
+	nfsd_down
 	local_down
 	links_down
 	net_down
@@ -83,14 +80,9 @@ local_up nfsd nfsv4 rpcrdma
 # Two other namespaces with devices of their own.
 net_up
 links_up
-scratch /var/lib/nfs
-mkdir -p $EXPORT $MNT /var/lib/nfs/{sm,sm.bak,v4recovery,rpc_pipefs}
-: | tee /var/lib/nfs/{etab,rmtab,state} >/dev/null
+mkdir -p $EXPORT $MNT
 mount -t tmpfs -o size=256m tmpfs $EXPORT
-or_bail "no nfsd file system" mount -t nfsd nfsd /proc/fs/nfsd
-rpc.mountd -F -N 3 >"$TMP/mountd.log" 2>&1 &
-mountd=$!
-echo 10 >/proc/fs/nfsd/nfsv4gracetime
+nfsd_up
 or_bail "no export" exportfs -o rw,no_root_squash,insecure,fsid=0,async "*:$EXPORT"
 run_claim "the server listens" rpc.nfsd -N 3 -V 4 -V 4.2 --rdma=20049 4
 tap_run "nfsd has an RDMA listener" grep -q rdma /proc/fs/nfsd/portlist

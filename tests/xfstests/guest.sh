@@ -22,10 +22,7 @@ topo_down()
 	local dir
 
 	umount -f "$TOP"/mnt/*
-	rpc.nfsd 0
-	exportfs -ua
-	[[ -z ${mountd:-} ]] || kill "$mountd"
-	umount /proc/fs/nfsd
+	nfsd_down
 	for dir in "${DIRS[@]}"; do
 		umount -d "$TOP/export/$dir"
 	done
@@ -64,13 +61,7 @@ server_up()
 {
 	local dir
 
-	scratch /var/lib/nfs
-	mkdir -p /var/lib/nfs/{sm,sm.bak,v4recovery,rpc_pipefs}
-	: | tee /var/lib/nfs/{etab,rmtab,state} >/dev/null
-	or_bail "no nfsd file system" mount -t nfsd nfsd /proc/fs/nfsd
-	rpc.mountd -F -N 3 >"$TMP/mountd.log" 2>&1 &
-	mountd=$!
-	echo 10 >/proc/fs/nfsd/nfsv4gracetime
+	nfsd_up
 	or_bail "no export" exportfs -o rw,async,no_root_squash,insecure,fsid=0 \
 		"*:$TOP/export"
 	for dir in "${DIRS[@]}"; do
@@ -97,8 +88,7 @@ run_over()
 	) | tee "$log" | sed -u "s/^/#   /"
 	umount "$TOP"/mnt/* 2>/dev/null
 	awk '
-		$1 ~ "^generic/" { test = $1; state[test] = "passed" }
-		$1 ~ "^nfs/" { test = $1; state[test] = "passed" }
+		$1 ~ "^(generic|nfs)/" { test = $1; state[test] = "passed" }
 		/\[not run\]/ { state[test] = "notrun" }
 		/\[failed|output mismatch|\[expunged\]|_check_/ { state[test] = "failed" }
 		$1 == "Ran:" { ended = 1 }
