@@ -132,7 +132,7 @@ static inline void xiw_ring_arm(const struct xiw_ring *ring, uint32_t bits)
 	 * Orders our store of arm before the caller's next poll, which loads
 	 * prod. Pairs with the full barrier between the kernel's store of
 	 * prod and its look at arm: an entry is seen by that poll or raises
-	 * the event.
+	 * the event. Likewise for work, which the caller looks for in flags.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

@@ -194,6 +194,13 @@ void test_help(void)
 	fake_init(&fake, 4, 4, 0);
 	help_case(&fake, poll_plain);
 	help_case(&fake, poll_extended);
+	/* Who is going to sleep does not leave work behind. */
+	num_helped = 0;
+	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
+	CHECK(!num_helped);
+	fake.cq.ring.ctrl->flags = XIW_RING_WORK;
+	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
+	CHECK(num_helped == 1);
 	fake_destroy(&fake);
 }
 

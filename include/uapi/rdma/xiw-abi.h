@@ -124,7 +124,8 @@ struct xiw_uresp_create_srq {
  *	when it finds a completion ring empty. On completion rings
  *	XIW_RING_WORK says that a queue pair of this ring has work and waits
  *	for the user to do it: an IB_USER_VERBS_CMD_POLL_CQ with room for one
- *	entry, which fills none. Set only if @polls moves
+ *	entry, which fills none. Set only if @polls of a ring of that queue
+ *	pair moves
  * @polls: completion rings only: how many times the user has found the ring
  *	empty, free running. One that never spins, or never does work, leaves
  *	it alone

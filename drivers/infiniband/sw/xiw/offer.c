@@ -14,9 +14,11 @@
  * judged by what it does: with each offer in vain twice as many of the next are
  * left out.
  *
- * Who helps takes the work with the socket lock of the attached stream held. So
- * the work is of that stream and not of one before: that one has taken back its
- * offer before another was attached.
+ * Who helps has the work to itself from xiw_offer_claim() to xiw_offer_leave(),
+ * and what comes meanwhile, too. It takes it with the socket lock of the
+ * attached stream held. So the work is of that stream and not of one before:
+ * that one has taken back its offer before another was attached. If it does not
+ * get the lock, or the CPU, in the time of an offer, the work is queued.
  */
 #include "offer.h"
 
@@ -40,12 +42,14 @@ static bool offer_locked(struct xiw_stream *s)
 
 	if (offer->work)
 		return true;
-	if (offer->skip) {
-		offer->skip--;
-		return false;
+	if (!offer->helped) {
+		if (offer->skip) {
+			offer->skip--;
+			return false;
+		}
+		if (!s->ops->offer(s))
+			return false;
 	}
-	if (!s->ops->offer(s))
-		return false;
 	s->ops->get(s);
 	hrtimer_start(&offer->end, ns_to_ktime(XIW_WORK_OFFER_NS),
 		      HRTIMER_MODE_REL_SOFT);
@@ -97,15 +101,16 @@ void xiw_offer_rx(struct xiw_stream *s)
 		offer_or_queue(s, XIW_WORK_RX);
 }
 
-/* Whoever takes work has its reference, and nobody is told of it any more. */
+/* Whoever takes work has its reference. */
 static u32 take_locked(struct xiw_stream *s)
 {
-	u32 work = s->offer.work;
+	struct xiw_offer *offer = &s->offer;
+	u32 work = offer->work;
 
-	lockdep_assert_held(&s->offer.lock);
+	lockdep_assert_held(&offer->lock);
 
-	s->offer.work = 0;
-	if (work)
+	offer->work = 0;
+	if (work && !offer->helped)
 		s->ops->withdraw(s);
 	return work;
 }
@@ -119,7 +124,7 @@ static enum hrtimer_restart nobody_came(struct hrtimer *timer)
 
 	spin_lock_irqsave(&offer->lock, flags);
 	work = take_locked(s);
-	if (work) {
+	if (work && !offer->helped) {
 		offer->missed = min(offer->missed + 1, XIW_WORK_MAX_MISSED);
 		offer->skip = BIT(offer->missed) - 1;
 		xiw_stat_inc(s->env->stats, XIW_STAT_HELP_MISSED);
@@ -133,8 +138,34 @@ static enum hrtimer_restart nobody_came(struct hrtimer *timer)
 }
 
 /**
- * xiw_offer_take() - somebody has come
- * @s: stream; the caller does the work
+ * xiw_offer_claim() - somebody has come
+ * @s: stream
+ *
+ * Context: Process context.
+ * Return: true if there is work and nobody has claimed it. Then the caller does
+ * what xiw_offer_take() returns, and calls xiw_offer_leave().
+ */
+bool xiw_offer_claim(struct xiw_stream *s)
+{
+	struct xiw_offer *offer = &s->offer;
+	unsigned long flags;
+	bool mine;
+
+	spin_lock_irqsave(&offer->lock, flags);
+	mine = offer->work && !offer->helped;
+	if (mine) {
+		s->ops->withdraw(s);
+		offer->helped = true;
+		offer->missed /= 2;
+		xiw_stat_inc(s->env->stats, XIW_STAT_HELP);
+	}
+	spin_unlock_irqrestore(&offer->lock, flags);
+	return mine;
+}
+
+/**
+ * xiw_offer_take() - take the work that was claimed, and what has come since
+ * @s: stream
  *
  * Context: Socket lock held.
  * Return: XIW_WORK_*; if any, the caller drops a reference when it is done.
@@ -147,12 +178,30 @@ u32 xiw_offer_take(struct xiw_stream *s)
 
 	spin_lock_irqsave(&offer->lock, flags);
 	work = take_locked(s);
-	if (work) {
-		offer->missed /= 2;
-		xiw_stat_inc(s->env->stats, XIW_STAT_HELP);
-	}
 	spin_unlock_irqrestore(&offer->lock, flags);
 	return work;
+}
+
+/**
+ * xiw_offer_leave() - whoever has claimed the work goes
+ * @s: stream
+ *
+ * Context: Process context.
+ */
+void xiw_offer_leave(struct xiw_stream *s)
+{
+	struct xiw_offer *offer = &s->offer;
+	unsigned long flags;
+	u32 work;
+
+	spin_lock_irqsave(&offer->lock, flags);
+	work = take_locked(s);
+	offer->helped = false;
+	spin_unlock_irqrestore(&offer->lock, flags);
+	if (!work)
+		return;
+	queue(s, work);
+	s->ops->put(s);
 }
 
 /**

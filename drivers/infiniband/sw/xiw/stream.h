@@ -10,7 +10,7 @@
  * nobody does, and whoever has called it owns them.
  *
  * References: the owner's. A work item of the stream has one from when it is
- * queued, or offered, until it has run.
+ * queued until it has run, and so has all together that is on offer.
  */
 #ifndef _XIW_STREAM_H
 #define _XIW_STREAM_H
@@ -126,14 +126,17 @@ enum xiw_offer_limits {
 	XIW_WORK_OFFER_NS	= 1000 * 1000,
 	/* In vain so often in a row: 63 offers are left out. */
 	XIW_WORK_MAX_MISSED	= 6,
+	/* So often does one that helps look for more. */
+	XIW_WORK_ROUNDS		= 4,
 };
 
 /**
  * struct xiw_offer - work that waits for a process
  * @lock: protects all that follows; taken with interrupts off, within any lock
  *	of a stream, and the owner's locks for ops->offer() within it
- * @work: XIW_WORK_* that nobody has taken; if any, there is a reference
- * @missed: how often nobody came, less how often somebody did
+ * @work: XIW_WORK_* that nobody has taken; if any, there is one reference
+ * @helped: a process is there, and takes what comes before it goes
+ * @missed: how often nobody came; half of it is forgotten when somebody does
  * @skip: so much work is queued before the next offer
  * @end: has the work queued; it holds no reference, as xiw_offer_drop() cancels
  *	it
@@ -141,6 +144,7 @@ enum xiw_offer_limits {
 struct xiw_offer {
 	spinlock_t lock; /* see above */
 	u32 work;
+	bool helped;
 	u8 missed;
 	u8 skip;
 	struct hrtimer end;
@@ -161,7 +165,7 @@ enum xiw_tx_source {
  * struct xiw_tx - transmit side of a stream; owner: socket lock holder
  * @run: XIW_TX_*; anybody may set KICK
  * @active: the engine is on the call stack of the socket lock's holder
- * @deferred: a turn is over and @retry is queued to go on
+ * @deferred: a turn is over and @retry is queued, or on offer, to go on
  * @turn: what is left of this one
  * @buf: memory being laid out
  * @trim_pos: @pos when @trim was queued
@@ -282,7 +286,7 @@ struct xiw_tx {
  * @imm: its immediate data
  * @heard: FPDUs taken that answered no request, free running
  * @answers: requests answered, and segments of Read Responses, free running
- * @deferred: @bulk is queued and will take what arrives
+ * @deferred: @bulk is queued, or on offer, and will take what arrives
  * @turn: what is left of this one
  * @kick: runs the receive side again in process context
  * @bulk: takes what arrives in large amounts
@@ -347,8 +351,9 @@ struct xiw_rx {
  *	xiw_stream_help() within microseconds; false to have it queued
  * @withdraw: there is none any more
  *
- * All but @get, @put, @flush, @step, @offer and @withdraw are called by the
- * owner of that side of the stream, and none of them sleeps.
+ * @offer and @withdraw are called with a lock held and interrupts off. All but
+ * these, @get, @put, @flush and @step are called by the owner of that side of
+ * the stream, and none of them sleeps.
  */
 struct xiw_stream_ops {
 	void (*get)(struct xiw_stream *s);

@@ -167,6 +167,26 @@ void xiw_stream_run(struct xiw_stream *s, struct xiw_llp *llp)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_run);
 
+/* True if there was something to do. */
+static bool help_once(struct xiw_stream *s)
+{
+	struct xiw_llp *llp = xiw_stream_lock(s);
+	u32 work;
+
+	if (!llp)
+		return false;
+	work = xiw_offer_take(s);
+	if (work & XIW_WORK_RX)
+		xiw_rx_bulk_locked(s);
+	if (work & XIW_WORK_TX)
+		xiw_tx_retry_locked(s);
+	/* What comes meanwhile is taken in here, and may be more work. */
+	xiw_stream_unlock(llp);
+	if (work)
+		s->ops->put(s);
+	return work;
+}
+
 /**
  * xiw_stream_help() - do the work that is on offer, see offer.c
  * @s: stream, attached or not; the caller has a reference
@@ -175,19 +195,13 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_run);
  */
 void xiw_stream_help(struct xiw_stream *s)
 {
-	struct xiw_llp *llp = xiw_stream_lock(s);
-	u32 work;
+	int rounds = XIW_WORK_ROUNDS;
 
-	if (!llp)
+	if (!xiw_offer_claim(s))
 		return;
-	work = xiw_offer_take(s);
-	if (work & XIW_WORK_RX)
-		xiw_rx_bulk_locked(s);
-	if (work & XIW_WORK_TX)
-		xiw_tx_retry_locked(s);
-	xiw_stream_unlock(llp);
-	if (work)
-		s->ops->put(s);
+	while (rounds-- && help_once(s))
+		;
+	xiw_offer_leave(s);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_help);
 
