@@ -14,11 +14,11 @@
  * judged by what it does: with each offer in vain twice as many of the next are
  * left out.
  *
- * Who helps has the work to itself from xiw_offer_claim() to xiw_offer_leave(),
- * and what comes meanwhile, too. It takes it with the socket lock of the
- * attached stream held. So the work is of that stream and not of one before:
- * that one has taken back its offer before another was attached. If it does not
- * get the lock, or the CPU, in the time of an offer, the work is queued.
+ * Who comes first has the work to itself, and takes it with the socket lock of
+ * the attached stream held. So the work is of that stream and not of one
+ * before: that one has taken back its offer before another was attached. If it
+ * does not get the lock, or the CPU, in the time of an offer, the work is
+ * queued.
  */
 #include "offer.h"
 
@@ -42,14 +42,12 @@ static bool offer_locked(struct xiw_stream *s)
 
 	if (offer->work)
 		return true;
-	if (!offer->helped) {
-		if (offer->skip) {
-			offer->skip--;
-			return false;
-		}
-		if (!s->ops->offer(s))
-			return false;
+	if (offer->skip) {
+		offer->skip--;
+		return false;
 	}
+	if (!s->ops->offer(s))
+		return false;
 	s->ops->get(s);
 	hrtimer_start(&offer->end, ns_to_ktime(XIW_WORK_OFFER_NS),
 		      HRTIMER_MODE_REL_SOFT);
@@ -101,7 +99,7 @@ void xiw_offer_rx(struct xiw_stream *s)
 		offer_or_queue(s, XIW_WORK_RX);
 }
 
-/* Whoever takes work has its reference. */
+/* Whoever takes work has its reference, and nobody is told of it any more. */
 static u32 take_locked(struct xiw_stream *s)
 {
 	struct xiw_offer *offer = &s->offer;
@@ -109,9 +107,10 @@ static u32 take_locked(struct xiw_stream *s)
 
 	lockdep_assert_held(&offer->lock);
 
-	offer->work = 0;
-	if (work && !offer->helped)
+	if (work && !offer->claimed)
 		s->ops->withdraw(s);
+	offer->work = 0;
+	offer->claimed = false;
 	return work;
 }
 
@@ -120,11 +119,13 @@ static enum hrtimer_restart nobody_came(struct hrtimer *timer)
 	struct xiw_offer *offer = container_of(timer, struct xiw_offer, end);
 	struct xiw_stream *s = container_of(offer, struct xiw_stream, offer);
 	unsigned long flags;
+	bool came;
 	u32 work;
 
 	spin_lock_irqsave(&offer->lock, flags);
+	came = offer->claimed;
 	work = take_locked(s);
-	if (work && !offer->helped) {
+	if (work && !came) {
 		offer->missed = min(offer->missed + 1, XIW_WORK_MAX_MISSED);
 		offer->skip = BIT(offer->missed) - 1;
 		xiw_stat_inc(s->env->stats, XIW_STAT_HELP_MISSED);
@@ -143,7 +144,7 @@ static enum hrtimer_restart nobody_came(struct hrtimer *timer)
  *
  * Context: Process context.
  * Return: true if there is work and nobody has claimed it. Then the caller does
- * what xiw_offer_take() returns, and calls xiw_offer_leave().
+ * what xiw_offer_take() returns, unless the stream was detached.
  */
 bool xiw_offer_claim(struct xiw_stream *s)
 {
@@ -152,10 +153,10 @@ bool xiw_offer_claim(struct xiw_stream *s)
 	bool mine;
 
 	spin_lock_irqsave(&offer->lock, flags);
-	mine = offer->work && !offer->helped;
+	mine = offer->work && !offer->claimed;
 	if (mine) {
 		s->ops->withdraw(s);
-		offer->helped = true;
+		offer->claimed = true;
 		offer->missed /= 2;
 		xiw_stat_inc(s->env->stats, XIW_STAT_HELP);
 	}
@@ -164,7 +165,7 @@ bool xiw_offer_claim(struct xiw_stream *s)
 }
 
 /**
- * xiw_offer_take() - take the work that was claimed, and what has come since
+ * xiw_offer_take() - take the work that was claimed, and what has joined it
  * @s: stream
  *
  * Context: Socket lock held.
@@ -180,28 +181,6 @@ u32 xiw_offer_take(struct xiw_stream *s)
 	work = take_locked(s);
 	spin_unlock_irqrestore(&offer->lock, flags);
 	return work;
-}
-
-/**
- * xiw_offer_leave() - whoever has claimed the work goes
- * @s: stream
- *
- * Context: Process context.
- */
-void xiw_offer_leave(struct xiw_stream *s)
-{
-	struct xiw_offer *offer = &s->offer;
-	unsigned long flags;
-	u32 work;
-
-	spin_lock_irqsave(&offer->lock, flags);
-	work = take_locked(s);
-	offer->helped = false;
-	spin_unlock_irqrestore(&offer->lock, flags);
-	if (!work)
-		return;
-	queue(s, work);
-	s->ops->put(s);
 }
 
 /**

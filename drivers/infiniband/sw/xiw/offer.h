@@ -12,7 +12,6 @@ void xiw_offer_tx(struct xiw_stream *s);
 void xiw_offer_rx(struct xiw_stream *s);
 bool xiw_offer_claim(struct xiw_stream *s);
 u32 xiw_offer_take(struct xiw_stream *s);
-void xiw_offer_leave(struct xiw_stream *s);
 void xiw_offer_drop(struct xiw_stream *s);
 
 #endif /* _XIW_OFFER_H */

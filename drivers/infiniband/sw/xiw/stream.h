@@ -126,8 +126,6 @@ enum xiw_offer_limits {
 	XIW_WORK_OFFER_NS	= 1000 * 1000,
 	/* In vain so often in a row: 63 offers are left out. */
 	XIW_WORK_MAX_MISSED	= 6,
-	/* So often does one that helps look for more. */
-	XIW_WORK_ROUNDS		= 4,
 };
 
 /**
@@ -135,7 +133,7 @@ enum xiw_offer_limits {
  * @lock: protects all that follows; taken with interrupts off, within any lock
  *	of a stream, and the owner's locks for ops->offer() within it
  * @work: XIW_WORK_* that nobody has taken; if any, there is one reference
- * @helped: a process is there, and takes what comes before it goes
+ * @claimed: a process is there, and is going to take it
  * @missed: how often nobody came; half of it is forgotten when somebody does
  * @skip: so much work is queued before the next offer
  * @end: has the work queued; it holds no reference, as xiw_offer_drop() cancels
@@ -144,7 +142,7 @@ enum xiw_offer_limits {
 struct xiw_offer {
 	spinlock_t lock; /* see above */
 	u32 work;
-	bool helped;
+	bool claimed;
 	u8 missed;
 	u8 skip;
 	struct hrtimer end;

@@ -167,26 +167,6 @@ void xiw_stream_run(struct xiw_stream *s, struct xiw_llp *llp)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_run);
 
-/* True if there was something to do. */
-static bool help_once(struct xiw_stream *s)
-{
-	struct xiw_llp *llp = xiw_stream_lock(s);
-	u32 work;
-
-	if (!llp)
-		return false;
-	work = xiw_offer_take(s);
-	if (work & XIW_WORK_RX)
-		xiw_rx_bulk_locked(s);
-	if (work & XIW_WORK_TX)
-		xiw_tx_retry_locked(s);
-	/* What comes meanwhile is taken in here, and may be more work. */
-	xiw_stream_unlock(llp);
-	if (work)
-		s->ops->put(s);
-	return work;
-}
-
 /**
  * xiw_stream_help() - do the work that is on offer, see offer.c
  * @s: stream, attached or not; the caller has a reference
@@ -195,13 +175,23 @@ static bool help_once(struct xiw_stream *s)
  */
 void xiw_stream_help(struct xiw_stream *s)
 {
-	int rounds = XIW_WORK_ROUNDS;
+	struct xiw_llp *llp;
+	u32 work;
 
 	if (!xiw_offer_claim(s))
 		return;
-	while (rounds-- && help_once(s))
-		;
-	xiw_offer_leave(s);
+	llp = xiw_stream_lock(s);
+	/* Whoever has detached it drops the offer. */
+	if (!llp)
+		return;
+	work = xiw_offer_take(s);
+	if (work & XIW_WORK_RX)
+		xiw_rx_bulk_locked(s);
+	if (work & XIW_WORK_TX)
+		xiw_tx_retry_locked(s);
+	xiw_stream_unlock(llp);
+	if (work)
+		s->ops->put(s);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_help);
 
