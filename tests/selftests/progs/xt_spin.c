@@ -13,6 +13,7 @@
 #define ROUNDS		20
 /* More than it takes to be asked, and to do it. */
 #define SPINS		2000
+/* Fewer than that in the time of an offer. */
 #define POLL_NS		20000
 
 struct bulk {
@@ -79,16 +80,41 @@ static int poll_later(struct ibv_cq *cq, struct ibv_wc *wc)
 	return ibv_poll_cq(cq, 1, wc);
 }
 
+/* Asleep until it is there. */
+static void write_round(struct bulk *b, int i)
+{
+	write_and_read(b, i);
+	xt_wc_ok(b->p.b.scq, 1);
+	XT_SAME(b->to.p, LEN, i);
+}
+
+/* Likewise, for which a receive was posted. */
+static void send_round(struct bulk *b, int i)
+{
+	struct ibv_sge sge = xt_sge(&b->from, 0, LEN);
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, i, &sge, 1);
+
+	xt_fill(b->from.p, LEN, i);
+	xt_send(&b->p.b, &wr);
+	xt_wc_ok(b->p.a.rcq, i);
+	XT_SAME(b->to.p, LEN, i);
+	xt_wc_ok(b->p.b.scq, i);
+}
+
+static void post_receive(struct bulk *b, int i)
+{
+	struct ibv_sge sge = xt_sge(&b->to, 0, LEN);
+
+	xt_recv(&b->p.a, i, &sge, 1);
+}
+
 static void *write_rounds(void *arg)
 {
 	struct bulk *b = arg;
 	int i;
 
-	for (i = 0; i < ROUNDS; i++) {
-		write_and_read(b, i);
-		xt_wc_ok(b->p.b.scq, 1);
-		XT_SAME(b->to.p, LEN, i);
-	}
+	for (i = 0; i < ROUNDS; i++)
+		write_round(b, i);
 	atomic_store(&b->written, true);
 	return NULL;
 }
@@ -113,9 +139,7 @@ static void test_leaves(void)
 
 	for (i = 0; i < ROUNDS; i++) {
 		spin(b.p.a.rcq);
-		write_and_read(&b, i);
-		xt_wc_ok(b.p.b.scq, 1);
-		XT_SAME(b.to.p, LEN, i);
+		write_round(&b, i);
 	}
 	end(&b);
 }
@@ -123,21 +147,12 @@ static void test_leaves(void)
 static void test_sleeps(void)
 {
 	struct bulk b = bulk();
-	struct ibv_send_wr wr;
-	struct ibv_sge sge;
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		sge = xt_sge(&b.to, 0, LEN);
-		xt_recv(&b.p.a, i, &sge, 1);
+		post_receive(&b, i);
 		spin(b.p.a.rcq);
-		xt_fill(b.from.p, LEN, i);
-		sge = xt_sge(&b.from, 0, LEN);
-		wr = xt_wr(IBV_WR_SEND, i, &sge, 1);
-		xt_send(&b.p.b, &wr);
-		xt_wc_ok(b.p.a.rcq, i);
-		XT_SAME(b.to.p, LEN, i);
-		xt_wc_ok(b.p.b.scq, i);
+		send_round(&b, i);
 	}
 	end(&b);
 }
@@ -166,9 +181,7 @@ static void test_events(void)
 
 	for (i = 0; i < ROUNDS; i++) {
 		XT_OK(ibv_req_notify_cq(b.p.a.rcq, 0));
-		write_and_read(&b, i);
-		xt_wc_ok(b.p.b.scq, 1);
-		XT_SAME(b.to.p, LEN, i);
+		write_round(&b, i);
 	}
 	end(&b);
 }
@@ -177,20 +190,13 @@ static void test_events(void)
 static void test_elsewhere(void)
 {
 	struct bulk b = bulk();
-	struct ibv_send_wr wr;
-	struct ibv_sge sge;
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		sge = xt_sge(&b.to, 0, LEN);
-		xt_recv(&b.p.a, i, &sge, 1);
+		post_receive(&b, i);
 		spin(b.p.a.scq);
 		spin(b.p.b.rcq);
-		sge = xt_sge(&b.from, 0, LEN);
-		wr = xt_wr(IBV_WR_SEND, i, &sge, 1);
-		xt_send(&b.p.b, &wr);
-		xt_wc_ok(b.p.a.rcq, i);
-		xt_wc_ok(b.p.b.scq, i);
+		send_round(&b, i);
 	}
 	end(&b);
 }

@@ -296,7 +296,7 @@ static void set_work_locked(struct xiw_cq *cq, struct xiw_stream *s)
 
 /**
  * xiw_cq_spins() - has the process polled in vain of late
- * @cq: completion queue
+ * @cq: completion queue of a process, as for the two functions that follow
  *
  * Whatever a process writes there, it is only about its own work.
  *
@@ -309,8 +309,6 @@ bool xiw_cq_spins(struct xiw_cq *cq)
 	u32 polls;
 	u32 more;
 
-	if (cq->kernel)
-		return false;
 	spin_lock_irqsave(&cq->lock, flags);
 	polls = READ_ONCE(cq->queue.ctrl->polls);
 	more = polls - cq->polls;
@@ -330,19 +328,16 @@ bool xiw_cq_spins(struct xiw_cq *cq)
 bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s)
 {
 	unsigned long flags;
-	bool offered;
+	bool offered = false;
 
-	if (cq->kernel)
-		return false;
 	spin_lock_irqsave(&cq->lock, flags);
-	offered = !cq->work;
-	if (offered)
+	if (!cq->work) {
 		set_work_locked(cq, s);
-	/* See "who spins" above. */
-	smp_mb();
-	if (offered && READ_ONCE(cq->queue.ctrl->arm)) {
-		set_work_locked(cq, NULL);
-		offered = false;
+		/* See "who spins" above. */
+		smp_mb();
+		offered = !READ_ONCE(cq->queue.ctrl->arm);
+		if (!offered)
+			set_work_locked(cq, NULL);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return offered;
@@ -359,8 +354,6 @@ void xiw_cq_withdraw(struct xiw_cq *cq, struct xiw_stream *s)
 {
 	unsigned long flags;
 
-	if (cq->kernel)
-		return;
 	spin_lock_irqsave(&cq->lock, flags);
 	if (cq->work == s)
 		set_work_locked(cq, NULL);

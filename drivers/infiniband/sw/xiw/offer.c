@@ -31,7 +31,7 @@ static void queue(struct xiw_stream *s, u32 work)
 	if (work & XIW_WORK_RX)
 		xiw_stream_queue_work(s, &s->rx.bulk);
 	if (work & XIW_WORK_TX)
-		xiw_stream_queue_delayed(s, &s->tx.retry, 0);
+		xiw_stream_tx_again(s, 0);
 }
 
 static bool offer_locked(struct xiw_stream *s)
@@ -168,7 +168,7 @@ bool xiw_offer_claim(struct xiw_stream *s)
  * xiw_offer_take() - take the work that was claimed, and what has joined it
  * @s: stream
  *
- * Context: Socket lock held.
+ * Context: Socket lock held, or the stream was detached.
  * Return: XIW_WORK_*; if any, the caller drops a reference when it is done.
  */
 u32 xiw_offer_take(struct xiw_stream *s)
@@ -193,15 +193,8 @@ u32 xiw_offer_take(struct xiw_stream *s)
  */
 void xiw_offer_drop(struct xiw_stream *s)
 {
-	struct xiw_offer *offer = &s->offer;
-	unsigned long flags;
-	u32 work;
-
-	hrtimer_cancel(&offer->end);
-	spin_lock_irqsave(&offer->lock, flags);
-	work = take_locked(s);
-	spin_unlock_irqrestore(&offer->lock, flags);
-	if (work)
+	hrtimer_cancel(&s->offer.end);
+	if (xiw_offer_take(s))
 		s->ops->put(s);
 }
 

@@ -245,7 +245,7 @@ static bool offer(struct xiw_stream *s)
 {
 	struct xiw_qp *qp = to_owner(s);
 
-	if (!spins(qp) || !xiw_cq_offer(qp->scq, s))
+	if (qp->kernel || !spins(qp) || !xiw_cq_offer(qp->scq, s))
 		return false;
 	if (qp->rcq == qp->scq || xiw_cq_offer(qp->rcq, s))
 		return true;

@@ -188,7 +188,7 @@ void xiw_stream_help(struct xiw_stream *s)
 	if (work & XIW_WORK_RX)
 		xiw_rx_bulk_locked(s);
 	if (work & XIW_WORK_TX)
-		xiw_tx_retry_locked(s);
+		xiw_tx_run_posted(s);
 	xiw_stream_unlock(llp);
 	if (work)
 		s->ops->put(s);

@@ -599,8 +599,15 @@ void xiw_tx_run_locked(struct xiw_stream *s)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_tx_run_locked);
 
-/* Runs the engine for a poster and notes when, for is_stream(). */
-static void run_posted(struct xiw_stream *s)
+/**
+ * xiw_tx_run_posted() - run the engine for a poster, or as the retry work
+ * @s: stream attached to a socket
+ *
+ * It notes when, for is_stream().
+ *
+ * Context: Socket lock held; any.
+ */
+void xiw_tx_run_posted(struct xiw_stream *s)
 {
 	u32 heard = s->rx.heard;
 
@@ -616,7 +623,7 @@ static void run_sleeping(struct xiw_stream *s)
 
 	if (!llp)
 		return;
-	run_posted(s);
+	xiw_tx_run_posted(s);
 	xiw_stream_unlock(llp);
 }
 
@@ -629,7 +636,7 @@ static void run_now_or_soon(struct xiw_stream *s)
 		return;
 	if (llp->ops->trylock_bh(llp)) {
 		if (s->llp == llp)
-			run_posted(s);
+			xiw_tx_run_posted(s);
 		llp->ops->unlock_bh(llp);
 	} else {
 		xiw_stream_tx_again(s, 0);
@@ -651,17 +658,6 @@ static void tx_retry(struct work_struct *work)
 
 	run_sleeping(s);
 	s->ops->put(s);
-}
-
-/**
- * xiw_tx_retry_locked() - what the retry work does
- * @s: stream attached to a socket
- *
- * Context: Socket lock held; process context.
- */
-void xiw_tx_retry_locked(struct xiw_stream *s)
-{
-	run_posted(s);
 }
 
 /**

@@ -14,7 +14,7 @@ void xiw_tx_start(struct xiw_stream *s);
 void xiw_tx_stop(struct xiw_stream *s);
 void xiw_tx_reset(struct xiw_stream *s);
 void xiw_tx_run_locked(struct xiw_stream *s);
-void xiw_tx_retry_locked(struct xiw_stream *s);
+void xiw_tx_run_posted(struct xiw_stream *s);
 void xiw_tx_space(struct xiw_stream *s);
 void xiw_tx_kick(struct xiw_stream *s, bool may_sleep);
 void xiw_tx_fin(struct xiw_stream *s);
