@@ -77,6 +77,8 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  *	returns, no callback of the former user runs or will run. What happened
  *	before is not repeated: look at the connection after the call. Without
  *	the lock; sleeps
+ * @here: a process that uses the connection runs on this processor, where its
+ *	packets are wanted
  * @can_yield: is the lock owned, and no callback running
  * @yield: if so, let in what has arrived meanwhile; the caller keeps the lock.
  *	The connection may be lost afterwards. Callbacks that become due run
@@ -104,6 +106,7 @@ struct xiw_llp_ops {
 	void (*unlock_bh)(struct xiw_llp *llp);
 	void (*set_events)(struct xiw_llp *llp,
 			   const struct xiw_llp_events *events, void *ctx);
+	void (*here)(const struct xiw_llp *llp);
 	bool (*can_yield)(const struct xiw_llp *llp);
 	void (*yield)(struct xiw_llp *llp);
 	int (*send)(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,

@@ -17,6 +17,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
+#include <net/rps.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
@@ -206,6 +207,15 @@ static void sock_set_events(struct xiw_llp *llp,
  * Not in a callback: TCP may have called it for a packet of the backlog, and
  * would process those after it out of order.
  */
+/*
+ * For receive flow steering. Otherwise packets would go on coming to where a
+ * work item has happened to accept the connection.
+ */
+static void sock_here(const struct xiw_llp *llp)
+{
+	sock_rps_record_flow(to_sock(llp)->sk);
+}
+
 static bool sock_can_yield(const struct xiw_llp *llp)
 {
 	const struct xiw_sock *xs = to_sock(llp);
@@ -352,6 +362,7 @@ static const struct xiw_llp_ops sock_llp_ops = {
 	.trylock_bh = sock_trylock_bh,
 	.unlock_bh = sock_unlock_bh,
 	.set_events = sock_set_events,
+	.here = sock_here,
 	.can_yield = sock_can_yield,
 	.yield = sock_yield,
 	.send = sock_send,

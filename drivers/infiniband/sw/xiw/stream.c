@@ -112,6 +112,7 @@ void xiw_stream_tx_again(struct xiw_stream *s, unsigned long delay)
 {
 	xiw_stream_queue_delayed(s, &s->tx.retry, delay);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_tx_again);
 
 /**
  * xiw_stream_rx_again() - run the receive side in process context

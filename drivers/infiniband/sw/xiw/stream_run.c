@@ -184,6 +184,7 @@ void xiw_stream_help(struct xiw_stream *s)
 	/* Whoever has detached it drops the offer. */
 	if (!llp)
 		return;
+	llp->ops->here(llp);
 	work = xiw_offer_take(s);
 	if (work & XIW_WORK_RX)
 		xiw_rx_bulk_locked(s);

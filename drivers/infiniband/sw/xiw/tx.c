@@ -617,12 +617,14 @@ void xiw_tx_run_posted(struct xiw_stream *s)
 		s->tx.left_at = ktime_get_ns();
 }
 
-static void run_sleeping(struct xiw_stream *s)
+static void run_sleeping(struct xiw_stream *s, bool system_call)
 {
 	struct xiw_llp *llp = xiw_stream_lock(s);
 
 	if (!llp)
 		return;
+	if (system_call)
+		llp->ops->here(llp);
 	xiw_tx_run_posted(s);
 	xiw_stream_unlock(llp);
 }
@@ -656,7 +658,7 @@ static void tx_retry(struct work_struct *work)
 	struct xiw_stream *s = container_of(to_delayed_work(work),
 					    struct xiw_stream, tx.retry);
 
-	run_sleeping(s);
+	run_sleeping(s, false);
 	s->ops->put(s);
 }
 
@@ -690,7 +692,7 @@ void xiw_tx_kick(struct xiw_stream *s, bool may_sleep)
 	if (was && was != (XIW_TX_RUNNING | XIW_TX_WINDOW))
 		return;
 	if (may_sleep) {
-		run_sleeping(s);
+		run_sleeping(s, true);
 		return;
 	}
 	/* TCP's transmit path needs softirqs to be manageable. */

@@ -118,6 +118,11 @@ static void pipe_set_events(struct xiw_llp *llp,
 	end_unlock(llp);
 }
 
+static void pipe_here(const struct xiw_llp *llp)
+{
+	atomic_inc(&to_end(llp)->here);
+}
+
 static bool pipe_can_yield(const struct xiw_llp *llp)
 {
 	const struct pipe_end *e = to_end(llp);
@@ -343,6 +348,7 @@ static const struct xiw_llp_ops pipe_ops = {
 	.trylock_bh = end_trylock_bh,
 	.unlock_bh = end_unlock_bh,
 	.set_events = pipe_set_events,
+	.here = pipe_here,
 	.can_yield = pipe_can_yield,
 	.yield = pipe_yield,
 	.send = pipe_send,

@@ -36,6 +36,7 @@
  * @rxq: packets that have arrived
  * @unread: octets in them; atomic, for the peer looks at it
  * @blocked: send() has found no room; atomic
+ * @here: how often a process was said to be there
  * @fin: FIN was sent, behind all that is in the peer's @rxq
  * @lost: the connection is lost
  * @left: octets that may still be sent before it is, if @breaks
@@ -56,6 +57,7 @@ struct pipe_end {
 	struct sk_buff_head rxq;
 	atomic_t unread;
 	atomic_t blocked;
+	atomic_t here;
 	bool fin;
 	bool lost;
 	s64 left;
