@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Both sides of a case: what their streams ask of them, and their life.
+ */
+#include "world.h"
+
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "../deliver.h"
+#include "../rx.h"
+#include "../sendq.h"
+#include "../stream_run.h"
+
+void world_note_wrong(struct side *side, const char *what)
+{
+	if (!READ_ONCE(side->wrong))
+		WRITE_ONCE(side->wrong, what);
+}
+
+static bool is_filled(const u8 *p, u32 len, u32 seed)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		if (p[i] != (u8)(seed + i * 7 + (i >> 8)))
+			return false;
+	return true;
+}
+
+/* ---- what a stream asks of its owner ----------------------------------- */
+
+static void side_get(struct xiw_stream *s)
+{
+	refcount_inc(&to_side(s)->refs);
+}
+
+static void side_put(struct xiw_stream *s)
+{
+	struct side *side = to_side(s);
+
+	refcount_dec(&side->refs);
+	wake_up(side->changed);
+}
+
+static bool side_step(struct xiw_stream *s, enum xiw_qp_event event,
+		      enum xiw_qp_state old, const struct xiw_qp_step *step)
+{
+	struct side *side = to_side(s);
+
+	CHECK(side, event != XIW_QPE_FAULT && event != XIW_QPE_FAULT_SILENT);
+	if (event == XIW_QPE_LLP_CLOSED || event == XIW_QPE_LLP_LOST) {
+		CHECK(side, side->may_fail || event == XIW_QPE_LLP_CLOSED ||
+		      old == step->next);
+		WRITE_ONCE(side->over, true);
+		wake_up(side->changed);
+	}
+	return step->actions & XIW_QPA_FLUSH;
+}
+
+static void side_flush(struct xiw_stream *s)
+{
+	xiw_stream_queue_work(s, &to_side(s)->flush_work);
+}
+
+static void flush_fn(struct work_struct *work)
+{
+	struct side *side = container_of(work, struct side, flush_work);
+	struct xiw_stream *s = &side->s;
+
+	side->end.llp.ops->lock(&side->end.llp);
+	if (s->state == XIW_QPS_ERROR) {
+		xiw_stream_forget(s);
+		xiw_sendq_flush(s);
+		xiw_deliver_flush(s);
+	}
+	side->end.llp.ops->unlock(&side->end.llp);
+	side_put(s);
+}
+
+static void side_broken(struct xiw_stream *s)
+{
+	CHECK(to_side(s), !"a ring that nobody has");
+}
+
+static void side_first_fpdu(struct xiw_stream *s)
+{
+	CHECK(to_side(s), !s->conn.initiator);
+}
+
+static void side_drained(struct xiw_stream *s)
+{
+	pipe_shutdown(&to_side(s)->end);
+}
+
+/* One message in eight finds no receive at first. */
+static enum xiw_rq_take side_take_recv(struct xiw_stream *s,
+				       struct xiw_recv *recv)
+{
+	struct side *side = to_side(s);
+	u64 at = address_of(side, part(side, OF_RECV));
+
+	if (READ_ONCE(side->starved))
+		return XIW_RQ_EMPTY;
+	WRITE_ONCE(side->starved, !(get_random_u32() % 8));
+	memset(recv, 0, sizeof(*recv));
+	recv->num_sge = 2;
+	recv->sge[0].addr = at;
+	recv->sge[0].length = get_random_u32() % MESSAGE;
+	recv->sge[0].lkey = side->mem->stag;
+	recv->sge[1].addr = at + recv->sge[0].length;
+	recv->sge[1].length = MESSAGE - recv->sge[0].length;
+	recv->sge[1].lkey = side->mem->stag;
+	recv->len = MESSAGE;
+	return XIW_RQ_TAKEN;
+}
+
+static void post_fn(struct work_struct *work)
+{
+	struct side *side = container_of(work, struct side, post_work);
+
+	WRITE_ONCE(side->starved, false);
+	xiw_rx_posted(&side->s);
+}
+
+static void side_wait_recv(struct xiw_stream *s)
+{
+	queue_work(system_unbound_wq, &to_side(s)->post_work);
+}
+
+static void side_unwait_recv(struct xiw_stream *s)
+{
+}
+
+static unsigned long side_wait_until(struct xiw_stream *s, unsigned long until)
+{
+	return until;
+}
+
+/* The Writes before a message are there when it is. */
+static struct expected *next_expected(struct side *side)
+{
+	struct side *from = side->peer;
+	struct expected *e;
+
+	/* Pairs with the release in expect(). */
+	while (from->expect_begin != smp_load_acquire(&from->expect_end)) {
+		e = &from->expect[from->expect_begin % EXPECTED];
+		if (e->opcode == IB_WR_RDMA_WRITE ||
+		    e->opcode == IB_WR_RDMA_WRITE_WITH_IMM) {
+			CHECK(side, is_filled(part(side, OF_WRITES + e->slot),
+					      e->len, e->seed));
+			WRITE_ONCE(from->num_written, from->num_written + 1);
+		}
+		WRITE_ONCE(from->expect_begin, from->expect_begin + 1);
+		if (e->opcode != IB_WR_RDMA_WRITE)
+			return e;
+	}
+	return NULL;
+}
+
+static void check_recv(struct side *side, const struct expected *e,
+		       const struct xiw_cqe *cqe)
+{
+	CHECK(side, cqe->byte_len == e->len);
+	switch (e->opcode) {
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		CHECK(side, cqe->flags & XIW_CQE_WITH_IMM);
+		CHECK(side, (__force u32)cqe->imm_data == e->seed);
+		return;
+	case IB_WR_SEND_WITH_IMM:
+		CHECK(side, cqe->flags & XIW_CQE_WITH_IMM);
+		CHECK(side, (__force u32)cqe->imm_data == e->seed);
+		break;
+	case IB_WR_SEND_WITH_INV:
+		CHECK(side, cqe->flags & XIW_CQE_WITH_INV);
+		CHECK(side, cqe->inv_rkey == side->window->stag);
+		CHECK(side, side->window->state == XIW_MEM_FREE);
+		side->window->state = XIW_MEM_VALID;
+		WRITE_ONCE(side->peer->inv_out, false);
+		break;
+	default:
+		CHECK(side, !(cqe->flags & ~XIW_CQE_SOLICITED));
+		break;
+	}
+	CHECK(side, is_filled(part(side, OF_RECV), e->len, e->seed));
+}
+
+static bool side_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
+{
+	struct side *side = to_side(s);
+	struct expected *e;
+
+	if (cqe->status == IB_WC_WR_FLUSH_ERR) {
+		CHECK(side, side->may_fail);
+		return true;
+	}
+	CHECK(side, cqe->status == IB_WC_SUCCESS);
+	e = next_expected(side);
+	CHECK(side, e);
+	if (e)
+		check_recv(side, e, cqe);
+	wake_up(side->changed);
+	return true;
+}
+
+static void check_done(struct side *side, const struct posted *op, u32 slot)
+{
+	u8 *sink = part(side, OF_SINKS + slot);
+	u64 value;
+
+	switch (op->opcode) {
+	case IB_WR_RDMA_READ_WITH_INV:
+		CHECK(side, side->sink->state == XIW_MEM_FREE);
+		side->sink->state = XIW_MEM_VALID;
+		WRITE_ONCE(side->sink_out, false);
+		sink = part(side, OF_SINKS);
+		fallthrough;
+	case IB_WR_RDMA_READ:
+		CHECK(side, !memcmp(sink, part(side->peer, OF_READS) + op->off,
+				    op->len));
+		break;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		memcpy(&value, sink, sizeof(value));
+		CHECK(side, value == op->value);
+		break;
+	}
+}
+
+/* In the order of posting, and once. */
+static bool side_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
+{
+	struct side *side = to_side(s);
+	u32 slot = side->num_done % DEPTH;
+
+	CHECK(side, wr->wr_id == side->num_done);
+	if (wr->status == IB_WC_WR_FLUSH_ERR) {
+		CHECK(side, side->may_fail);
+		side->flushed++;
+	} else {
+		CHECK(side, wr->status == IB_WC_SUCCESS);
+		CHECK(side, !side->flushed);
+		check_done(side, &side->ops[slot], slot);
+	}
+	/* Pairs with the acquire in may_post(). */
+	smp_store_release(&side->num_done, side->num_done + 1);
+	wake_up(side->changed);
+	return true;
+}
+
+static u8 side_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
+{
+	struct side *side = to_side(s);
+
+	CHECK(side, wr->opcode == IB_WR_LOCAL_INV);
+	return IB_WC_SUCCESS;
+}
+
+static bool side_offer(struct xiw_stream *s)
+{
+	struct side *side = to_side(s);
+	enum who who = side->who;
+	unsigned long flags;
+
+	side->offers++;
+	if (who == WHO_ANYBODY)
+		who = WHO_NOBODY + get_random_u32() % 3;
+	if (who == WHO_NOBODY)
+		return false;
+	spin_lock_irqsave(&side->offer_lock, flags);
+	side->offered = true;
+	spin_unlock_irqrestore(&side->offer_lock, flags);
+	if (who == WHO_COMES)
+		queue_work(system_unbound_wq, &side->help_work);
+	return true;
+}
+
+static void side_withdraw(struct xiw_stream *s)
+{
+	struct side *side = to_side(s);
+	unsigned long flags;
+
+	spin_lock_irqsave(&side->offer_lock, flags);
+	side->offered = false;
+	spin_unlock_irqrestore(&side->offer_lock, flags);
+}
+
+static void help_fn(struct work_struct *work)
+{
+	struct side *side = container_of(work, struct side, help_work);
+	unsigned long flags;
+	bool offered;
+
+	spin_lock_irqsave(&side->offer_lock, flags);
+	offered = side->offered;
+	side->offered = false;
+	if (offered)
+		side_get(&side->s);
+	spin_unlock_irqrestore(&side->offer_lock, flags);
+	if (!offered)
+		return;
+	xiw_stream_help(&side->s);
+	side_put(&side->s);
+}
+
+static const struct xiw_stream_ops side_ops = {
+	.get = side_get,
+	.put = side_put,
+	.step = side_step,
+	.flush = side_flush,
+	.broken = side_broken,
+	.first_fpdu = side_first_fpdu,
+	.drained = side_drained,
+	.take_recv = side_take_recv,
+	.wait_recv = side_wait_recv,
+	.unwait_recv = side_unwait_recv,
+	.wait_until = side_wait_until,
+	.recv_done = side_recv_done,
+	.send_done = side_send_done,
+	.run_local = side_run_local,
+	.offer = side_offer,
+	.withdraw = side_withdraw,
+};
+
+/* ---- life -------------------------------------------------------------- */
+
+static struct xiw_mem *make_mem(struct world *w, u8 *p, size_t len)
+{
+	size_t pages = DIV_ROUND_UP(len, PAGE_SIZE);
+	struct xiw_mem *mem = kunit_kzalloc(w->test, sizeof(*mem), GFP_KERNEL);
+	size_t i;
+
+	KUNIT_ASSERT_NOT_NULL(w->test, mem);
+	mem->pages = kunit_kcalloc(w->test, pages, sizeof(*mem->pages),
+				   GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(w->test, mem->pages);
+	for (i = 0; i < pages; i++)
+		mem->pages[i] = p + i * PAGE_SIZE;
+	rwlock_init(&mem->lock);
+	mem->table = &w->table;
+	mem->pd = &w->pd;
+	mem->kind = XIW_MEM_FRWR;
+	mem->state = XIW_MEM_VALID;
+	mem->access = IB_ACCESS_LOCAL_WRITE | XIW_MEM_REMOTE;
+	mem->iova = get_random_u64() & GENMASK_ULL(47, PAGE_SHIFT);
+	mem->length = len;
+	mem->page_shift = PAGE_SHIFT;
+	mem->num_pages = pages;
+	KUNIT_ASSERT_EQ(w->test, xiw_stag_alloc(mem), 0);
+	return mem;
+}
+
+static void free_arena(void *p)
+{
+	vfree(p);
+}
+
+static void make_side(struct world *w, int n)
+{
+	struct ib_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = DEPTH,
+			.max_send_sge = 3,
+			.max_inline_data = 64,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+	};
+	size_t size = (size_t)PARTS * MESSAGE + PAGE_SIZE;
+	struct side *side = &w->side[n];
+
+	side->peer = &w->side[!n];
+	side->changed = &w->changed;
+	refcount_set(&side->refs, 1);
+	INIT_WORK(&side->post_work, post_fn);
+	INIT_WORK(&side->flush_work, flush_fn);
+	INIT_WORK(&side->help_work, help_fn);
+	spin_lock_init(&side->offer_lock);
+	side->arena = vzalloc(size);
+	KUNIT_ASSERT_NOT_NULL(w->test, side->arena);
+	KUNIT_ASSERT_EQ(w->test, kunit_add_action_or_reset(w->test, free_arena,
+							   side->arena), 0);
+	side->word = (u64 *)PTR_ALIGN(part(side, PARTS), 8);
+	side->mem = make_mem(w, side->arena, size);
+	side->window = make_mem(w, side->arena, PAGE_SIZE);
+	side->sink = make_mem(w, part(side, OF_SINKS), MESSAGE);
+	get_random_bytes(part(side, OF_READS), MESSAGE);
+	KUNIT_ASSERT_EQ(w->test, xiw_sq_init(&side->sq, &attr, NULL, NULL), 0);
+	side->sq.send_imm = true;
+	side->s.ops = &side_ops;
+	side->s.env = &w->env;
+	side->s.id = n;
+	side->s.sq = &side->sq;
+	xiw_stream_init(&side->s, &w->pd);
+}
+
+struct world *world_make(struct kunit *test, u64 seed)
+{
+	struct world *w = vzalloc(sizeof(*w));
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_arena, w),
+			0);
+	w->test = test;
+	xiw_mem_table_init(&w->table);
+	init_waitqueue_head(&w->changed);
+	w->env.stats = alloc_percpu(struct xiw_stats);
+	if (!w->env.stats)
+		KUNIT_FAIL_AND_ABORT(test, "no memory for counters");
+	w->env.mems = &w->table;
+	w->env.late_recv_ms = 60000;
+	w->env.features = XIW_FEAT_RFC7306;
+	make_side(w, 0);
+	make_side(w, 1);
+	prandom_seed_state(&w->side[0].rnd, seed);
+	prandom_seed_state(&w->side[1].rnd, ~seed);
+	pipe_init(&w->side[0].end, &w->side[1].end, seed);
+	return w;
+}
+
+static void start_side(struct world *w, int n, const struct how *how)
+{
+	struct side *side = &w->side[n];
+	struct xiw_conn conn = {
+		.agreed = {
+			.rev = 2,
+			.enhanced = true,
+			.p2p = true,
+			.crc = how->crc,
+			.tx_markers = how->markers,
+			.rx_markers = how->markers,
+			.rtr_offered = how->rtr,
+			.rtr_send = how->rtr,
+			.ird = DEPTH / 2,
+			.ord = DEPTH / 2,
+		},
+		.initiator = !n,
+		.fpdu_segments = how->segments,
+		.send_imm = true,
+		.hello = !n || how->hello,
+	};
+
+	KUNIT_ASSERT_EQ(w->test, xiw_stream_start(&side->s, &side->end.llp,
+						  &conn), 0);
+}
+
+void world_start(struct world *w, const struct how *how)
+{
+	start_side(w, 0, how);
+	start_side(w, 1, how);
+	xiw_stream_run(&w->side[1].s, &w->side[1].end.llp);
+	xiw_stream_run(&w->side[0].s, &w->side[0].end.llp);
+}
+
+bool world_is_well(const struct world *w)
+{
+	return !READ_ONCE(w->side[0].wrong) && !READ_ONCE(w->side[1].wrong);
+}
+
+static void end_side(struct world *w, int n)
+{
+	struct side *side = &w->side[n];
+	struct xiw_stream *s = &side->s;
+
+	if (s->llp)
+		xiw_stream_detach(s, &side->end.llp);
+	cancel_work_sync(&side->post_work);
+	if (cancel_work_sync(&side->flush_work))
+		side_put(s);
+	xiw_stream_forget(s);
+	xiw_sendq_flush(s);
+	xiw_deliver_flush(s);
+	xiw_stream_release(s);
+	KUNIT_EXPECT_FALSE(w->test, side->offered);
+	cancel_work_sync(&side->help_work);
+	wait_event_timeout(w->changed, refcount_read(&side->refs) == 1,
+			   TIMEOUT);
+	KUNIT_EXPECT_EQ(w->test, refcount_read(&side->refs), 1);
+	xiw_stream_settle(s);
+	KUNIT_EXPECT_EQ(w->test, side->num_done, side->num_posted);
+	xiw_sq_destroy(&side->sq);
+	xiw_stag_free(side->mem);
+	xiw_stag_free(side->window);
+	xiw_stag_free(side->sink);
+}
+
+void world_end(struct world *w)
+{
+	int n;
+
+	end_side(w, 0);
+	end_side(w, 1);
+	pipe_exit(&w->side[0].end, &w->side[1].end);
+	for (n = 0; n < 2; n++)
+		KUNIT_EXPECT_NULL_MSG(w->test, w->side[n].wrong, "%s",
+				      w->side[n].wrong);
+	KUNIT_EXPECT_EQ(w->test, atomic_long_read(&w->env.tx_pages), 0L);
+	KUNIT_EXPECT_TRUE(w->test, xa_empty(&w->table.mems));
+	free_percpu(w->env.stats);
+}
+
+/* Has what side @n has sent been noticed, and completed? */
+static bool is_quiet(struct world *w, int n)
+{
+	struct side *side = &w->side[n];
+
+	return READ_ONCE(side->num_done) == side->num_posted;
+}
+
+bool world_is_quiet(struct world *w)
+{
+	return is_quiet(w, 0) && is_quiet(w, 1);
+}
+
+void world_close(struct world *w)
+{
+	wait_event_timeout(w->changed, world_is_quiet(w), TIMEOUT);
+	KUNIT_EXPECT_TRUE(w->test, world_is_quiet(w));
+	xiw_stream_close(&w->side[get_random_u32() % 2].s);
+	wait_event_timeout(w->changed, READ_ONCE(w->side[0].over) &&
+			   READ_ONCE(w->side[1].over), TIMEOUT);
+	KUNIT_EXPECT_TRUE(w->test, w->side[0].over && w->side[1].over);
+}
+
+/* All that was sent has arrived: nothing follows the last messages. */
+void world_check_rest(struct world *w, int n, const struct how *how)
+{
+	u32 segments = how->hello && how->rtr == XIW_RTR_WRITE ?
+		0 : how->segments;
+	struct side *side = &w->side[n];
+
+	KUNIT_EXPECT_EQ(w->test, side->s.tx.mpa.segments, segments);
+	KUNIT_EXPECT_NULL(w->test, next_expected(side->peer));
+	KUNIT_EXPECT_EQ(w->test, side->expect_begin, side->expect_end);
+	KUNIT_EXPECT_EQ(w->test, *side->peer->word, side->model);
+}

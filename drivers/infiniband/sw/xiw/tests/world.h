@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Two streams back to back, joined by a pipe instead of a network, for the
+ * cases of stream_kunit.c.
+ *
+ * Each side is the owner of its stream, in place of a queue pair. It judges
+ * everything in the stream's own contexts, and notes the first thing that is
+ * wrong; the test's thread posts.
+ */
+#ifndef _XIW_TESTS_WORLD_H
+#define _XIW_TESTS_WORLD_H
+
+#include <kunit/test.h>
+#include <linux/jiffies.h>
+#include <linux/prandom.h>
+#include <linux/refcount.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "../mem.h"
+#include "../sq.h"
+#include "../stream.h"
+#include "pipe.h"
+
+#define TIMEOUT		(60 * HZ)
+
+enum {
+	DEPTH		= 32,		/* of the send queues, and IRD */
+	MESSAGE		= 70 * 1024,	/* octets, more than an FPDU can be */
+	WRITES		= 8,		/* that were not looked at yet */
+	EXPECTED	= 1024,		/* messages under way */
+	MESSAGES	= 1250,		/* of each side in one case */
+	/* Parts of the memory of a side, in multiples of MESSAGE */
+	OF_SENDS	= 0,		/* a message for each request */
+	OF_SINKS	= DEPTH,	/* likewise */
+	OF_WRITES	= 2 * DEPTH,	/* where the peer writes */
+	OF_READS	= OF_WRITES + WRITES,	/* what the peer reads */
+	OF_RECV		= OF_READS + 1,
+	PARTS		= OF_RECV + 1,
+};
+
+/* What the peer will notice of a request, in this order */
+struct expected {
+	u8 opcode;		/* IB_WR_* */
+	u32 len;
+	u32 seed;
+	u32 slot;		/* of a Write */
+};
+
+/* What has been posted */
+struct posted {
+	u8 opcode;
+	u32 len;
+	u32 seed;
+	u64 value;		/* that an Atomic must find */
+	u32 off;		/* of what is read */
+};
+
+/* Who answers an offer. */
+enum who {
+	WHO_ANYBODY,
+	WHO_NOBODY,
+	WHO_STAYS_AWAY,
+	WHO_COMES,
+};
+
+/**
+ * struct side - one side, owner of a stream
+ * @s: the stream
+ * @sq: its send queue
+ * @end: its end of the pipe
+ * @peer: the other side
+ * @refs: references of the stream's work items
+ * @mem: all of its memory
+ * @window: a region that the peer may invalidate
+ * @sink: one that a Read with Invalidate ends
+ * @arena: the memory of @mem
+ * @word: what the peer's Atomics change; in @arena
+ * @model: what the own Atomics must have made of the peer's @word
+ * @rnd: decides what is posted
+ * @ops: by number of the request, modulo DEPTH
+ * @num_posted: requests; the test's thread
+ * @num_done: requests that have completed
+ * @num_writes: Writes posted
+ * @num_written: of them, those that the peer has looked at
+ * @expect: what the peer will notice
+ * @expect_end: number of the next element
+ * @expect_begin: number of the first one; the peer's
+ * @inv_out: @window of the peer is being invalidated
+ * @sink_out: @sink is in use
+ * @starved: the next message finds no receive
+ * @post_work: posts one
+ * @flush_work: flushes the queue
+ * @help_work: does the work that is offered, at the same time as its queue
+ * @offer_lock: protects @offered
+ * @offered: by the stream
+ * @offers: how often
+ * @who: answers an offer, or anybody
+ * @over: the stream has ended
+ * @flushed: number of requests that were flushed
+ * @may_fail: requests may be flushed
+ * @wrong: the first thing that was wrong, or NULL
+ * @changed: wakes the test's thread
+ */
+struct side {
+	struct xiw_stream s;
+	struct xiw_sq sq;
+	struct pipe_end end;
+	struct side *peer;
+	refcount_t refs;
+	struct xiw_mem *mem;
+	struct xiw_mem *window;
+	struct xiw_mem *sink;
+	u8 *arena;
+	u64 *word;
+	u64 model;
+	struct rnd_state rnd;
+	struct posted ops[DEPTH];
+	u32 num_posted;
+	u32 num_done;
+	u32 num_writes;
+	u32 num_written;
+	struct expected expect[EXPECTED];
+	u32 expect_end;
+	u32 expect_begin;
+	bool inv_out;
+	bool sink_out;
+	bool starved;
+	struct work_struct post_work;
+	struct work_struct flush_work;
+	struct work_struct help_work;
+	spinlock_t offer_lock; /* see above */
+	bool offered;
+	u32 offers;
+	enum who who;
+	bool over;
+	u32 flushed;
+	bool may_fail;
+	const char *wrong;
+	wait_queue_head_t *changed;
+};
+
+/* How the streams of a case are */
+struct how {
+	bool crc;
+	bool markers;
+	u32 segments;
+	bool hello;	/* of the Responder; the Initiator always asks */
+	u8 rtr;
+};
+
+/**
+ * struct world - a case
+ * @test: it
+ * @env: what both streams share
+ * @table: all STags
+ * @pd: named, never looked at
+ * @changed: something has completed, or ended
+ * @side: both sides; the first one is the Initiator
+ */
+struct world {
+	struct kunit *test;
+	struct xiw_stream_env env;
+	struct xiw_mem_table table;
+	struct ib_pd pd;
+	wait_queue_head_t changed;
+	struct side side[2];
+};
+
+#define CHECK(side, cond)						\
+	do {								\
+		if (!(cond))						\
+			world_note_wrong(side, #cond);			\
+	} while (0)
+
+static inline struct side *to_side(struct xiw_stream *s)
+{
+	return container_of(s, struct side, s);
+}
+
+static inline u8 *part(struct side *side, u32 number)
+{
+	return side->arena + (size_t)number * MESSAGE;
+}
+
+static inline u64 address_of(const struct side *side, const void *p)
+{
+	return side->mem->iova + ((u8 *)p - side->arena);
+}
+
+void world_note_wrong(struct side *side, const char *what);
+struct world *world_make(struct kunit *test, u64 seed);
+void world_start(struct world *w, const struct how *how);
+bool world_is_well(const struct world *w);
+bool world_is_quiet(struct world *w);
+void world_post(struct world *w, u32 number);
+void world_close(struct world *w);
+void world_check_rest(struct world *w, int n, const struct how *how);
+void world_end(struct world *w);
+
+#endif /* _XIW_TESTS_WORLD_H */
