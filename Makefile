@@ -49,7 +49,8 @@ help:
 #: make bench           measure xiw, siw and TCP side by side; table and plots in
 #:                      build/bench; FORM=short takes some minutes; ON=uml is
 #:                      without emulation, in User Mode Linux; FORM=number
-#:                      is for connections by number, beside rxe
+#:                      is for connections by number, beside rxe, FORM=many for
+#:                      1 to 256 queue pairs, FORM=idle for 10000 connections
 #: make profile         where the time of a benchmark goes, WHAT="write 65536",
 #:                      "send 64", "read 64 crc", ..., in User Mode Linux
 #: make kunit           only the KUnit suites
