@@ -460,10 +460,19 @@ listening()
 	in_ns "$1" bash -c "$LISTENS" - "$2" none
 }
 
-# wait_listen NAME NS PORT: until the server listens; false when it died.
+# wait_listen NAME NS PORT: until the server listens; false when it died. Where no
+# TCP is below the connections, either may be meant.
 wait_listen()
 {
-	in_ns "$2" bash -c "$LISTENS" - "$3" "${server_pid[$1]}"
+	if [[ $XIW_LINK_TYPE != rxe ]]; then
+		in_ns "$2" bash -c "$LISTENS" - "$3" "${server_pid[$1]}"
+		return
+	fi
+	until { rdma resource show cm_id; in_ns "$2" ss -ltn; } |
+		grep -q "LISTEN .*:$3 "; do
+		kill -0 "${server_pid[$1]}" 2>/dev/null || return
+		sleep 0.05
+	done
 }
 
 # wait_server NAME: its exit status.
