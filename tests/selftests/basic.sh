@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# xiw-leaks: the way of every connection
 #
 # The everyday path with the standard tools: add a device, see it, connect
 # and move verified data in both directions over both address families,

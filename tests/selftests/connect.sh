@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Connection set-up and teardown: 200 connections in a row and many at once,
+# Connection set-up and teardown: 60 connections in a row and many at once,
 # private data of all lengths both ways, rejects and refusals, wildcard and
 # bound listeners, every order of closing, and TCP clients that are silent,
 # talk garbage or go away.  Both address families.
@@ -19,7 +19,7 @@ objects >"$TMP/baseline"
 
 ip -n "$NS_A" addr add 10.77.0.101/24 dev "$VETH_A"
 ip -n "$NS_A" addr add fd77::101/64 dev "$VETH_A" nodad
-cases -p IPv4 xt_conn "${SIDES4[@]}" -o "$NS_A/10.77.0.101"
+cases -p IPv4 xt_conn "${SIDES4[@]}" -o "$NS_A/10.77.0.101" -n 60
 cases -p IPv6 xt_conn "${SIDES6[@]}" -o "$NS_A/fd77::101" -n 20
 
 pair "ucmatose: 20 connections at once" \

@@ -6,7 +6,6 @@
 #
 # xiw-packages: infiniband-diags
 # xiw-timeout: 600
-# xiw-leaks: devices come and go
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# xiw-leaks: regions and windows
 #
 # Memory windows, regions registered anew, dma-buf regions, resized completion
 # queues (xt_mem), and what "rdma resource" and the tracepoints tell of them.

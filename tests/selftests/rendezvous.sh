@@ -5,7 +5,6 @@
 # themselves: the examples of libibverbs, perftest without -R.
 #
 # xiw-timeout: 900
-# xiw-leaks: the same by number
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
