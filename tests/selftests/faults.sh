@@ -7,7 +7,9 @@
 # hangs, and nothing is left behind.
 #
 # XIW_STRIDE=N (11): refuse every Nth allocation only; 1 for each of them.
-# XIW_ROUNDS=N (2): rounds of random refusals.
+# XIW_NTH=N (3): up to which allocation of an announced request each is refused; a
+# request has six.
+# XIW_ROUNDS=N (1): rounds of random refusals.
 #
 # xiw-timeout: 900
 # xiw-leaks: what fails half way gives back what it had
@@ -16,7 +18,8 @@
 . "$(dirname "$0")/cases.sh"
 
 STRIDE=${XIW_STRIDE:-11}
-ROUNDS=${XIW_ROUNDS:-2}
+NTH=${XIW_NTH:-3}
+ROUNDS=${XIW_ROUNDS:-1}
 DEBUGFS=/sys/kernel/debug
 PATIENCE=200
 LOAD_SECONDS=$((2 * PATIENCE))
@@ -132,8 +135,8 @@ announced()
 {
 	local n port
 
-	for n in 1 2 2 3 3 4 4 5 5 6 6; do
-		attr interval "$n"
+	for ((n = 2; n < 2 * NTH + 2; n++)); do
+		attr interval $((n / 2))
 		port=$(free_port)
 		load_start passive announced -s "$NS_A/$A4" -p "$port" -n 10
 		wait_for 30 listening "$NS_A" "$port" ||
