@@ -132,7 +132,8 @@ int xiw_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 		return 0;
 	}
 	rtnl_lock();
-	if (READ_ONCE(dev->netdev->reg_state) == NETREG_REGISTERED)
+	/* What it becomes without this lock is not REGISTERED either. */
+	if (data_race(dev->netdev->reg_state) == NETREG_REGISTERED)
 		ret = __ethtool_get_link_ksettings(dev->netdev, &link);
 	rtnl_unlock();
 	if (ret)
