@@ -11,7 +11,7 @@
 # request has six.
 # XIW_ROUNDS=N (1): rounds of random refusals.
 #
-# xiw-timeout: 900
+# xiw-timeout: 1500
 # xiw-leaks: what fails half way gives back what it had
 
 . "$(dirname "$0")/lib.sh"
