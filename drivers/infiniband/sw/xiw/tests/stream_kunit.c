@@ -124,8 +124,7 @@ static void stream_offer(struct kunit *test)
 		xiw_offer_tx(s);
 		if (i % 2)
 			xiw_stream_help(s);
-		wait_event_timeout(w->changed, refcount_read(&side->refs) == 1,
-				   TIMEOUT);
+		side_wait_idle(side);
 		KUNIT_EXPECT_EQ(test, refcount_read(&side->refs), 1);
 		KUNIT_EXPECT_EQ(test, s->offer.work, 0);
 		KUNIT_EXPECT_FALSE(test, side->offered);
@@ -149,13 +148,12 @@ static void stream_here(struct kunit *test)
 
 	side->who = WHO_NOBODY;
 	world_start(w, &how);
-	wait_event_timeout(w->changed, world_is_quiet(w) &&
-			   refcount_read(&side->refs) == 1, TIMEOUT);
+	world_wait_quiet(w);
+	side_wait_idle(side);
 	atomic_set(&side->end.here, 0);
 	xiw_tx_kick(s, false);
 	xiw_stream_tx_again(s, 0);
-	wait_event_timeout(w->changed, refcount_read(&side->refs) == 1,
-			   TIMEOUT);
+	side_wait_idle(side);
 	KUNIT_EXPECT_EQ(test, atomic_read(&side->end.here), 0);
 	xiw_tx_kick(s, true);
 	KUNIT_EXPECT_EQ(test, atomic_read(&side->end.here), 1);
@@ -182,14 +180,13 @@ static void stream_offer_missed(struct kunit *test)
 	side->who = WHO_NOBODY;
 	world_start(w, &how);
 	world_post(w, 1);
-	wait_event_timeout(w->changed, world_is_quiet(w) &&
-			   refcount_read(&side->refs) == 1, TIMEOUT);
+	world_wait_quiet(w);
+	side_wait_idle(side);
 	side->who = WHO_STAYS_AWAY;
 	side->offers = 0;
 	for (i = 0; i < 40; i++) {
 		xiw_offer_tx(s);
-		wait_event_timeout(w->changed, refcount_read(&side->refs) == 1,
-				   TIMEOUT);
+		side_wait_idle(side);
 	}
 	/* Of the 1st, 3rd, 7th, 15th and 31st. */
 	KUNIT_EXPECT_EQ(test, side->offers, 5);
@@ -198,8 +195,7 @@ static void stream_offer_missed(struct kunit *test)
 	for (i = 0; i < 1000 && s->offer.missed >= 5; i++) {
 		xiw_offer_tx(s);
 		xiw_stream_help(s);
-		wait_event_timeout(w->changed, refcount_read(&side->refs) == 1,
-				   TIMEOUT);
+		side_wait_idle(side);
 	}
 	KUNIT_EXPECT_LE(test, s->offer.missed, 3);
 	world_close(w);

@@ -18,12 +18,19 @@ void world_note_wrong(struct side *side, const char *what)
 		WRITE_ONCE(side->wrong, what);
 }
 
+/* Until no work item of the stream is queued, or runs. */
+void side_wait_idle(struct side *side)
+{
+	wait_event_timeout(*side->changed, refcount_read(&side->refs) == 1,
+			   TIMEOUT);
+}
+
 static bool is_filled(const u8 *p, u32 len, u32 seed)
 {
 	u32 i;
 
 	for (i = 0; i < len; i++)
-		if (p[i] != (u8)(seed + i * 7 + (i >> 8)))
+		if (p[i] != octet(seed, i))
 			return false;
 	return true;
 }
@@ -473,8 +480,7 @@ static void end_side(struct world *w, int n)
 	xiw_stream_release(s);
 	KUNIT_EXPECT_FALSE(w->test, side->offered);
 	cancel_work_sync(&side->help_work);
-	wait_event_timeout(w->changed, refcount_read(&side->refs) == 1,
-			   TIMEOUT);
+	side_wait_idle(side);
 	KUNIT_EXPECT_EQ(w->test, refcount_read(&side->refs), 1);
 	xiw_stream_settle(s);
 	KUNIT_EXPECT_EQ(w->test, side->num_done, side->num_posted);
@@ -507,15 +513,15 @@ static bool is_quiet(struct world *w, int n)
 	return READ_ONCE(side->num_done) == side->num_posted;
 }
 
-bool world_is_quiet(struct world *w)
+bool world_wait_quiet(struct world *w)
 {
-	return is_quiet(w, 0) && is_quiet(w, 1);
+	return wait_event_timeout(w->changed, is_quiet(w, 0) && is_quiet(w, 1),
+				  TIMEOUT);
 }
 
 void world_close(struct world *w)
 {
-	wait_event_timeout(w->changed, world_is_quiet(w), TIMEOUT);
-	KUNIT_EXPECT_TRUE(w->test, world_is_quiet(w));
+	KUNIT_EXPECT_TRUE(w->test, world_wait_quiet(w));
 	xiw_stream_close(&w->side[get_random_u32() % 2].s);
 	wait_event_timeout(w->changed, READ_ONCE(w->side[0].over) &&
 			   READ_ONCE(w->side[1].over), TIMEOUT);

@@ -183,6 +183,12 @@ static inline u8 *part(struct side *side, u32 number)
 	return side->arena + (size_t)number * MESSAGE;
 }
 
+/* What a message of that seed is made of. */
+static inline u8 octet(u32 seed, u32 i)
+{
+	return seed + i * 7 + (i >> 8);
+}
+
 static inline u64 address_of(const struct side *side, const void *p)
 {
 	return side->mem->iova + ((u8 *)p - side->arena);
@@ -192,7 +198,8 @@ void world_note_wrong(struct side *side, const char *what);
 struct world *world_make(struct kunit *test, u64 seed);
 void world_start(struct world *w, const struct how *how);
 bool world_is_well(const struct world *w);
-bool world_is_quiet(struct world *w);
+bool world_wait_quiet(struct world *w);
+void side_wait_idle(struct side *side);
 void world_post(struct world *w, u32 number);
 void world_close(struct world *w);
 void world_check_rest(struct world *w, int n, const struct how *how);
