@@ -255,7 +255,7 @@ first_gid()
 }
 
 # Queue pairs that are connected by number.
-measure_by_number()
+measure_number()
 {
 	local HOW_S HOW_C send=$SELFTESTS/send_bw
 
@@ -267,6 +267,7 @@ measure_by_number()
 	perf nr-send "$send" 64 5 Mmsg/s -n "$(small_count 64)" -N -t 64 -r 512
 	perf nr-write-lat ib_write_lat 8 5 us -n 1000
 	perf nr-send-lat ib_send_lat 8 5 us -n 1000
+	[[ $who != xiw ]] || measure_setup
 }
 
 # How long it takes until many queue pairs, made at once, have exchanged
@@ -276,9 +277,9 @@ measure_setup()
 	local n=256 how line
 
 	for how in number cm; do
-		line=$(in_a xt_many $how $n 1 "$NS_A/$A4" "$NS_B/$B4" |
+		line=$(in_a xt_many "$how" "$n" 1 "$NS_A/$A4" "$NS_B/$B4" |
 			awk '{ print $1 + $2 + $3 }')
-		[[ -z $line ]] || record "setup-$how" $n "$line" ms
+		[[ -z $line ]] || record "setup-$how" "$n" "$line" ms
 	done
 }
 
@@ -393,13 +394,8 @@ measure_icount()
 
 measure_rdma()
 {
-	if [[ $FORM == number ]]; then
-		measure_by_number
-		[[ $who != xiw ]] || measure_setup
-		return
-	fi
 	case $FORM in
-	icount | many | idle)
+	number | icount | many | idle)
 		"measure_$FORM"
 		return ;;
 	esac
