@@ -201,10 +201,12 @@ in_b()
 # peer_up NS NETDEV IPV4 IPV6
 peer_up()
 {
-	ip -n "$1" link set lo up &&
-	ip -n "$1" addr add "$3/24" dev "$2" &&
-	ip -n "$1" addr add "$4/64" dev "$2" nodad &&
-	ip -n "$1" link set "$2" up
+	ip -n "$1" -batch - <<-END
+		link set lo up
+		addr add $3/24 dev $2
+		addr add $4/64 dev $2 nodad
+		link set $2 up
+	END
 }
 
 # net_up: the two namespaces and the veth pair, without RDMA devices.  Both ends
@@ -319,7 +321,7 @@ link_del()
 
 dev_exists()
 {
-	[[ -n $(rdma dev show "$1" 2>/dev/null) ]]
+	[[ -e /sys/class/infiniband/$1 ]]
 }
 
 dev_gone()
@@ -329,7 +331,7 @@ dev_gone()
 
 port_active()
 {
-	[[ $(rdma link show "$1/1") == *"state ACTIVE"* ]]
+	[[ $(<"/sys/class/infiniband/$1/ports/1/state") == *ACTIVE ]]
 }
 
 links_up()
