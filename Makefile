@@ -27,7 +27,8 @@ help:
 #: make demo            boot the stock kernel in QEMU and show xiw at work
 #: make check           all tests, in QEMU on a debug kernel, and the basic ones
 #:                      on the oldest and the newest kernel
-#: make check-long      tests that take long and seldom find anything
+#: make check-long      all of the end-to-end tests on the debug kernel with the leak
+#:                      scan, and those that take long and seldom find anything
 #: make check-races     the data path on a kernel that looks for data races
 #: make check-packaging packages and patches, in all trees they are for;
 #:                      T="name ..." chooses parts
@@ -56,8 +57,9 @@ help:
 #: make kunit           only the KUnit suites
 #: make selftests       only the end-to-end tests; T="name ..." chooses;
 #:                      with T the leak scan is left out, LEAKS=1 keeps it;
-#:                      K=stock runs them on the stock kernel, K=kcsan on the
-#:                      one that looks for data races
+#:                      K=stock runs them on the stock kernel, K=debug on the
+#:                      debug kernel where they can be, K=kcsan on the one that
+#:                      looks for data races
 #: make fuzz            fuzz the protocol files, RUNS=executions per target,
 #:                      T="name ..." chooses; ends with their coverage
 #: make vm              a shell in a guest with xiw loaded; K=stock, debug or kcsan
@@ -106,7 +108,7 @@ check:
 	@tests/qemu/check host kunit selftests ends
 
 check-long:
-	@LEAKS=1 tests/qemu/check long
+	@T="$(T)" tests/qemu/check long
 
 check-races:
 	@T="$(T)" tests/qemu/check races

@@ -9,7 +9,6 @@
 # Covers: MPA-38 MPA-48 MPA-58 MPA-73
 # Covers: TERM-15 TERM-19
 # xiw-timeout: 900
-# xiw-leaks: connections end in every way
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -5,6 +5,7 @@
 # and that the provider is found whatever a device is called.
 #
 # xiw-packages: infiniband-diags
+# xiw-kernel: stock debug
 # xiw-timeout: 600
 
 . "$(dirname "$0")/lib.sh"

@@ -12,7 +12,6 @@
 # XIW_ROUNDS=N (1): rounds of random refusals.
 #
 # xiw-timeout: 1500
-# xiw-leaks: what fails half way gives back what it had
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -8,7 +8,6 @@
 #
 # Covers: TERM-20
 # xiw-timeout: 900
-# xiw-leaks: devices and namespaces go at any moment
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
