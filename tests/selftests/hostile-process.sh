@@ -7,7 +7,6 @@
 # the same devices goes on with every byte right.
 #
 # xiw-timeout: 900
-# xiw-leaks: queues and regions that nobody gave back
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
