@@ -5,7 +5,6 @@
 # bad, RTR, negotiation, Markers, silence and sudden ends, by
 # tests/conformance/mpa_connect.py in xb against xa.
 #
-# xiw-kernel: stock debug
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
