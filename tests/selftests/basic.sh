@@ -4,12 +4,19 @@
 # The everyday path with the standard tools: add a device, see it, connect
 # and move verified data in both directions over both address families,
 # delete it again.
+#
+# xiw-kernel: stock debug
 
 . "$(dirname "$0")/lib.sh"
 
+shown_active()
+{
+	[[ $(rdma link show "$DEV_A/1") == *"state ACTIVE"* ]]
+}
+
 topo_up
 
-tap_run "rdma link shows the port as active" port_active "$DEV_A"
+tap_run "rdma link shows the port as active" shown_active
 in_a ibv_devinfo -v -d "$DEV_A" >"$TMP/devinfo" 2>&1
 tap_run "ibv_devinfo finds the device" grep -qw "$DEV_A" "$TMP/devinfo"
 tap_run "the port is active for ibv_devinfo too" \
