@@ -25,8 +25,8 @@ help:
 #: make patches         both as patches for a kernel and an rdma-core tree, in
 #:                      build/patches
 #: make demo            boot the stock kernel in QEMU and show xiw at work
-#: make check           all tests, in QEMU on a debug kernel, and the basic ones
-#:                      on the oldest and the newest kernel
+#: make check           all tests, in QEMU on a debug kernel and on the stock one,
+#:                      and the basic ones on the oldest and the newest kernel
 #: make check-long      all of the end-to-end tests on the debug kernel with the leak
 #:                      scan, and those that take long and seldom find anything
 #: make check-races     the data path on a kernel that looks for data races
