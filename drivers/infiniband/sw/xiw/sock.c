@@ -204,10 +204,6 @@ static void sock_set_events(struct xiw_llp *llp,
 }
 
 /*
- * Not in a callback: TCP may have called it for a packet of the backlog, and
- * would process those after it out of order.
- */
-/*
  * For receive flow steering. Otherwise packets would go on coming to where a
  * work item has happened to accept the connection.
  */
@@ -216,6 +212,10 @@ static void sock_here(const struct xiw_llp *llp)
 	sock_rps_record_flow(to_sock(llp)->sk);
 }
 
+/*
+ * Not in a callback: TCP may have called it for a packet of the backlog, and
+ * would process those after it out of order.
+ */
 static bool sock_can_yield(const struct xiw_llp *llp)
 {
 	const struct xiw_sock *xs = to_sock(llp);
