@@ -3,6 +3,8 @@
 #
 # Work of a stream is offered to a process that spins (xt_spin): it does it, or
 # the work is done without it.
+#
+# xiw-kernel: stock debug
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
