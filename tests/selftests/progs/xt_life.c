@@ -6,7 +6,8 @@
  *
  *	xt_life [-a [NS/]ADDRESS] [-b [NS/]ADDRESS] [-t CASE]...
  *
- * -n is the number of connections of "destroy-polled" and "disconnect-raced".
+ * -n is the number of connections of "destroy-polled" and "disconnect-raced",
+ * and of queue pairs of "post-raced".
  */
 #include "number.h"
 
@@ -471,6 +472,60 @@ static void test_query_number(void)
 	XT_OK(ibv_destroy_qp(b.qp));
 }
 
+/* One thread posts, while the use by number that this is for ends. */
+static void *post_on(void *arg)
+{
+	struct xt_end *e = arg;
+	struct ibv_sge sge = xt_sge(&e->spare, 0, 1);
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 1, &sge, 1);
+	struct ibv_send_wr *bad;
+
+	while (!atomic_load(&enough))
+		ibv_post_send(e->qp, &wr, &bad);
+	return NULL;
+}
+
+/*
+ * A request that nobody answers is given up after a time, here ten minutes.
+ * That time must not begin when the use is over: the queue pair would stay as
+ * long. No peer ever connects.
+ */
+static void test_post_raced(void)
+{
+	struct number_path path = {
+		.dest = 1, .rd_atomic = 1, .min_rnr_timer = 12,
+	};
+	unsigned int n = xt_count(20);
+	pthread_t thread;
+	struct xt_end e;
+	struct xt_pair p;
+	__u64 begun;
+	unsigned int i, k;
+
+	xt_pair(&p, NULL, NULL);
+	e = p.a;
+	xt_enter(e.side);
+	path.index = number_gid(e.id->verbs, e.side, &path.dgid);
+	/* Another address of the same network, where nobody is. */
+	path.dgid.raw[15] ^= 0x40;
+	for (i = 0; i < n; i++) {
+		e.qp = new_qp(&e);
+		atomic_store(&enough, false);
+		XT_OK(pthread_create(&thread, NULL, post_on, &e));
+		for (k = 0; k < 50; k++) {
+			XT_OK(number_init(e.qp));
+			XT_OK(number_rtr(e.qp, &path));
+			XT_OK(number_rts(e.qp, &path));
+			XT_OK(to_state(&e, IBV_QPS_RESET));
+		}
+		atomic_store(&enough, true);
+		XT_OK(pthread_join(thread, NULL));
+		begun = xt_now_us();
+		XT_OK(ibv_destroy_qp(e.qp));
+		XT_CHECK(xt_now_us() - begun < 60000000, "it took a minute");
+	}
+}
+
 /* Not even the first post of a process that has dropped them is refused. */
 static void test_credentials(void)
 {
@@ -501,6 +556,8 @@ static const struct xt_case cases[] = {
 	{ "query", "what was not set is told as zero", test_query },
 	{ "query-number", "what was set by number is told, and connects again",
 	  test_query_number },
+	{ "post-raced", "RESET beside posts, connected by number",
+	  test_post_raced },
 	{ "credentials", "posting goes on without the credentials of the open",
 	  test_credentials },
 };

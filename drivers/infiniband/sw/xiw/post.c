@@ -7,7 +7,7 @@
 #include "dev.h"
 #include "qp.h"
 #include "qp_stream.h"
-#include "rdv.h"
+#include "rdv_wait.h"
 #include "rx.h"
 #include "tx.h"
 

@@ -18,6 +18,7 @@
 #include "qp.h"
 #include "qp_stream.h"
 #include "rdv.h"
+#include "rdv_wait.h"
 #include "rdv_listen.h"
 #include "stream_run.h"
 
@@ -67,7 +68,7 @@ static void init_qp(struct xiw_qp *qp, const struct ib_qp_init_attr *attr,
 		    struct ib_ucontext *uctx)
 {
 	xiw_qp_init(qp);
-	xiw_rdv_init(qp);
+	xiw_rdv_wait_init(qp);
 	qp->dev = to_xdev(qp->ibqp.device);
 	qp->uctx = uctx;
 	qp->kernel = !uctx;

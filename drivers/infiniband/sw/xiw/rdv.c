@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Queue pairs that are connected by number, without a connection manager: what
- * their consumers ask for with ib_modify_qp(), and the time that work waits for
- * its stream. Documentation/rendezvous.rst says what is to happen;
- * rdv_active.c and rdv_passive.c are the two sides of a connection.
+ * their consumers ask for with ib_modify_qp(). Documentation/rendezvous.rst
+ * says what is to happen; rdv_active.c and rdv_passive.c are the two sides of a
+ * connection.
  */
 #include "rdv.h"
 
@@ -17,6 +17,7 @@
 #include "rdv_active.h"
 #include "rdv_listen.h"
 #include "rdv_qp.h"
+#include "rdv_wait.h"
 #include "stream_run.h"
 
 /* Tell the administrator, or who tries, what to do about it. */
@@ -24,66 +25,6 @@
 	ibdev_notice_ratelimited(&(qp)->dev->ibdev, \
 				 "no connection by number: " fmt "\n", \
 				 ##__VA_ARGS__)
-
-/*
- * The wait for a stream
- */
-
-static bool anything_posted(const struct xiw_qp *qp)
-{
-	const struct xiw_sq *sq = &qp->sq;
-
-	return READ_ONCE(sq->head) != READ_ONCE(sq->prod) ||
-	       (!sq->kernel && !xiw_sq_ring_empty(sq));
-}
-
-/*
- * That the stream comes to stand just now does not save it: its peer finds a
- * connection that ends.
- */
-static void expire(struct work_struct *work)
-{
-	struct xiw_rdv_use *use = container_of(to_delayed_work(work),
-					       struct xiw_rdv_use, expire);
-	struct xiw_qp *qp = container_of(use, struct xiw_qp, rdv);
-	struct xiw_stream *s = &qp->stream;
-	bool over;
-
-	atomic_set(&use->armed, 0);
-	spin_lock_bh(&s->lock);
-	over = use->waits && anything_posted(qp);
-	if (over)
-		use->status = IB_WC_RETRY_EXC_ERR;
-	spin_unlock_bh(&s->lock);
-	if (over) {
-		xiw_stat_inc(qp->dev->stats, XIW_STAT_CONN_TIMEOUT);
-		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
-	}
-	xiw_qp_put(qp);
-}
-
-/**
- * xiw_rdv_posted() - a request was posted, or is there at RTS
- * @qp: queue pair whose requests wait for a stream
- *
- * Context: Any.
- */
-void xiw_rdv_posted(struct xiw_qp *qp)
-{
-	struct xiw_rdv_use *use = &qp->rdv;
-	u32 ms = 0;
-
-	/* It is the first that waits: the others came later. */
-	if (atomic_xchg(&use->armed, 1))
-		return;
-	if (!READ_ONCE(use->final))
-		ms = xiw_rdv_wait_ms(READ_ONCE(use->timeout),
-				     READ_ONCE(use->retry_cnt));
-	xiw_qp_get(qp);
-	if (!queue_delayed_work(system_dfl_wq, &use->expire,
-				msecs_to_jiffies(ms)))
-		xiw_qp_put(qp);
-}
 
 /*
  * RTR
@@ -391,7 +332,7 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	ret = judge_connection(qp);
 	/* Pairs with the one in xiw_post_send(), before it reads "waits". */
 	smp_mb();
-	if (READ_ONCE(qp->rdv.waits) && anything_posted(qp))
+	if (READ_ONCE(qp->rdv.waits) && xiw_rdv_anything_posted(qp))
 		xiw_rdv_posted(qp);
 	return ret;
 }
@@ -436,17 +377,6 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr)
  */
 
 /**
- * xiw_rdv_init() - a new queue pair
- * @qp: queue pair
- *
- * Context: Any.
- */
-void xiw_rdv_init(struct xiw_qp *qp)
-{
-	INIT_DELAYED_WORK(&qp->rdv.expire, expire);
-}
-
-/**
  * xiw_rdv_forget() - the end of a use
  * @qp: queue pair without endpoint that cannot get one, used or not; its
  *	modify_lock is held, or it is being destroyed
@@ -459,12 +389,7 @@ void xiw_rdv_forget(struct xiw_qp *qp)
 
 	if (!use->named)
 		return;
-	spin_lock_bh(&qp->stream.lock);
-	WRITE_ONCE(use->waits, false);
-	spin_unlock_bh(&qp->stream.lock);
-	/* Nobody arms it any more, but for posts that have looked before. */
-	if (cancel_delayed_work_sync(&use->expire))
-		xiw_qp_put(qp);
+	xiw_rdv_wait_end(qp);
 	if (use->listener)
 		xiw_rdv_port_put(qp);
 	spin_lock_bh(&qp->stream.lock);

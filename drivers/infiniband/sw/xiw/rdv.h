@@ -9,11 +9,9 @@
 
 struct xiw_qp;
 
-void xiw_rdv_init(struct xiw_qp *qp);
 bool xiw_rdv_names_peer(int mask);
 int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask);
 int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask);
-void xiw_rdv_posted(struct xiw_qp *qp);
 void xiw_rdv_forget(struct xiw_qp *qp);
 void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr);
 

@@ -19,6 +19,7 @@
 #include "qp.h"
 #include "qp_stream.h"
 #include "rdv_conn.h"
+#include "rdv_wait.h"
 #include "sock.h"
 #include "stream_run.h"
 
@@ -262,18 +263,10 @@ static enum xiw_ep_state accepted(struct xiw_ep *ep,
 
 static enum xiw_ep_state refused(struct xiw_ep *ep, u8 reason)
 {
-	struct xiw_rdv_use *use = use_of(ep);
-
 	xiw_ep_dbg(ep, "the peer says no: reason %u\n", reason);
 	if (!xiw_rdv_final(reason))
 		return xiw_rdv_active_retry(ep);
-	/* What is posted has waited long enough; the next will, at once. */
-	WRITE_ONCE(use->final, true);
-	/* It may not be queued yet, or just run: then it needs a reference. */
-	xiw_qp_get(ep->qp);
-	if (!atomic_read(&use->armed) ||
-	    mod_delayed_work(system_dfl_wq, &use->expire, 0))
-		xiw_qp_put(ep->qp);
+	xiw_rdv_give_up(ep->qp);
 	xiw_sock_release(ep->xs, true);
 	ep->xs = NULL;
 	xiw_ep_clear_timer(ep);

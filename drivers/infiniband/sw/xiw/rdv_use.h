@@ -7,6 +7,7 @@
 #ifndef _XIW_RDV_USE_H
 #define _XIW_RDV_USE_H
 
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -24,9 +25,10 @@ struct xiw_rdv_port;
  * @gone: the peer's end was silent: what was posted fails when it cannot be
  *	done, and nothing else is flushed
  * @over: everything is flushed, for good
- * @waits: what is posted waits for the stream
+ * @waits: what is posted waits for the stream; the end of a use clears it with
+ *	@lock held, too
  * @final: the peer has said that it will always refuse
- * @armed: @expire is queued, or runs
+ * @armed: @expire is queued and has not begun; protected by @lock
  * @status: enum ib_wc_status of the first request that is flushed, or 0;
  *	belongs to who flushes
  * @min_rnr_timer: code of the verbs; constant while @named
@@ -41,7 +43,10 @@ struct xiw_rdv_port;
  * @role: likewise
  * @path: both ends are constant while @named, the rest until the stream stands
  * @peer: what the peer has said of itself, when there is an endpoint
- * @expire: ends the wait; it and what follows is not reset
+ * @expire: ends the wait; it and what follows is not reset. It is queued only
+ *	while @waits, with @lock held, so after the end of a use no poster that
+ *	has seen the flag before can queue it any more
+ * @lock: see there; taken with interrupts off, within the stream's lock
  * @listener: of a Responder; modify_lock
  */
 struct xiw_rdv_use {
@@ -53,7 +58,7 @@ struct xiw_rdv_use {
 	bool over;
 	bool waits;
 	bool final;
-	atomic_t armed;
+	bool armed;
 	u8 status;
 	u8 min_rnr_timer;
 	u8 timeout;
@@ -67,6 +72,7 @@ struct xiw_rdv_use {
 	struct xiw_rdv_path path;
 	struct xiw_rdv_token peer;
 	struct delayed_work expire;
+	spinlock_t lock; /* see above */
 	struct xiw_rdv_port *listener;
 };
 

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How long what was posted to a queue pair that is connected by number waits
+ * for its stream.
+ */
+#include "rdv_wait.h"
+
+#include "dev.h"
+#include "proto/rendezvous.h"
+#include "qp.h"
+#include "stream.h"
+
+/**
+ * xiw_rdv_anything_posted() - does a request wait
+ * @qp: queue pair
+ *
+ * Context: Any.
+ * Return: true if one does.
+ */
+bool xiw_rdv_anything_posted(const struct xiw_qp *qp)
+{
+	const struct xiw_sq *sq = &qp->sq;
+
+	return READ_ONCE(sq->head) != READ_ONCE(sq->prod) ||
+	       (!sq->kernel && !xiw_sq_ring_empty(sq));
+}
+
+/*
+ * That the stream comes to stand just now does not save it: its peer finds a
+ * connection that ends.
+ */
+static void expire(struct work_struct *work)
+{
+	struct xiw_rdv_use *use = container_of(to_delayed_work(work),
+					       struct xiw_rdv_use, expire);
+	struct xiw_qp *qp = container_of(use, struct xiw_qp, rdv);
+	struct xiw_stream *s = &qp->stream;
+	bool over;
+
+	spin_lock_irq(&use->lock);
+	use->armed = false;
+	spin_unlock_irq(&use->lock);
+	spin_lock_bh(&s->lock);
+	over = use->waits && xiw_rdv_anything_posted(qp);
+	if (over)
+		use->status = IB_WC_RETRY_EXC_ERR;
+	spin_unlock_bh(&s->lock);
+	if (over) {
+		xiw_stat_inc(qp->dev->stats, XIW_STAT_CONN_TIMEOUT);
+		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
+	}
+	xiw_qp_put(qp);
+}
+
+/**
+ * xiw_rdv_posted() - a request was posted, or is there at RTS
+ * @qp: queue pair whose requests wait for a stream
+ *
+ * Context: Any.
+ */
+void xiw_rdv_posted(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+	unsigned long flags;
+	u32 ms;
+
+	spin_lock_irqsave(&use->lock, flags);
+	/* It is the first that waits: the others came later. */
+	if (READ_ONCE(use->waits) && !use->armed) {
+		ms = READ_ONCE(use->final) ? 0 :
+			xiw_rdv_wait_ms(READ_ONCE(use->timeout),
+					READ_ONCE(use->retry_cnt));
+		use->armed = true;
+		xiw_qp_get(qp);
+		if (!queue_delayed_work(system_dfl_wq, &use->expire,
+					msecs_to_jiffies(ms)))
+			xiw_qp_put(qp);
+	}
+	spin_unlock_irqrestore(&use->lock, flags);
+}
+
+/**
+ * xiw_rdv_give_up() - the peer has said that it will always refuse
+ * @qp: queue pair connected by number
+ *
+ * What is posted has waited long enough; the next will, at once.
+ *
+ * Context: Process context.
+ */
+void xiw_rdv_give_up(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+
+	spin_lock_irq(&use->lock);
+	WRITE_ONCE(use->final, true);
+	if (use->armed) {
+		/* If it has just begun, it is queued anew. */
+		xiw_qp_get(qp);
+		if (mod_delayed_work(system_dfl_wq, &use->expire, 0))
+			xiw_qp_put(qp);
+	}
+	spin_unlock_irq(&use->lock);
+}
+
+/**
+ * xiw_rdv_wait_end() - the end of a use: nothing waits any more
+ * @qp: queue pair
+ *
+ * Context: Sleeps.
+ */
+void xiw_rdv_wait_end(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+
+	spin_lock_bh(&qp->stream.lock);
+	spin_lock_irq(&use->lock);
+	WRITE_ONCE(use->waits, false);
+	spin_unlock_irq(&use->lock);
+	spin_unlock_bh(&qp->stream.lock);
+	if (cancel_delayed_work_sync(&use->expire))
+		xiw_qp_put(qp);
+}
+
+/**
+ * xiw_rdv_wait_init() - a new queue pair
+ * @qp: queue pair
+ *
+ * Context: Any.
+ */
+void xiw_rdv_wait_init(struct xiw_qp *qp)
+{
+	spin_lock_init(&qp->rdv.lock);
+	INIT_DELAYED_WORK(&qp->rdv.expire, expire);
+}
