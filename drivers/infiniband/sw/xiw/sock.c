@@ -21,6 +21,12 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+/*
+ * How often a connection with unacknowledged octets is looked at: more often
+ * than TCP's user timeout ends, see xiw_sock_set_keepalive().
+ */
+#define XIW_SOCK_WATCH		(20 * HZ)
+
 enum sock_event {
 	EV_DATA		= 1 << 0,
 	EV_SPACE	= 1 << 1,
@@ -232,6 +238,51 @@ static void sock_yield(struct xiw_llp *llp)
 	xs->busy = false;
 }
 
+static bool sock_idle(const struct xiw_llp *llp)
+{
+	return tcp_rtx_and_write_queues_empty(to_sock(llp)->sk);
+}
+
+/*
+ * A peer that does not read for minutes keeps its window closed and answers
+ * TCP's probes, which is no reason to give it up (RFC 9293 section 3.8.6.1).
+ * TCP's user timeout counts from the first probe, answered or not; have it
+ * count from the last answer.
+ */
+static void spare_who_answers(struct sock *sk)
+{
+	u32 *since = &inet_csk(sk)->icsk_probes_tstamp;
+	u32 heard = tcp_sk(sk)->rcv_tstamp;
+
+	if (*since && time_after32(heard, *since))
+		*since = heard;
+}
+
+static void watch(struct work_struct *work)
+{
+	struct xiw_sock *xs = container_of(to_delayed_work(work),
+					   struct xiw_sock, watch);
+	bool more;
+
+	sock_lock(&xs->llp);
+	spare_who_answers(xs->sk);
+	more = !sock_idle(&xs->llp);
+	sock_unlock(&xs->llp);
+	if (!more || !queue_delayed_work(system_dfl_wq, &xs->watch,
+					 XIW_SOCK_WATCH))
+		sock_llp_put(&xs->llp);
+}
+
+/* The work has a reference. */
+static void watch_soon(struct xiw_sock *xs)
+{
+	if (delayed_work_pending(&xs->watch))
+		return;
+	sock_llp_get(&xs->llp);
+	if (!queue_delayed_work(system_dfl_wq, &xs->watch, XIW_SOCK_WATCH))
+		sock_llp_put(&xs->llp);
+}
+
 static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 		     size_t len, bool more)
 {
@@ -243,6 +294,7 @@ static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 	bool was_busy = xs->busy;
 	int ret;
 
+	watch_soon(xs);
 	/* TCP may call back meanwhile: for its backlog, or for little room. */
 	xs->busy = true;
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, len);
@@ -273,11 +325,6 @@ static void sock_space(const struct xiw_llp *llp, struct xiw_llp_space *space)
 	space->emss = max_t(u32, tcp_sk(sk)->mss_cache, 1);
 	space->tail_fill = tail_fill(sk, space->emss);
 	space->sndbuf = READ_ONCE(sk->sk_sndbuf);
-}
-
-static bool sock_idle(const struct xiw_llp *llp)
-{
-	return tcp_rtx_and_write_queues_empty(to_sock(llp)->sk);
 }
 
 struct read_ctx {
@@ -391,6 +438,7 @@ static struct xiw_sock *take_over(struct socket *sock,
 		return NULL;
 	xs->llp.ops = &sock_llp_ops;
 	kref_init(&xs->ref);
+	INIT_DELAYED_WORK(&xs->watch, watch);
 	sock_hold(sk);
 	xs->sk = sk;
 	xs->sock = sock;
@@ -712,7 +760,8 @@ void xiw_sock_set_tos(struct xiw_sock *xs, int family, u8 tos)
  * @intvl_s: time between probes, in seconds
  * @count: probes without answer that make the connection lost
  *
- * Data that is not acknowledged for the same time in all has the same effect.
+ * Data that is not acknowledged for the same time in all has the same effect,
+ * unless the peer has no room for it, and says so.
  *
  * Context: Sleeps.
  */
@@ -766,6 +815,9 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
+	/* Nothing is sent any more that would queue it again. */
+	if (cancel_delayed_work_sync(&xs->watch))
+		sock_llp_put(&xs->llp);
 	sock_release(xs->sock);
 	sock_llp_put(&xs->llp);
 }

@@ -11,6 +11,7 @@
 #include <linux/net.h>
 #include <linux/socket.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "llp.h"
 
@@ -31,6 +32,8 @@ struct xiw_sock;
  * @busy: callbacks must not run now; owner: socket lock holder
  * @pending: callbacks that are due; owner: socket lock holder
  * @err: why the connection is lost, positive errno, or 0
+ * @watch: looks after octets that were not acknowledged, from when some are
+ *	sent until there are none
  * @saved_data_ready: what the callback was before us
  * @saved_write_space: likewise
  * @saved_state_change: likewise
@@ -45,6 +48,7 @@ struct xiw_sock {
 	bool busy;
 	u8 pending;
 	int err;
+	struct delayed_work watch;
 	void (*saved_data_ready)(struct sock *sk);
 	void (*saved_write_space)(struct sock *sk);
 	void (*saved_state_change)(struct sock *sk);
