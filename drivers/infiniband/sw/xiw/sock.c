@@ -14,6 +14,7 @@
 #include <linux/ipv6.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
@@ -749,7 +750,9 @@ void xiw_sock_set_tos(struct xiw_sock *xs, int family, u8 tos)
 	if (family != AF_INET6)
 		return;
 	lock_sock(sk);
-	inet6_sk(sk)->tclass = tos;
+	/* As for the TOS, the bits of ECN are TCP's own. */
+	inet6_sk(sk)->tclass = (tos & ~INET_ECN_MASK) |
+			       (inet6_sk(sk)->tclass & INET_ECN_MASK);
 	release_sock(sk);
 }
 
