@@ -69,15 +69,17 @@ static int open_socket(struct xiw_ep *ep)
 		return -ENETDOWN;
 	xiw_rdv_to_addr(ep->dev, use->path.own.gid, 0, &own);
 	ret = xiw_sock_create(net, own.ss_family, &xs);
-	put_net(net);
 	if (ret)
-		return ret;
+		goto put;
 	xiw_conn_own_sock(ep, xs);
 	ret = connect_from(ep, use, xs);
 	if (ret) {
 		ep->xs = NULL;
 		xiw_sock_release(xs, true);
 	}
+put:
+	/* The socket has a reference of its own once it connects. */
+	put_net(net);
 	return ret;
 }
 
