@@ -144,7 +144,7 @@ int xiw_cm_device_init(struct xiw_dev *dev)
 	if (!dev->cm_wq)
 		return -ENOMEM;
 	dev->ep_ops = &cm_ep_ops;
-	xa_init_flags(&dev->requests, XA_FLAGS_ALLOC1);
+	xa_init(&dev->requests);
 	xiw_crowd_init(&dev->lingering);
 	return 0;
 }

@@ -139,8 +139,8 @@ static int enter_request(struct xiw_ep *ep)
 	if (ep->cookie)
 		return 0;
 	xiw_ep_get(ep);
-	if (xa_alloc_cyclic(&dev->requests, &ep->cookie, ep, xa_limit_31b,
-			    &dev->next_request, GFP_KERNEL) >= 0)
+	ep->cookie = atomic_long_inc_return(&dev->last_request);
+	if (!xa_insert(&dev->requests, ep->cookie, ep, GFP_KERNEL))
 		return 0;
 	xiw_ep_put(ep);
 	ep->cookie = 0;

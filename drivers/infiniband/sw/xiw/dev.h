@@ -80,7 +80,8 @@ enum xiw_limits {
  * @lingering: those whose closed connections wait for the peer's FIN
  * @requests: connection requests that nobody answered yet, by the cookie that
  *	iw_cm knows them by; see cm_passive.c
- * @next_request: where the search for a free cookie starts
+ * @last_request: cookie given out last; none is given out twice, as iw_cm may
+ *	answer what has long ended
  * @rdv_lock: protects @rdv_ports; within the queue pairs' modify_lock, outside
  *	of the endpoints' mutexes
  * @rdv_ports: where connections by number are listened for
@@ -123,7 +124,7 @@ struct xiw_dev {
 	bool eps_closed;
 	struct xiw_crowd lingering;
 	struct xarray requests;
-	u32 next_request;
+	atomic_long_t last_request;
 
 	struct mutex rdv_lock; /* see above */
 	struct list_head rdv_ports;

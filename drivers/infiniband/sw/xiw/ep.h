@@ -171,7 +171,8 @@ struct xiw_ep_ops {
  * @conn: what startup agreed on
  * @policy: the device's, when the endpoint was created
  * @startup: until startup is over
- * @cookie: Responder: key in xiw_dev.requests, or 0
+ * @cookie: Responder: key in xiw_dev.requests, 0 before there was one; never
+ *	that of another endpoint
  * @delivered: Responder: the consumer's handler was called; changed under the
  *	lock of xiw_dev.requests while it has the endpoint
  * @parent: Responder: listener, with a reference
@@ -215,7 +216,7 @@ struct xiw_ep {
 	struct xiw_conn conn;
 	struct xiw_mpa_policy policy;
 	struct xiw_ep_startup *startup;
-	u32 cookie;
+	unsigned long cookie;
 	bool delivered;
 	struct xiw_ep *parent;
 	struct xiw_crowd_member place;
