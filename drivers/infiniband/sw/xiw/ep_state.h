@@ -55,6 +55,8 @@ enum xiw_ep_state {
  * @XIW_EPE_SOCK: something happened at the socket, or may have
  * @XIW_EPE_ACCEPT: iw_cm accepts; never left as a bit, see xiw_ep_command()
  * @XIW_EPE_REJECT: iw_cm rejects, likewise
+ * @XIW_EPE_REPLACED: another Request wants the place of a connection by number
+ *	whose first FPDU has not come
  * @XIW_EPE_TIMER: the endpoint's timer expired
  * @XIW_EPE_KILL: end everything now: device, listener or namespace goes
  * @XIW_EPE_COUNT: number of events, not an event
@@ -70,6 +72,7 @@ enum xiw_ep_event {
 	XIW_EPE_SOCK,
 	XIW_EPE_ACCEPT,
 	XIW_EPE_REJECT,
+	XIW_EPE_REPLACED,
 	XIW_EPE_TIMER,
 	XIW_EPE_KILL,
 	XIW_EPE_COUNT

@@ -57,6 +57,21 @@ static enum xiw_ep_state on_timer(struct xiw_ep *ep)
 	return end_by(ep, xiw_end_stalled);
 }
 
+static enum xiw_ep_state stay(struct xiw_ep *ep)
+{
+	return ep->state;
+}
+
+/*
+ * The first FPDU has not come in time, or another Request wants the place. It
+ * may come at the last moment: then the stream stands, and FIRST_FPDU is next.
+ */
+static enum xiw_ep_state on_late(struct xiw_ep *ep)
+{
+	return end_by(ep, ep->closing || READ_ONCE(ep->qp->rdv.over) ?
+			  xiw_end_stalled : stay);
+}
+
 /* What is not listed has no effect: it came too late, or nobody needs it. */
 static enum xiw_ep_state
 (*const handlers[XIW_EPS_COUNT][XIW_EPE_COUNT])(struct xiw_ep *ep) = {
@@ -99,7 +114,8 @@ static enum xiw_ep_state
 		[XIW_EPE_ABORT]		= on_abort,
 		[XIW_EPE_LOST]		= on_abort,
 		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
-		[XIW_EPE_TIMER]		= on_timer,
+		[XIW_EPE_REPLACED]	= on_late,
+		[XIW_EPE_TIMER]		= on_late,
 		[XIW_EPE_KILL]		= on_abort,
 	},
 	[XIW_EPS_OPEN] = {

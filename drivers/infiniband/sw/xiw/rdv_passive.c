@@ -248,5 +248,7 @@ enum xiw_ep_state xiw_rdv_passive_stands(struct xiw_ep *ep)
 	if (!ep->closing)
 		xiw_ep_clear_timer(ep);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_PASSIVE);
+	/* Who wanted the place waits in vain. */
+	xiw_listen_wake(ep->parent, ep->qpn);
 	return XIW_EPS_OPEN;
 }

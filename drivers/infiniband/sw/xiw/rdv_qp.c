@@ -60,7 +60,7 @@ int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
 	spin_lock_bh(&s->lock);
 	ret = judge(qp, req, reason);
 	if (ret == -EAGAIN && use->named && qp->ep)
-		xiw_ep_raise(qp->ep, XIW_EPE_KILL);
+		xiw_ep_raise(qp->ep, XIW_EPE_REPLACED);
 	if (!ret) {
 		xiw_ep_get(ep);
 		qp->ep = ep;
@@ -69,6 +69,21 @@ int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
 	}
 	spin_unlock_bh(&s->lock);
 	return ret;
+}
+
+/*
+ * The first FPDU may have come, or the consumer have wanted an end, before the
+ * socket was locked.
+ */
+static bool begin_undo(struct xiw_stream *s)
+{
+	struct xiw_qp *qp = container_of(s, struct xiw_qp, stream);
+	struct xiw_rdv_use *use = &qp->rdv;
+
+	spin_lock_bh(&s->lock);
+	use->undoing = !qp->destroying && xiw_rdv_undone(use);
+	spin_unlock_bh(&s->lock);
+	return use->undoing;
 }
 
 /**
@@ -91,13 +106,12 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 
 	spin_lock_bh(&s->lock);
 	undo = qp->ep == ep && !qp->destroying && xiw_rdv_undone(use);
-	use->undoing = undo;
 	llp = s->llp;
+	if (!llp)
+		use->undoing = undo;
 	spin_unlock_bh(&s->lock);
-	if (!undo)
+	if (!undo || (llp && !xiw_stream_detach_if(s, llp, begin_undo)))
 		return false;
-	if (llp)
-		xiw_stream_detach(s, llp);
 	mutex_lock(&qp->flush_lock);
 	xiw_stream_forget(s);
 	xiw_sendq_rewind(s);

@@ -238,6 +238,45 @@ void xiw_stream_close(struct xiw_stream *s)
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_close);
 
 /**
+ * xiw_stream_detach_if() - let the socket go, or go on
+ * @s: stream attached to @llp
+ * @llp: socket
+ * @wanted: is that still wanted? Called with the socket lock held, after which
+ *	nothing is received or sent any more if it is
+ *
+ * Context: Sleeps.
+ * Return: true as after xiw_stream_detach(); false if nothing has changed.
+ */
+bool xiw_stream_detach_if(struct xiw_stream *s, struct xiw_llp *llp,
+			  bool (*wanted)(struct xiw_stream *s))
+{
+	bool gone;
+
+	llp->ops->set_events(llp, NULL, NULL);
+	llp->ops->lock(llp);
+	gone = wanted(s);
+	if (gone) {
+		/* Whatever ended it, its queue pair is without one now. */
+		xiw_stream_step(s, XIW_QPE_LLP_LOST);
+		spin_lock_bh(&s->lock);
+		s->llp = NULL;
+		spin_unlock_bh(&s->lock);
+	}
+	llp->ops->unlock(llp);
+	if (gone)
+		llp->ops->put(llp);
+	else
+		xiw_stream_run(s, llp);
+	return gone;
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_detach_if);
+
+static bool always(struct xiw_stream *s)
+{
+	return true;
+}
+
+/**
  * xiw_stream_detach() - let the socket go
  * @s: stream attached to @llp
  * @llp: socket; no callback runs, or will run, when this returns
@@ -248,15 +287,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_close);
  */
 void xiw_stream_detach(struct xiw_stream *s, struct xiw_llp *llp)
 {
-	llp->ops->set_events(llp, NULL, NULL);
-	llp->ops->lock(llp);
-	/* Whatever ended the stream, its queue pair is without one now. */
-	xiw_stream_step(s, XIW_QPE_LLP_LOST);
-	spin_lock_bh(&s->lock);
-	s->llp = NULL;
-	spin_unlock_bh(&s->lock);
-	llp->ops->unlock(llp);
-	llp->ops->put(llp);
+	xiw_stream_detach_if(s, llp, always);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_detach);
 

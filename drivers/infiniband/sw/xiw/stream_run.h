@@ -20,6 +20,8 @@ void xiw_stream_help(struct xiw_stream *s);
 void xiw_stream_limit(struct xiw_stream *s, u32 ord);
 void xiw_stream_close(struct xiw_stream *s);
 void xiw_stream_forget(struct xiw_stream *s);
+bool xiw_stream_detach_if(struct xiw_stream *s, struct xiw_llp *llp,
+			  bool (*wanted)(struct xiw_stream *s));
 void xiw_stream_detach(struct xiw_stream *s, struct xiw_llp *llp);
 void xiw_stream_release(struct xiw_stream *s);
 void xiw_stream_settle(struct xiw_stream *s);

@@ -110,6 +110,31 @@ static void stream_lost(struct kunit *test)
 	}
 }
 
+static bool never(struct xiw_stream *s)
+{
+	return false;
+}
+
+/* A stream that is not let go after all has missed nothing. */
+static void stream_keep(struct kunit *test)
+{
+	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
+	struct world *w = world_make(test, get_random_u64());
+	struct side *side = &w->side[1];
+	int i;
+
+	world_start(w, &how);
+	for (i = 0; i < 100; i++) {
+		world_post(w, 1);
+		KUNIT_EXPECT_FALSE(test,
+				   xiw_stream_detach_if(&side->s,
+							&side->end.llp, never));
+	}
+	world_close(w);
+	KUNIT_EXPECT_TRUE(test, world_is_well(w));
+	world_end(w);
+}
+
 /* Work on offer is done by who comes, or queued, or dropped at the end. */
 static void stream_offer(struct kunit *test)
 {
@@ -210,6 +235,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_segments),
 	KUNIT_CASE(stream_hello),
 	KUNIT_CASE(stream_lost),
+	KUNIT_CASE(stream_keep),
 	KUNIT_CASE(stream_offer),
 	KUNIT_CASE(stream_offer_missed),
 	KUNIT_CASE(stream_here),
