@@ -126,6 +126,8 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	use->undoing = false;
 	use->stood = false;
 	use->mismatched = false;
+	if (!use->over)
+		use->status = 0;
 	WRITE_ONCE(use->gone, false);
 	WRITE_ONCE(use->waits, use->path.token.rts && !use->over);
 	undo = !use->over;

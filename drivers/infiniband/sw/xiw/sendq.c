@@ -706,6 +706,9 @@ void xiw_sendq_rewind(struct xiw_stream *s)
 		wr->done = false;
 		wr->built = false;
 		wr->has_msn = false;
+		/* A peer that was the wrong one may have blamed it. */
+		wr->status = IB_WC_SUCCESS;
+		wr->vendor_err = 0;
 	}
 }
 
