@@ -233,13 +233,11 @@ static void unlock_ep(struct xiw_ep *ep)
 /* A connection by number is the queue pair's own affair: it ends. */
 static void end_by_number(struct xiw_qp *qp)
 {
-	struct xiw_ep *ep;
-
 	if (!qp->rdv.named)
 		return;
-	ep = lock_ep(qp);
+	/* From here on none is admitted; one that was is seen, and ends. */
 	xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
-	unlock_ep(ep);
+	unlock_ep(lock_ep(qp));
 }
 
 static int qp_to_reset(struct xiw_qp *qp)
