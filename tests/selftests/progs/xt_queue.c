@@ -617,6 +617,32 @@ static void test_srq(void)
 	XT_GUARDS(&into);
 }
 
+/* What ibv_create_srq() and ibv_create_qp() are said to ignore. */
+static void test_srq_ignored(void)
+{
+	struct ibv_srq_init_attr srq_attr = {
+		.attr = { .max_wr = 4, .max_sge = 1, .srq_limit = ~0U },
+	};
+	struct ibv_qp_init_attr qp_attr = {
+		.cap = { .max_send_wr = 4, .max_send_sge = 1,
+			 .max_recv_wr = ~0U, .max_recv_sge = ~0U },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_srq_attr attr;
+	struct ibv_qp *qp;
+	struct xt_pair p;
+
+	xt_pair(&p, NULL, NULL);
+	qp_attr.send_cq = p.a.scq;
+	qp_attr.recv_cq = p.a.rcq;
+	qp_attr.srq = XT_PTR(ibv_create_srq(p.a.pd, &srq_attr));
+	XT_OK(ibv_query_srq(qp_attr.srq, &attr));
+	XT_EQ(attr.srq_limit, 0);
+	qp = XT_PTR(ibv_create_qp(p.a.pd, &qp_attr));
+	XT_OK(ibv_destroy_qp(qp));
+	XT_OK(ibv_destroy_srq(qp_attr.srq));
+}
+
 static void test_srq_limit(void)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 4 };
@@ -1203,6 +1229,8 @@ static const struct xt_case cases[] = {
 	{ "cq-resize", "a resized completion queue keeps its contents",
 	  test_cq_resize },
 	{ "srq", "two connections share receives", test_srq },
+	{ "srq-ignored", "what means nothing with a shared queue is ignored",
+	  test_srq_ignored },
 	{ "srq-limit", "the limit of a shared queue is reported once",
 	  test_srq_limit },
 	{ "srq-last", "the last receive of a shared queue is reported",

@@ -54,10 +54,12 @@ static int check_init_attr(struct ib_device *ibdev,
 	if (attr->create_flags)
 		return -EOPNOTSUPP;
 	if (cap->max_send_wr > XIW_MAX_QP_WR ||
-	    cap->max_recv_wr > XIW_MAX_QP_WR ||
 	    cap->max_send_sge > XIW_MAX_SGE ||
-	    cap->max_recv_sge > XIW_MAX_SGE ||
 	    cap->max_inline_data > XIW_MAX_INLINE)
+		return -EINVAL;
+	/* With a shared receive queue they mean nothing. */
+	if (!attr->srq && (cap->max_recv_wr > XIW_MAX_QP_WR ||
+			   cap->max_recv_sge > XIW_MAX_SGE))
 		return -EINVAL;
 	if (!attr->send_cq || (!attr->recv_cq && !attr->srq))
 		return -EINVAL;

@@ -58,8 +58,10 @@ static int srq_check_attr(const struct ib_srq_init_attr *attr,
 	if (attr->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
 	if (!attr->attr.max_wr || attr->attr.max_wr > XIW_MAX_SRQ_WR ||
-	    attr->attr.max_sge > XIW_MAX_SGE ||
-	    attr->attr.srq_limit > attr->attr.max_wr)
+	    attr->attr.max_sge > XIW_MAX_SGE)
+		return -EINVAL;
+	/* For ibv_create_srq() the limit means nothing. */
+	if (!udata && attr->attr.srq_limit > attr->attr.max_wr)
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct xiw_uresp_create_srq))
 		return -EINVAL;
@@ -100,7 +102,7 @@ int xiw_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	INIT_LIST_HEAD(&srq->waiters);
 	INIT_WORK(&srq->event_work, srq_event_work);
 	srq->kernel = !udata;
-	srq->rq.limit = attr->attr.srq_limit;
+	srq->rq.limit = udata ? 0 : attr->attr.srq_limit;
 	attr->attr.max_wr = srq->rq.max_wr;
 
 	ret = xa_alloc(&dev->srqs, &srq->id, srq, XIW_SRQ_IDS, GFP_KERNEL);
