@@ -736,6 +736,9 @@ void xiw_qp_reset_stream(struct xiw_qp *qp)
 	if (!qp->srq)
 		flush_rq(qp);
 	xiw_tx_reset(&qp->stream);
+	/* The send queue's flag is set anew with each turn of the engine. */
+	if (!qp->srq)
+		xiw_rq_want_doorbell(&qp->rq, false);
 	qp->last_wqe_reported = false;
 	WRITE_ONCE(qp->sq.stopped, false);
 }
