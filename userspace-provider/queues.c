@@ -11,8 +11,10 @@
  * destruction fails, the application may go on using it.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <infiniband/driver.h>
 
@@ -481,17 +483,22 @@ int xiw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 /*
  * Whoever polls a completion queue may be ringing for the queue pair, see
  * struct xiw_cq.owed, and as long the kernel calls it busy. Nothing else that
- * an application may do meanwhile has that effect.
+ * an application may do meanwhile has that effect. It may have lost its CPU, to
+ * whoever calls this for example; so sleep before long, and give up only after
+ * ten seconds of sleep.
  */
 static int destroy_qp_cmd(struct ibv_qp *ibqp)
 {
-	enum { TRIES = 10000 };
-	int ret = EBUSY;
+	enum { YIELDS = 64, SLEEPS = 100000, SLEEP_NS = 100000 };
+	const struct timespec pause = { .tv_nsec = SLEEP_NS };
+	int ret = ibv_cmd_destroy_qp(ibqp);
 	int i;
 
-	for (i = 0; i < TRIES && ret == EBUSY; i++) {
-		if (i)
+	for (i = 0; i < YIELDS + SLEEPS && ret == EBUSY; i++) {
+		if (i < YIELDS)
 			sched_yield();
+		else
+			nanosleep(&pause, NULL);
 		ret = ibv_cmd_destroy_qp(ibqp);
 	}
 	return ret;
