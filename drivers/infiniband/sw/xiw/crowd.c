@@ -14,7 +14,7 @@
  *
  * The counts are in a table, in slots by a secret hash. A connection that
  * shares a slot with a flood by chance may be chosen instead of one of the
- * flood, but is not worse off than if the oldest of all were.
+ * flood.
  */
 #include "crowd.h"
 

@@ -3,7 +3,7 @@
  * What "rdma resource show" tells of our objects beyond what the core knows.
  * No addresses and no STags: the command is open to everybody.
  *
- * Values are read without the locks of the data path, so those of one object
+ * Values of queue pairs are read without the locks of the data path, so they
  * need not be of one moment.
  */
 #include "restrack.h"
