@@ -493,7 +493,7 @@ static void *post_on(void *arg)
 static void test_post_raced(void)
 {
 	struct number_path path = {
-		.dest = 1, .rd_atomic = 1, .min_rnr_timer = 12,
+		.dest = 4711, .rd_atomic = 1, .min_rnr_timer = 12,
 	};
 	unsigned int n = xt_count(20);
 	pthread_t thread;
