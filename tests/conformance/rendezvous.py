@@ -1796,7 +1796,10 @@ def shared_receives(bench):
     impatient.send(wire.send(1, DATA))
     impatient.rx.fpdu()
     assert first.state() == ERR
+    # One after the other, as whoever waits longer is served first.
+    late = bench.counter("rx_late_receives")
     one.send(wire.send(1, DATA))
+    bench.counter_is("rx_late_receives", late + 1)
     two.send(wire.send(1, DATA))
     time.sleep(1)
     for qp in second, last:
