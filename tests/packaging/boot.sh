@@ -306,12 +306,18 @@ check_removal()
 # for it: no rping.
 check_rpm()
 {
-	local rpms=("$XIW_TOP"/build/rpm/xiw-*.rpm)
+	local rpms=("$XIW_TOP"/build/rpm/xiw-*.rpm) ko
 
 	XIW_TIMEOUT=600 tap_run "the RPM packages can be installed" \
 		sd "${RPM[@]}" -i --nodeps "${rpms[@]}"
-	tap_is "the module is where DKMS puts it" "$(sd modinfo -n xiw)" \
+	ko=$(sd modinfo -n xiw)
+	tap_is "the module is where DKMS puts it" "$ko" \
 		"/lib/modules/$kver/updates/dkms/xiw.ko"
+	sd find /var/lib/dkms "$ko" -name xiw.ko -exec truncate -s 0 {} +
+	XIW_TIMEOUT=600 sd "${RPM[@]}" -U --replacepkgs --nodeps \
+		"$XIW_TOP"/build/rpm/xiw-dkms-*.rpm >"$TMP/rpm" 2>&1
+	tap_result $? "the package of the module can be installed again"
+	tap_run "which builds it anew" sd test -s "$ko"
 	echo 'crc = 0' | sd tee $conf >"$TMP/tee"
 	sd ln -sf /usr/share/xiw/90-xiw.rules /etc/udev/rules.d/
 	tap_run "the unit is enabled and started" \
