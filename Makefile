@@ -71,8 +71,9 @@ help:
 #: one, 6.1 or 7.3 say, is this distribution's or that of the suite XIW_SUITE:
 #: its stock kernel, or a debug kernel from its source), XIW_LINK_TYPE (xiw; siw
 #: and rxe run the tests on the kernel's own drivers instead), RDMA_CORE_SRC (an
-#: unpacked rdma-core source of the installed release; without it one is
-#: fetched).
+#: unpacked rdma-core source with the private ABI of the installed libibverbs;
+#: without it that of this Debian release is fetched, or of the suite
+#: XIW_RDMA_CORE_SUITE).
 
 module:
 	@tests/qemu/build-module "$(KDIR)"
