@@ -189,7 +189,7 @@ static void undo_begin(struct xiw_qp *qp)
  * @mask: which attributes are set
  *
  * Context: Sleeps, but not for the peer.
- * Return: 0 or negative errno, see section 7.1 of the specification.
+ * Return: 0 or negative errno, see Documentation/rendezvous.rst section 7.1.
  */
 int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 {

@@ -12,7 +12,7 @@
 
 enum { REQUEST_V4, REPLY_V4, REQUEST_V6, REFUSAL_V6 };
 
-/* As in rendezvous.rst, section 10; "make lint L=docs" compares. */
+/* As in Documentation/rendezvous.rst section 10 */
 static const char * const frames[] = {
 	[REQUEST_V4] =
 	"4d504120 49442052 65712046 72616d65 5002003c 8010c001 58524456 01010001 00012345 00abcdef 07111111 00222222 00000000 00000000 0000ffff c0000201 00000000 00000000 0000ffff c0000202",
