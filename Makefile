@@ -15,9 +15,11 @@ help:
 	@sed -n 's/^#: //p' Makefile
 
 #: make                 the kernel module and the user-space provider
-#: make module          the module for the running kernel, or KDIR=build-dir
+#: make module          the module for the running kernel, or without its headers for
+#:                      the distribution's; or KDIR=build-dir
 #: make provider        the provider for the installed libibverbs
-#: make install         both, into this system; make uninstall removes them
+#: make install         both, into this system; the module for the running kernel,
+#:                      or KDIR=build-dir; make uninstall removes them
 #: make deb             Debian packages of both in build/deb, the module for DKMS
 #: make rpm             RPM packages of the same in build/rpm
 #: make dist            the committed tree as an archive with checksums, in
