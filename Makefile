@@ -27,28 +27,33 @@ help:
 #: make patches         both as patches for a kernel and an rdma-core tree, in
 #:                      build/patches
 #: make demo            boot the stock kernel in QEMU and show xiw at work
-#: make check           all tests, in QEMU on a debug kernel and on the stock one,
-#:                      and the basic ones on the oldest and the newest kernel
-#: make check-long      all of the end-to-end tests on the debug kernel with the leak
-#:                      scan, and those that take long and seldom find anything
-#: make check-races     the data path on a kernel that looks for data races
+#: make check           what every change has to pass, in QEMU on a debug kernel and
+#:                      on the stock one, and the basic test on the oldest and the
+#:                      newest kernel
+#: make check-long      all of the end-to-end tests that can run there on the debug
+#:                      kernel with the leak scan, with those that take long and
+#:                      seldom find anything; T="name ..." chooses
+#: make check-races     the data path on a kernel that looks for data races;
+#:                      T="name ..." chooses
 #: make check-packaging packages and patches, in all trees they are for;
 #:                      T="name ..." chooses parts
 #: make check-ulp       storage protocols and other consumers of RDMA, on the
 #:                      distribution's kernel; T="name ..." chooses
 #: make check-pyverbs   of these only the tests of rdma-core itself, of three
 #:                      releases
+#: make check-guests    of these only the two guests that talk to each other
 #: make check-blktests  blktests' groups nvme and srp on xiw and siw, from a
 #:                      checkout with its programs built, BLKTESTS=directory;
 #:                      T="nvme/004 ..." chooses
 #: make check-xfstests  xfstests over NFS with RDMA and with TCP, from a checkout
 #:                      that is built, XFSTESTS=directory; T="generic/091 ..."
 #:                      chooses
-#: make check-guests    of these only the two guests that talk to each other
 #: make check-kernels   the driver builds for every kernel that the mirror has,
-#:                      and works on the stock kernel of each series
+#:                      and works on the stock kernel of each series;
+#:                      T="name ..." chooses what runs there
 #: make check-arch      the driver works on arm64 and s390x, which has the other
-#:                      byte order, and these talk to this machine's kind
+#:                      byte order, and these talk to this machine's kind;
+#:                      T="name ..." chooses what runs there
 #: make bench           measure xiw, siw and TCP side by side; table and plots in
 #:                      build/bench; FORM=short takes some minutes; ON=uml is
 #:                      without emulation, in User Mode Linux; FORM=number
@@ -64,6 +69,7 @@ help:
 #:                      looks for data races
 #: make fuzz            fuzz the protocol files, RUNS=executions per target,
 #:                      T="name ..." chooses; ends with their coverage
+#: make progs           only the programs of the end-to-end tests
 #: make vm              a shell in a guest with xiw loaded; K=stock, debug or kcsan
 #: make lint            all static checks; L="name ..." chooses
 #: make clean           remove build/
