@@ -23,10 +23,12 @@
 #include <net/tcp.h>
 
 /*
- * How often a connection with unacknowledged octets is looked at: more often
- * than TCP's user timeout ends, see xiw_sock_set_keepalive().
+ * How often a connection with unacknowledged octets is looked at. It has to be
+ * at least once between the answer to a probe of a closed window and the next
+ * one, if only the last of two in a row fits into TCP's user timeout: 20 s, for
+ * 40 and then 20 are the worst.
  */
-#define XIW_SOCK_WATCH		(20 * HZ)
+#define XIW_SOCK_WATCH		(5 * HZ)
 
 enum sock_event {
 	EV_DATA		= 1 << 0,
