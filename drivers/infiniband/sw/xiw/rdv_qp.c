@@ -126,7 +126,8 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	use->undoing = false;
 	use->stood = false;
 	use->mismatched = false;
-	if (!use->over)
+	/* What the peer has blamed; an expiry says what becomes of it itself. */
+	if (use->status != IB_WC_RETRY_EXC_ERR)
 		use->status = 0;
 	WRITE_ONCE(use->gone, false);
 	WRITE_ONCE(use->waits, use->path.token.rts && !use->over);
