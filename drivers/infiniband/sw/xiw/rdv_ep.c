@@ -65,11 +65,11 @@ static enum xiw_ep_state stay(struct xiw_ep *ep)
 /*
  * The first FPDU has not come in time, or another Request wants the place. It
  * may come at the last moment: then the stream stands, and FIRST_FPDU is next.
+ * If the consumer, or a fault, has ended the use, that was raised, too.
  */
 static enum xiw_ep_state on_late(struct xiw_ep *ep)
 {
-	return end_by(ep, ep->closing || READ_ONCE(ep->qp->rdv.over) ?
-			  xiw_end_stalled : stay);
+	return end_by(ep, ep->closing ? xiw_end_stalled : stay);
 }
 
 /* What is not listed has no effect: it came too late, or nobody needs it. */
