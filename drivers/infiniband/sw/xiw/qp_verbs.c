@@ -18,8 +18,8 @@
 #include "qp.h"
 #include "qp_stream.h"
 #include "rdv.h"
-#include "rdv_wait.h"
 #include "rdv_listen.h"
+#include "rdv_wait.h"
 #include "stream_run.h"
 
 enum {

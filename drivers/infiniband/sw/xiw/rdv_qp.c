@@ -126,7 +126,7 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	use->undoing = false;
 	use->stood = false;
 	use->mismatched = false;
-	/* What the peer has blamed; an expiry says what becomes of it itself. */
+	/* What the peer has blamed; an expiry sees to the rest itself. */
 	if (use->status != IB_WC_RETRY_EXC_ERR)
 		use->status = 0;
 	WRITE_ONCE(use->gone, false);

@@ -64,8 +64,8 @@ struct xiw_swr {
 
 /**
  * struct xiw_sq - send queue
- * @lock: serializes kernel consumers that post. Taken with
- *	interrupts disabled because they may post with them off; innermost
+ * @lock: serializes kernel consumers that post. Taken with interrupts disabled
+ *	because they may post with them off; innermost
  * @queue: ring shared with the user; unused for kernel consumers
  * @wrs: private copies, @size of them, @stride bytes apart
  * @stride: bytes
