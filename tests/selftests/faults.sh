@@ -6,7 +6,7 @@
 # data flows and connections are made.  All of it fails or succeeds; nothing
 # hangs, and nothing is left behind.
 #
-# XIW_STRIDE=N (11): refuse every Nth allocation only; 1 for each of them.
+# XIW_STRIDE=N (17): refuse every Nth allocation only; 1 for each of them.
 # XIW_NTH=N (3): up to which allocation of an announced request each is refused; a
 # request has six.
 # XIW_ROUNDS=N (1): rounds of random refusals.
@@ -16,7 +16,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-STRIDE=${XIW_STRIDE:-11}
+STRIDE=${XIW_STRIDE:-17}
 NTH=${XIW_NTH:-3}
 ROUNDS=${XIW_ROUNDS:-1}
 DEBUGFS=/sys/kernel/debug

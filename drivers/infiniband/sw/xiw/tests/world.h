@@ -29,7 +29,7 @@ enum {
 	MESSAGE		= 70 * 1024,	/* octets, more than an FPDU can be */
 	WRITES		= 8,		/* that were not looked at yet */
 	EXPECTED	= 1024,		/* messages under way */
-	MESSAGES	= 1250,		/* of each side in one case */
+	MESSAGES	= 600,		/* of each side in one case */
 	/* Parts of the memory of a side, in multiples of MESSAGE */
 	OF_SENDS	= 0,		/* a message for each request */
 	OF_SINKS	= DEPTH,	/* likewise */
