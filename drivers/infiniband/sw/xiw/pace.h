@@ -14,9 +14,9 @@ enum xiw_turn_limits {
 	/* a message of 64 KiB with its headers */
 	XIW_TURN_BYTES		= 72 * 1024,
 	XIW_TURN_STEPS		= 256,
-	/* How many short turns make a long one. */
-	XIW_TURN_LONG_TX	= 16,
-	XIW_TURN_LONG_RX	= 4,
+	/* How many short turns make a long one, and one of work that sends. */
+	XIW_TURN_LONG		= 16,
+	XIW_TURN_WORK_TX	= 4,
 };
 
 /**

@@ -336,7 +336,7 @@ void xiw_rx_run_locked(struct xiw_stream *s)
 void xiw_rx_bulk_locked(struct xiw_stream *s)
 {
 	s->rx.deferred = false;
-	take(s, XIW_TURN_LONG_RX);
+	take(s, XIW_TURN_LONG);
 }
 
 static void rx_bulk(struct work_struct *work)

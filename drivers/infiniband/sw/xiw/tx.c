@@ -57,12 +57,18 @@
  * all, goes to the socket's backlog, which is let in after each train. TCP may
  * call a callback while it processes the backlog, and must not process it twice
  * at a time, so callbacks have short turns, too.
+ *
+ * Work that sends has shorter turns than work that receives. If both ends are
+ * on this host, and their work items share a CPU, the sender must not get ahead
+ * of the receiver: TCP would hold blocks of several MiB, and each one would be
+ * out of the cache before it is read, and written again.
  */
 
 #include "tx.h"
 
 #include <kunit/visibility.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 
 #include "place.h"
 #include "sendq.h"
@@ -520,6 +526,14 @@ static bool go_idle(struct xiw_stream *s)
 	return idle;
 }
 
+/* How many short turns long is this one? */
+static u32 turns(bool yield)
+{
+	if (!yield)
+		return 1;
+	return current->flags & PF_WQ_WORKER ? XIW_TURN_WORK_TX : XIW_TURN_LONG;
+}
+
 /*
  * Transmits what can be transmitted, because something was @posted, or for
  * another reason, which says nothing of how the process posts, and leaves an
@@ -529,7 +543,7 @@ static bool go_idle(struct xiw_stream *s)
 static void run(struct xiw_stream *s, bool posted)
 {
 	bool yield = s->llp->ops->can_yield(s->llp);
-	u32 times = yield ? XIW_TURN_LONG_TX : 1;
+	u32 times = turns(yield);
 	struct xiw_tx *tx = &s->tx;
 	enum tx_outcome outcome;
 	bool window = false;
