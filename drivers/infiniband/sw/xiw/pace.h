@@ -14,9 +14,12 @@ enum xiw_turn_limits {
 	/* a message of 64 KiB with its headers */
 	XIW_TURN_BYTES		= 72 * 1024,
 	XIW_TURN_STEPS		= 256,
-	/* How many short turns make a long one, and one of work that sends. */
-	XIW_TURN_LONG		= 16,
-	XIW_TURN_WORK_TX	= 4,
+	/* How many short turns make one of a process that posts, or helps, */
+	XIW_TURN_PROCESS	= 16,
+	/* and one of a work item, */
+	XIW_TURN_WORK		= 4,
+	/* of which who receives has so many in a row. */
+	XIW_TURN_WORK_RX	= 4,
 };
 
 /**

@@ -285,10 +285,14 @@ static bool is_bulk(const struct xiw_stream *s)
 	       s->llp->ops->unread(s->llp) > XIW_RX_INLINE_BYTES;
 }
 
-/* Takes what has arrived, in a turn as long as @times short ones. */
-static void take(struct xiw_stream *s, u32 times)
+/*
+ * Takes what has arrived, in a turn as long as @times short ones. True if that
+ * is over: there may be more, which whoever comes now leaves to the caller.
+ */
+static bool take(struct xiw_stream *s, u32 times)
 {
 	struct xiw_rx *rx = &s->rx;
+	bool over;
 
 	xiw_turn_begin(&rx->turn, times);
 	if (rx->mpa.ready && !rx->stalled && !rx->dead)
@@ -302,13 +306,14 @@ static void take(struct xiw_stream *s, u32 times)
 	}
 	trace_rx_turn(s->id, times, times * XIW_TURN_BYTES - rx->turn.bytes,
 		      times * XIW_TURN_STEPS - rx->turn.steps, 0);
-	if (xiw_turn_over(&rx->turn))
-		defer(s);
+	over = xiw_turn_over(&rx->turn);
+	rx->deferred = over;
 	check_end(s);
 	if (rx->poke_tx) {
 		rx->poke_tx = false;
 		xiw_tx_run_locked(s);
 	}
+	return over;
 }
 
 /**
@@ -321,10 +326,8 @@ void xiw_rx_run_locked(struct xiw_stream *s)
 {
 	if (s->rx.deferred)
 		return;
-	if (is_bulk(s))
+	if (is_bulk(s) || take(s, 1))
 		defer(s);
-	else
-		take(s, 1);
 }
 
 /**
@@ -335,8 +338,15 @@ void xiw_rx_run_locked(struct xiw_stream *s)
  */
 void xiw_rx_bulk_locked(struct xiw_stream *s)
 {
-	s->rx.deferred = false;
-	take(s, XIW_TURN_LONG);
+	u32 left = XIW_TURN_WORK_RX;
+
+	while (take(s, XIW_TURN_WORK)) {
+		if (!--left) {
+			defer(s);
+			break;
+		}
+		s->llp->ops->yield(s->llp);
+	}
 }
 
 static void rx_bulk(struct work_struct *work)

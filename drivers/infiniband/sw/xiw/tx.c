@@ -54,14 +54,15 @@
  *
  * A process, or a work item, that owns the lock has turns several times as
  * long, for they can be interrupted. What TCP receives meanwhile, ACKs above
- * all, goes to the socket's backlog, which is let in after each train. TCP may
- * call a callback while it processes the backlog, and must not process it twice
- * at a time, so callbacks have short turns, too.
+ * all, goes to the socket's backlog, which is let in after each train, and by
+ * who receives after each turn, of which it has several in a row. TCP may call
+ * a callback while it processes the backlog, and must not process it twice at a
+ * time, so callbacks have short turns, too.
  *
- * Work that sends has shorter turns than work that receives. If both ends are
- * on this host, and their work items share a CPU, the sender must not get ahead
- * of the receiver: TCP would hold blocks of several MiB, and each one would be
- * out of the cache before it is read, and written again.
+ * Work items send less at a time than they receive. If both ends are on this
+ * host, and their work items share a CPU, the sender must not get ahead of the
+ * receiver: TCP would hold blocks of several MiB, and each one would be out of
+ * the cache before it is read, and written again.
  */
 
 #include "tx.h"
@@ -531,7 +532,7 @@ static u32 turns(bool yield)
 {
 	if (!yield)
 		return 1;
-	return current->flags & PF_WQ_WORKER ? XIW_TURN_WORK_TX : XIW_TURN_LONG;
+	return current->flags & PF_WQ_WORKER ? XIW_TURN_WORK : XIW_TURN_PROCESS;
 }
 
 /*
