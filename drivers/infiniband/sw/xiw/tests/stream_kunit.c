@@ -98,8 +98,8 @@ static void stream_lost(struct kunit *test)
 		w = world_make(test, get_random_u64());
 		w->side[0].may_fail = true;
 		w->side[1].may_fail = true;
-		pipe_break_after(&w->side[i % 2].end,
-				 get_random_u32() % (i < 10 ? 500 : 100000));
+		pipe_break_after(&w->side[i % 2].end, get_random_u32() %
+				 (i < 10 ? 500 : i < 17 ? 100000 : 500000));
 		world_start(w, &how);
 		/* As many as it takes until that octet */
 		world_post(w, U32_MAX);
