@@ -38,10 +38,11 @@ idle_says()
 	grep -q "$1" "$TMP/idle.log"
 }
 
+# burst CMD...: has it begin, and waits until CMD says that it is over.
 burst()
 {
 	echo >&"$stdin"
-	wait_for "$XIW_TIMEOUT" idle_says "$1"
+	wait_for "$XIW_TIMEOUT" "$@"
 }
 
 idle_down()
@@ -80,13 +81,6 @@ paying()
 	idle_says written
 }
 
-burst_paid()
-{
-	busy=0
-	echo >&"$stdin"
-	wait_for "$XIW_TIMEOUT" paying
-}
-
 # returned BYTES: they pay for no more than that beyond what they began with.
 returned()
 {
@@ -120,7 +114,7 @@ netem "$NS_A" "$VETH_A" delay 20ms limit 100000
 netem "$NS_B" "$VETH_B" delay 20ms limit 100000
 
 tap_run "a connection" idle_up 1 "$BULK"
-blocks_of burst written
+blocks_of burst idle_says written
 tap_note "$((BULK / BLOCK)) blocks of data, $blocks from the allocator"
 tap_run "it has sent in blocks" test "$blocks" -gt 0
 tap_run "which were used again" test "$((blocks * BLOCK))" -le "$((BULK * 3 / 4))"
@@ -129,8 +123,8 @@ tap_run "it ends" idle_down
 cgroup_up || bail "no control group"
 tap_run "$COUNT connections" idle_up "$COUNT" "$BURST"
 kernel_memory
-quiet=$now
-tap_run "each has its burst" burst_paid
+quiet=$now busy=$now
+tap_run "each has its burst" burst paying
 tap_run "their control group has paid for a burst" \
 	test "$((busy - quiet))" -ge "$BLOCK"
 tap_run "they go on, a message a second" wait_for 30 idle_says alive

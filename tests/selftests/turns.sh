@@ -63,7 +63,7 @@ bounded_turns()
 # long as those of processes, so that neither end's work gets far ahead.
 work_turns()
 {
-	grep '^ *kworker/' "$TMP/trace" | sed -nE "s/.* $FIELDS\$/\1 \3/p" |
+	sed -nE "s/^ *kworker\/.* $FIELDS\$/\1 \3/p" "$TMP/trace" |
 		awk -v kind="$1" '
 		$1 == kind && $2 > 4 { print; bad = 1 }
 		$1 == kind && $2 == 4 { n++ }
@@ -107,8 +107,8 @@ recorded cases xt_turns "${SIDES4[@]}" -t reads
 tap_run "large Reads come to the limit of bytes" full 4 "$BYTES"
 tap_run "turns that send are bounded" bounded_turns tx_turn
 tap_run "turns that take are bounded" bounded_turns rx_turn
-tap_run "work items send no more at a time" work_turns tx_turn
-tap_run "than they take" work_turns rx_turn
+tap_run "work items that send have turns of their own length" work_turns tx_turn
+tap_run "and so have those that take" work_turns rx_turn
 tap_run "what is left is not for the next softirq" no_series
 
 recorded cases xt_turns "${SIDES4[@]}" -t little
