@@ -15,9 +15,9 @@
  * is also the sender's. Little data is taken there and then: nothing is as
  * fast. Bulk is left to a work item, so that one CPU receives packets while
  * another one checks and places what is in them. rx.deferred is set from when
- * the work is queued, or offered to a process that spins (offer.c), until a turn
- * of it has found nothing more; whoever finds it set leaves everything to the
- * work. tx.c says how long turns are.
+ * the work is queued, or offered to a process that spins (offer.c), until a
+ * turn of it has found nothing more; whoever finds it set leaves everything to
+ * the work. tx.c says how long turns are.
  */
 
 #include "rx.h"
