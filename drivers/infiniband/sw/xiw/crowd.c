@@ -12,12 +12,15 @@
  * highest. So a peer that floods from one address gives way to others of its
  * network, and a network that floods from many addresses to other networks.
  *
- * The counts are in a table, in slots by a secret hash. A connection that
+ * The counts are in two tables, in slots by a secret hash. A connection that
  * shares a slot with a flood by chance may be chosen instead of one of the
- * flood.
+ * flood. Were both in one table, an address of the flood could share a slot with
+ * the flood's network: then its connections would go first, before they had
+ * time to send anything.
  */
 #include "crowd.h"
 
+#include <kunit/visibility.h>
 #include <linux/jhash.h>
 #include <linux/random.h>
 #include <net/ipv6.h>
@@ -50,6 +53,7 @@ void xiw_crowd_init(struct xiw_crowd *crowd)
 	INIT_LIST_HEAD(&crowd->list);
 	crowd->seed = get_random_u32();
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_init);
 
 /**
  * xiw_crowd_join() - one more waits
@@ -60,15 +64,17 @@ void xiw_crowd_init(struct xiw_crowd *crowd)
  */
 void xiw_crowd_join(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
 {
-	m->slots[0] = slot_of(crowd, &m->peer, 128);
-	m->slots[1] = slot_of(crowd, &m->peer,
-			      ipv6_addr_v4mapped(&m->peer) ? IPV4_NET_BITS :
-							     IPV6_NET_BITS);
-	crowd->held[m->slots[0]]++;
-	crowd->held[m->slots[1]]++;
+	int net = ipv6_addr_v4mapped(&m->peer) ? IPV4_NET_BITS : IPV6_NET_BITS;
+	int by;
+
+	m->slots[XIW_CROWD_ADDRESS] = slot_of(crowd, &m->peer, 128);
+	m->slots[XIW_CROWD_NETWORK] = slot_of(crowd, &m->peer, net);
+	for (by = 0; by < XIW_CROWD_BYS; by++)
+		crowd->held[by][m->slots[by]]++;
 	list_add_tail(&m->node, &crowd->list);
 	crowd->count++;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_join);
 
 /**
  * xiw_crowd_leave() - one waits no longer
@@ -79,11 +85,14 @@ void xiw_crowd_join(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
  */
 void xiw_crowd_leave(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
 {
+	int by;
+
 	list_del_init(&m->node);
 	crowd->count--;
-	crowd->held[m->slots[0]]--;
-	crowd->held[m->slots[1]]--;
+	for (by = 0; by < XIW_CROWD_BYS; by++)
+		crowd->held[by][m->slots[by]]--;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_leave);
 
 /**
  * xiw_crowd_victim() - who has to go
@@ -98,9 +107,12 @@ struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd)
 	struct xiw_crowd_member *m;
 	u32 most = 0;
 	u32 held;
+	int by;
 
 	list_for_each_entry(m, &crowd->list, node) {
-		held = crowd->held[m->slots[0]] + crowd->held[m->slots[1]];
+		held = 0;
+		for (by = 0; by < XIW_CROWD_BYS; by++)
+			held += crowd->held[by][m->slots[by]];
 		if (held <= most)
 			continue;
 		most = held;
@@ -108,3 +120,4 @@ struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd)
 	}
 	return victim;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_victim);

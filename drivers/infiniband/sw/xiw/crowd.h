@@ -12,6 +12,13 @@
 
 #define XIW_CROWD_SLOTS 256
 
+/* What a connection counts for */
+enum xiw_crowd_by {
+	XIW_CROWD_ADDRESS,
+	XIW_CROWD_NETWORK,
+	XIW_CROWD_BYS,
+};
+
 /**
  * struct xiw_crowd_member - a connection that may wait
  * @node: in the crowd's list, or in one of its user's
@@ -21,7 +28,7 @@
 struct xiw_crowd_member {
 	struct list_head node;
 	struct in6_addr peer;
-	u8 slots[2];
+	u8 slots[XIW_CROWD_BYS];
 };
 
 /**
@@ -29,13 +36,14 @@ struct xiw_crowd_member {
  * @list: of struct xiw_crowd_member, oldest first
  * @count: its elements
  * @seed: secret of the hash
- * @held: how many of them belong to the addresses and networks of a slot
+ * @held: how many of them belong to the addresses, and to the networks, of a
+ *	slot
  */
 struct xiw_crowd {
 	struct list_head list;
 	u32 count;
 	u32 seed;
-	u16 held[XIW_CROWD_SLOTS];
+	u16 held[XIW_CROWD_BYS][XIW_CROWD_SLOTS];
 };
 
 void xiw_crowd_init(struct xiw_crowd *crowd);
