@@ -114,7 +114,7 @@ demo:
 	@tests/demo/run
 
 check:
-	@tests/qemu/check host kunit selftests ends
+	@tests/qemu/check host ends selftests
 
 check-long:
 	@T="$(T)" tests/qemu/check long
@@ -153,7 +153,7 @@ profile:
 	@tests/uml/profile "$(WHAT)"
 
 kunit:
-	@tests/qemu/check kunit
+	@T=kunit K="$(K)" LEAKS=1 tests/qemu/check selftests
 
 selftests:
 	@T="$(T)" K="$(K)" LEAKS="$(LEAKS)" tests/qemu/check selftests

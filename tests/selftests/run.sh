@@ -4,7 +4,9 @@
 # run.sh DIR TEST...: runs tests of DIR in this guest, one after the other,
 # prints their TAP as it comes and leaves each as $XIW_OUT/TEST.tap.  A test that
 # exceeds its time (a line "# xiw-timeout: SECONDS" in its head, default 600),
-# or during which the kernel complains, has failed a claim of its own.
+# or during which the kernel complains, has failed a claim of its own.  Where
+# kmemleak is at work, it looks after the last test in a row from the first whose
+# head has "# xiw-leaks: WHY", and rests from then on; with LEAKS=1 after all.
 
 cd "$1" || exit
 shift
@@ -57,6 +59,11 @@ run_one()
 	echo "ended $((SECONDS - start))" >"$out/$name.done"
 }
 
+looked=${LEAKS:-}
 for name in "$@"; do
+	if [[ ! $looked ]] && ! grep -q '^# xiw-leaks:' "$name.sh"; then
+		../qemu/guest-leaks
+		looked=1
+	fi
 	run_one "$name"
 done

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Loads every KUnit module of this clone and makes each case of its suites a
+# claim.  Loading succeeds whatever the cases do, so the verdict is made from
+# their results.  The suite of the verbs finds a device of its own.
+#
+# xiw-leaks: the verbs of kernel consumers, and streams that are lost
+# xiw-timeout: 900
+
+. "$(dirname "$0")/lib.sh"
+
+RESULTS=/sys/kernel/debug/kunit
+
+# device_up: where the suite of the verbs looks for one.
+device_up()
+{
+	ip link add xk type dummy && ip addr add 198.51.100.1/24 dev xk &&
+	ip link set xk up && rdma link add xiwK type xiw netdev xk
+}
+
+device_down()
+{
+	rdma link del xiwK && ip link del xk
+}
+
+# suite DIR: its cases, with what a failed one said.
+suite()
+{
+	local verdict name why before=$tap_count
+
+	while read -r verdict name why; do
+		case $verdict$why in
+		ok*SKIP*)
+			tap_skip "${1##*/}.$name" "${why#*SKIP}" ;;
+		ok*)
+			tap_ok "${1##*/}.$name" ;;
+		*)
+			tap_fail "${1##*/}.$name"
+			sed -n "/# $name: /,/^    not ok/p" "$1/results" \
+				>"$TMP/case"
+			tap_show "$TMP/case" ;;
+		esac
+	done < <(sed -n 's/^    \(ok\|not\) \(ok \)\?[0-9]* /\1 /p' "$1/results")
+	((tap_count > before)) || tap_fail "${1##*/} has cases"
+}
+
+modprobe -q kunit || :
+[[ -d $RESULTS ]] || skip_all "this kernel has no KUnit"
+mapfile -t modules < <(find "/lib/modules/$(uname -r)" -name 'xiw*_kunit.ko' \
+	-printf '%f\n' | sed 's/\.ko$//')
+tap_run "a device" device_up
+for module in "${modules[@]}"; do
+	tap_run "$module loads" modprobe "$module"
+done
+for dir in "$RESULTS"/*; do
+	suite "$dir"
+done
+tap_run "the device can be deleted" device_down
+tap_run "they can be unloaded" modprobe -r "${modules[@]}"
+tap_done
