@@ -14,9 +14,9 @@
  *
  * The counts are in two tables, in slots by a secret hash. A connection that
  * shares a slot with a flood by chance may be chosen instead of one of the
- * flood. Were both in one table, an address of the flood could share a slot with
- * the flood's network: then its connections would go first, before they had
- * time to send anything.
+ * flood. Were both in one table, an address of the flood could share a slot
+ * with the flood's network: then its connections would go first, before they
+ * had time to send anything.
  */
 #include "crowd.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Trains: messages laid out as FPDUs, one behind the other across work requests,
- * and handed to the socket many at a time.
+ * Trains: messages laid out as FPDUs, one behind the other across work
+ * requests, and handed to the socket many at a time.
  *
  * All payload is copied into pages of our own, so that what TCP holds for
  * retransmission can never change under it and a completed buffer belongs to
