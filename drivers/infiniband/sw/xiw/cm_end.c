@@ -179,7 +179,7 @@ static void join_lingering(struct xiw_ep *ep)
 	spin_lock(&dev->ep_lock);
 	xiw_crowd_join(&dev->lingering, &ep->place);
 	if (dev->lingering.count > XIW_EP_LINGERING) {
-		victim = xiw_crowd_victim(&dev->lingering);
+		victim = xiw_crowd_victim(&dev->lingering, 0);
 		xiw_crowd_leave(&dev->lingering, victim);
 		xiw_ep_raise(container_of(victim, struct xiw_ep, place),
 			     XIW_EPE_SOCK);

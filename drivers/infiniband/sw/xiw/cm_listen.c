@@ -7,9 +7,9 @@
  *
  * A child is half open until its Request is reported. Their number is bounded.
  * When the bound is reached, one is dropped whose peer holds most, see
- * crowd.c, if it had a tenth of a second and more, since an honest Initiator
- * sends its Request at once; otherwise the listener leaves new connections to
- * TCP's own queue for the rest of that time. So silent connections cannot lock
+ * crowd.c, of those that had a tenth of a second and more, since an honest
+ * Initiator sends its Request at once; if there is none, the listener leaves
+ * new connections to TCP's own queue for the rest of that time. So silent connections cannot lock
  * out others, and a burst of honest ones is not cut down.
  *
  * iw_cm has room for as many requests as the consumer's backlog says, which may
@@ -118,8 +118,9 @@ u32 xiw_listen_behind(struct xiw_ep *ep)
 			continue;
 		if (older->ready)
 			ms = XIW_EP_ORDER_MS;
-		else if (time_before(now, older->born + patience))
-			ms = jiffies_to_msecs(older->born + patience - now);
+		else if (time_before(now, older->place.since + patience))
+			ms = jiffies_to_msecs(older->place.since + patience -
+					      now);
 		if (ms)
 			break;
 	}
@@ -139,36 +140,44 @@ static void join(struct xiw_ep *ep, struct xiw_ep *parent)
 	spin_unlock(&listen->lock);
 }
 
+static void drop_child(struct xiw_crowd *crowd, struct xiw_crowd_member *victim)
+{
+	struct xiw_ep *ep = container_of(victim, struct xiw_ep, place);
+
+	xiw_crowd_leave(crowd, victim);
+	/* Its own reference lasts until it has been here. */
+	xiw_ep_raise(ep, XIW_EPE_KILL);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
+}
+
 /*
  * A place for one more half-open child. If there is none, the listener is
  * told to come back: by its timer, or by a child that leaves.
  */
 static bool make_room(struct xiw_ep *ep)
 {
+	unsigned long grace = msecs_to_jiffies(XIW_EP_GRACE_MS);
 	struct xiw_ep_listen *listen = ep->listen;
-	unsigned long now = jiffies;
-	unsigned long due = now;
-	struct xiw_ep *victim;
-	bool room = true;
+	struct xiw_crowd *crowd = &listen->half_open;
+	struct xiw_crowd_member *m;
+	long left = 0;
 
 	spin_lock(&listen->lock);
-	if (listen->half_open.count >= XIW_EP_BACKLOG) {
-		victim = container_of(xiw_crowd_victim(&listen->half_open),
-				      struct xiw_ep, place);
-		due = victim->born + msecs_to_jiffies(XIW_EP_GRACE_MS);
-		room = time_after_eq(now, due);
-		if (room) {
-			xiw_crowd_leave(&listen->half_open, &victim->place);
-			/* Its own reference lasts until it has been here. */
-			xiw_ep_raise(victim, XIW_EPE_KILL);
-			xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
+	if (crowd->count >= XIW_EP_BACKLOG) {
+		m = xiw_crowd_victim(crowd, grace);
+		if (m) {
+			drop_child(crowd, m);
+		} else {
+			m = list_first_entry(&crowd->list,
+					     struct xiw_crowd_member, node);
+			left = max_t(long, m->since + grace - jiffies, 1);
 		}
-		listen->full = !room;
 	}
+	listen->full = left;
 	spin_unlock(&listen->lock);
-	if (!room)
-		xiw_ep_set_timer(ep, jiffies_to_msecs(due - now));
-	return room;
+	if (left)
+		xiw_ep_set_timer(ep, jiffies_to_msecs(left));
+	return !left;
 }
 
 static int add_child(struct xiw_ep *parent, struct xiw_sock *xs)

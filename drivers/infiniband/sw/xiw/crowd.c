@@ -12,16 +12,19 @@
  * highest. So a peer that floods from one address gives way to others of its
  * network, and a network that floods from many addresses to other networks.
  *
+ * Those that have not been there for some time, which the caller sets, do not
+ * count as candidates. Were they, and were they waited for, a flood could have
+ * everybody wait by the youngest of its connections.
+ *
  * The counts are in two tables, in slots by a secret hash. A connection that
  * shares a slot with a flood by chance may be chosen instead of one of the
- * flood. Were both in one table, an address of the flood could share a slot
- * with the flood's network: then its connections would go first, before they
- * had time to send anything.
+ * flood.
  */
 #include "crowd.h"
 
 #include <kunit/visibility.h>
 #include <linux/jhash.h>
+#include <linux/jiffies.h>
 #include <linux/random.h>
 #include <net/ipv6.h>
 
@@ -71,6 +74,7 @@ void xiw_crowd_join(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
 	m->slots[XIW_CROWD_NETWORK] = slot_of(crowd, &m->peer, net);
 	for (by = 0; by < XIW_CROWD_BYS; by++)
 		crowd->held[by][m->slots[by]]++;
+	m->since = jiffies;
 	list_add_tail(&m->node, &crowd->list);
 	crowd->count++;
 }
@@ -96,20 +100,26 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_leave);
 
 /**
  * xiw_crowd_victim() - who has to go
- * @crowd: crowd whose lock is held, not empty
+ * @crowd: crowd whose lock is held
+ * @grace: jiffies since it joined before which none has to
  *
  * Context: Any.
- * Return: The connection, which is still in the crowd.
+ * Return: The connection, which is still in the crowd, or NULL.
  */
-struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd)
+struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd,
+					  unsigned long grace)
 {
 	struct xiw_crowd_member *victim = NULL;
+	unsigned long now = jiffies;
 	struct xiw_crowd_member *m;
 	u32 most = 0;
 	u32 held;
 	int by;
 
 	list_for_each_entry(m, &crowd->list, node) {
+		/* So are all that follow. */
+		if (time_before(now, m->since + grace))
+			break;
 		held = 0;
 		for (by = 0; by < XIW_CROWD_BYS; by++)
 			held += crowd->held[by][m->slots[by]];

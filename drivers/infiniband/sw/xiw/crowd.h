@@ -23,11 +23,13 @@ enum xiw_crowd_by {
  * struct xiw_crowd_member - a connection that may wait
  * @node: in the crowd's list, or in one of its user's
  * @peer: the peer's address
+ * @since: jiffies when it joined
  * @slots: where the crowd counts it
  */
 struct xiw_crowd_member {
 	struct list_head node;
 	struct in6_addr peer;
+	unsigned long since;
 	u8 slots[XIW_CROWD_BYS];
 };
 
@@ -49,6 +51,7 @@ struct xiw_crowd {
 void xiw_crowd_init(struct xiw_crowd *crowd);
 void xiw_crowd_join(struct xiw_crowd *crowd, struct xiw_crowd_member *m);
 void xiw_crowd_leave(struct xiw_crowd *crowd, struct xiw_crowd_member *m);
-struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd);
+struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd,
+					  unsigned long grace);
 
 #endif /* _XIW_CROWD_H */

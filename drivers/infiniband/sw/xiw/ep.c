@@ -299,7 +299,6 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
 	mutex_init(&ep->mutex);
 	mutex_lock_nested(&ep->mutex, listener ? 0 : SINGLE_DEPTH_NESTING);
 	ep->state = XIW_EPS_NEW;
-	ep->born = jiffies;
 	INIT_LIST_HEAD(&ep->place.node);
 	xiw_dev_get_policy(dev, &ep->policy);
 	/* Of the peer nothing is known yet: it may be an adapter. */

@@ -162,7 +162,6 @@ struct xiw_ep_ops {
  * @extensions: how often @timer may still be started over for it; set when the
  *	connection stands
  * @deadline: jiffies before which an expiry of @timer is an old one
- * @born: jiffies when the endpoint was created
  * @xs: socket or NULL
  * @cm_id: identifier to report to, with a reference, or NULL
  * @disconnect_reported: iw_cm heard DISCONNECT; it has room for one
@@ -207,7 +206,6 @@ struct xiw_ep {
 	u32 progress;
 	u32 extensions;
 	unsigned long deadline;
-	unsigned long born;
 	struct xiw_sock *xs;
 	struct iw_cm_id *cm_id;
 	bool disconnect_reported;

@@ -8,9 +8,10 @@
 #include "../crowd.h"
 
 enum {
-	ROOM	= 1024,		/* connections that may wait */
+	ROOM	= 256,		/* connections that may wait */
 	SEEDS	= 16,		/* of the hash, that are tried */
 	HOSTS	= 64,		/* of a network that floods */
+	GRACE	= 100 * HZ,	/* jiffies, more than a case takes */
 };
 
 struct wait {
@@ -20,7 +21,7 @@ struct wait {
 
 struct room {
 	struct xiw_crowd crowd;
-	struct wait waits[ROOM + 1];
+	struct wait waits[ROOM];
 	u32 joined;
 };
 
@@ -57,7 +58,7 @@ static void join(struct room *room, struct wait *wait, struct in6_addr peer)
 
 static struct wait *leave(struct room *room)
 {
-	struct wait *wait = container_of(xiw_crowd_victim(&room->crowd),
+	struct wait *wait = container_of(xiw_crowd_victim(&room->crowd, 0),
 					 struct wait, member);
 
 	xiw_crowd_leave(&room->crowd, &wait->member);
@@ -89,9 +90,8 @@ static void crowd_address(struct kunit *test)
 }
 
 /*
- * A network that floods from many addresses goes before another one, whatever
- * the hash; and of the flood those that have waited for long. One that had no
- * time to send its Request would be kept for a while, and all others with it.
+ * A network that floods from many addresses goes before another one, and of the
+ * flood those that have waited for long.
  *
  * Covers: MPA-51
  */
@@ -107,22 +107,47 @@ static void crowd_network(struct kunit *test)
 		for (n = 1; n < ROOM; n++)
 			join(room, &room->waits[n],
 			     address(i % 2, 1, n % HOSTS));
-		wait = &room->waits[ROOM];
 		for (n = 0; n < ROOM; n++) {
-			join(room, wait, address(i % 2, 1, n % HOSTS));
 			wait = leave(room);
 			KUNIT_ASSERT_NE(test, wait->number, 0);
 			KUNIT_ASSERT_GE_MSG(test, room->joined - wait->number,
 					    ROOM / 10, "seed %u", i / 2);
+			join(room, wait, address(i % 2, 1, n % HOSTS));
 		}
 		KUNIT_EXPECT_EQ(test, room->crowd.count, ROOM);
 		kunit_kfree(test, room);
 	}
 }
 
+/*
+ * A peer that comes again and again, so that all it has is young, is not waited
+ * for while there are others of long ago.
+ *
+ * Covers: MPA-51
+ */
+static void crowd_grace(struct kunit *test)
+{
+	struct room *room = room_get(test, 1);
+	struct wait *waits = room->waits;
+	u32 n;
+
+	for (n = 0; n < 20; n++)
+		join(room, &waits[n], address(false, n < 10 ? n : 20, 1));
+	KUNIT_EXPECT_NULL(test, xiw_crowd_victim(&room->crowd, GRACE));
+	for (n = 0; n < 10; n++)
+		waits[n].member.since -= GRACE;
+	KUNIT_EXPECT_PTR_EQ(test, xiw_crowd_victim(&room->crowd, GRACE),
+			    &waits[0].member);
+	for (n = 10; n < 20; n++)
+		waits[n].member.since -= GRACE;
+	KUNIT_EXPECT_PTR_EQ(test, xiw_crowd_victim(&room->crowd, GRACE),
+			    &waits[10].member);
+}
+
 static struct kunit_case crowd_cases[] = {
 	KUNIT_CASE(crowd_address),
 	KUNIT_CASE(crowd_network),
+	KUNIT_CASE(crowd_grace),
 	{}
 };
 
