@@ -59,11 +59,12 @@ run_one()
 	echo "ended $((SECONDS - start))" >"$out/$name.done"
 }
 
-looked=${LEAKS:-}
+looked=${LEAKS:-} last=/dev/null
 for name in "$@"; do
 	if [[ ! $looked ]] && ! grep -q '^# xiw-leaks:' "$name.sh"; then
-		../qemu/guest-leaks
+		../qemu/guest-leaks || fail "$last" "no memory was lost"
 		looked=1
 	fi
 	run_one "$name"
+	last=$out/$name.tap
 done
