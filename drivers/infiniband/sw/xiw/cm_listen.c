@@ -9,8 +9,9 @@
  * When the bound is reached, one is dropped whose peer holds most, see
  * crowd.c, of those that had a tenth of a second and more, since an honest
  * Initiator sends its Request at once; if there is none, the listener leaves
- * new connections to TCP's own queue for the rest of that time. So silent connections cannot lock
- * out others, and a burst of honest ones is not cut down.
+ * new connections to TCP's own queue for the rest of that time. So silent
+ * connections cannot lock out others, and a burst of honest ones is not cut
+ * down.
  *
  * iw_cm has room for as many requests as the consumer's backlog says, which may
  * be few. What finds none stays half open until it does, or until the time for
