@@ -982,14 +982,22 @@ def goes_silently(bench, qp, peer, how):
     # Receives can still be posted, and nothing becomes of them.
     qp.recv()
     qp.is_as_before()
+    begin = time.monotonic()
     qp.post("send", 8)
     qp.wc("s1", status=RETRY_EXC)
+    waited(begin)
     for n in 1, 2, 3, 4:
         qp.wc(f"r{n}", status=FLUSH)
     qp.post("send", 8)
     qp.wc("s2", status=FLUSH)
     assert qp.state() == ERR
     qp.nothing("async")
+
+
+def waited(begin):
+    """As on RoCE, where it is sent again and again: HALF_A_SECOND."""
+    took = time.monotonic() - begin
+    assert 0.5 < took < 0.5 + 2 * PROMPT, f"{took:.1f} s"
 
 
 # Covers: RDV-19
@@ -1044,16 +1052,47 @@ def end_while_reading(bench, how):
         peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
         qp.post("read", 16, 3, 0xCAFE, 0x5000)
         peer.rx.fpdu()
+        begin = time.monotonic()
         if how == "fin":
             peer.fin()
         else:
             peer.reset()
         qp.wc("s0", status=RETRY_EXC)
+        waited(begin)
         for n in 1, 2:
             qp.wc(f"s{n}", status=FLUSH)
         for n in range(4):
             qp.wc(f"r{n}", status=FLUSH)
         assert qp.state() == ERR
+
+
+# Covers: RDV-19
+@cases([
+    ("fin_patient", "FIN", "fin"),
+    ("rst_patient", "RST", "rst"),
+])
+def end_and_patience(bench, how):
+    """the peer ends: what is posted waits; error state and reset end that"""
+    for role, leave in ("R", "fail"), ("I", "fail"), ("R", "reset"):
+        qp = bench.qp(role, timing=(20, 7))
+        peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
+        works(peer, qp)
+        if how == "fin":
+            peer.fin()
+            peer.expect_fin()
+        else:
+            peer.reset()
+        qp.post("send", 8, 2)
+        time.sleep(live.SILENCE)
+        qp.is_as_before()
+        qp._do(leave)
+        if leave == "fail":
+            for n in 1, 2:
+                qp.wc(f"s{n}", status=FLUSH)
+            for n in 1, 2, 3:
+                qp.wc(f"r{n}", status=FLUSH)
+        else:
+            qp.nothing("wc")
 
 
 @case

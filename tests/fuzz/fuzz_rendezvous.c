@@ -249,6 +249,7 @@ static void times(struct fuzz_in *in)
 		CHECK(got >= ms - 0.001 && got < ms + 2);
 	else
 		CHECK(got == (ms < 5000 ? 5000 : 600000));
+	CHECK(max_t(u32, xiw_rdv_retry_ms(timeout, retry), 5000) == got);
 
 	got = xiw_rdv_pause_ms(tries);
 	CHECK(got >= 5 && got <= 1000);

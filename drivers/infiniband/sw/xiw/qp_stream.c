@@ -435,7 +435,7 @@ static void ring_broken(struct xiw_stream *s)
 /*
  * Connected by number, and the stream has not begun, or the peer's end is
  * silent: nothing is flushed, unless something was posted that cannot be done
- * any more. From now on whoever posts comes here.
+ * any more, and has waited. From now on whoever posts comes here.
  */
 static bool is_spared(struct xiw_qp *qp)
 {
@@ -451,17 +451,12 @@ static bool is_spared(struct xiw_qp *qp)
 	WRITE_ONCE(qp->sq.stopped, true);
 	/* Pairs with the barrier between posting and reading "stopped". */
 	smp_mb();
-	if (!xiw_sendq_unfinished(s))
-		return true;
-	spin_lock_bh(&s->lock);
-	/* Unless a reset has forgotten the use meanwhile. */
-	if (use->gone) {
-		use->status = IB_WC_RETRY_EXC_ERR;
-		WRITE_ONCE(use->over, true);
-		WRITE_ONCE(qp->ib_state, IB_QPS_ERR);
+	if (xiw_sendq_unfinished(s)) {
+		xiw_qp_get(qp);
+		if (!xiw_rdv_await_answer(use))
+			xiw_qp_put(qp);
 	}
-	spin_unlock_bh(&s->lock);
-	return false;
+	return true;
 }
 
 /*

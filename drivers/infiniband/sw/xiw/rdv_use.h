@@ -15,6 +15,13 @@
 
 struct xiw_rdv_port;
 
+/* What the timer of a use is for */
+enum xiw_rdv_timer {
+	XIW_RDV_NOTHING,
+	XIW_RDV_STREAM,		/* that it comes to stand */
+	XIW_RDV_ANSWER,		/* of a peer whose end was silent */
+};
+
 /**
  * struct xiw_rdv_use - one use; protected by the lock of the queue pair's
  *	stream, if nothing else is said
@@ -23,17 +30,18 @@ struct xiw_rdv_port;
  * @mismatched: the PSNs turned out to be others: it was no stream
  * @undoing: it is being forgotten, by the endpoint
  * @gone: the peer's end was silent: what was posted fails when it cannot be
- *	done, and nothing else is flushed
+ *	done and has waited, and nothing else is flushed; the end of a use
+ *	clears it with @lock held, too
  * @over: everything is flushed, for good
  * @waits: what is posted waits for the stream; the end of a use clears it with
  *	@lock held, too
  * @final: the peer has said that it will always refuse
- * @armed: @expire is queued and has not begun; protected by @lock
+ * @armed: enum xiw_rdv_timer; what @expire is for, which is queued and has not
+ *	begun; protected by @lock
  * @status: enum ib_wc_status of the first request that is flushed, or 0;
  *	belongs to who flushes
  * @min_rnr_timer: code of the verbs; constant while @named
- * @timeout: likewise, from RTS on; with @retry_cnt how long a request waits for
- *	the stream
+ * @timeout: likewise, from RTS on; with @retry_cnt how long a request waits
  * @retry_cnt: likewise
  * @sgid_index: of the own GID; constant while @named
  * @tclass: traffic class; likewise
@@ -44,8 +52,9 @@ struct xiw_rdv_port;
  * @path: both ends are constant while @named, the rest until the stream stands
  * @peer: what the peer has said of itself, when there is an endpoint
  * @expire: ends the wait; it and what follows is not reset. It is queued only
- *	while @waits, with @lock held, so after the end of a use no poster that
- *	has seen the flag before can queue it any more
+ *	while @waits or @gone, with @lock held, so after the end of a use no
+ *	poster that has seen the flag before can queue it any more. It has a
+ *	reference to the queue pair
  * @lock: see there; taken with interrupts off, within the stream's lock
  * @listener: of a Responder; modify_lock
  */
@@ -58,7 +67,7 @@ struct xiw_rdv_use {
 	bool over;
 	bool waits;
 	bool final;
-	bool armed;
+	u8 armed;
 	u8 status;
 	u8 min_rnr_timer;
 	u8 timeout;
@@ -75,6 +84,8 @@ struct xiw_rdv_use {
 	spinlock_t lock; /* see above */
 	struct xiw_rdv_port *listener;
 };
+
+bool xiw_rdv_await_answer(struct xiw_rdv_use *use);
 
 /* Was it no stream after all? The stream's lock is held. */
 static inline bool xiw_rdv_undone(const struct xiw_rdv_use *use)

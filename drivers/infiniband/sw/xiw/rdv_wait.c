@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * How long what was posted to a queue pair that is connected by number waits
- * for its stream.
+ * for its stream, and what happens when that wait, or the one of rdv_use.c, is
+ * over.
  */
 #include "rdv_wait.h"
 
@@ -29,26 +30,47 @@ bool xiw_rdv_anything_posted(const struct xiw_qp *qp)
  * That the stream comes to stand just now does not save it: its peer finds a
  * connection that ends.
  */
+static bool is_over(struct xiw_qp *qp, enum xiw_rdv_timer armed)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+
+	lockdep_assert_held(&qp->stream.lock);
+
+	switch (armed) {
+	case XIW_RDV_STREAM:
+		return use->waits && xiw_rdv_anything_posted(qp);
+	case XIW_RDV_ANSWER:
+		return use->gone && !use->over;
+	default:
+		return false;
+	}
+}
+
 static void expire(struct work_struct *work)
 {
 	struct xiw_rdv_use *use = container_of(to_delayed_work(work),
 					       struct xiw_rdv_use, expire);
 	struct xiw_qp *qp = container_of(use, struct xiw_qp, rdv);
 	struct xiw_stream *s = &qp->stream;
+	enum xiw_rdv_timer armed;
 	bool over;
 
 	spin_lock_irq(&use->lock);
-	use->armed = false;
+	armed = use->armed;
+	use->armed = XIW_RDV_NOTHING;
 	spin_unlock_irq(&use->lock);
 	spin_lock_bh(&s->lock);
-	over = use->waits && xiw_rdv_anything_posted(qp);
+	over = is_over(qp, armed);
 	if (over)
 		use->status = IB_WC_RETRY_EXC_ERR;
 	spin_unlock_bh(&s->lock);
-	if (over) {
+	if (over && armed == XIW_RDV_STREAM)
 		xiw_stat_inc(qp->dev->stats, XIW_STAT_CONN_TIMEOUT);
+	if (over)
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
-	}
+	/* There was no stream that the peer could have ended. */
+	else if (armed == XIW_RDV_ANSWER && xiw_rdv_anything_posted(qp))
+		xiw_rdv_posted(qp);
 	xiw_qp_put(qp);
 }
 
@@ -70,7 +92,7 @@ void xiw_rdv_posted(struct xiw_qp *qp)
 		ms = READ_ONCE(use->final) ? 0 :
 			xiw_rdv_wait_ms(READ_ONCE(use->timeout),
 					READ_ONCE(use->retry_cnt));
-		use->armed = true;
+		use->armed = XIW_RDV_STREAM;
 		xiw_qp_get(qp);
 		if (!queue_delayed_work(system_dfl_wq, &use->expire,
 					msecs_to_jiffies(ms)))
@@ -115,6 +137,7 @@ void xiw_rdv_wait_end(struct xiw_qp *qp)
 	spin_lock_bh(&qp->stream.lock);
 	spin_lock_irq(&use->lock);
 	WRITE_ONCE(use->waits, false);
+	WRITE_ONCE(use->gone, false);
 	spin_unlock_irq(&use->lock);
 	spin_unlock_bh(&qp->stream.lock);
 	if (cancel_delayed_work_sync(&use->expire))

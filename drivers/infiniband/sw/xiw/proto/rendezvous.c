@@ -286,7 +286,7 @@ u16 xiw_rdv_ord(const struct xiw_rdv_path *path, u16 limit)
 	return path->token.rts ? min_t(u16, path->max_rd_atomic, limit) : limit;
 }
 
-u32 xiw_rdv_wait_ms(u8 timeout, u8 retry_cnt)
+u32 xiw_rdv_retry_ms(u8 timeout, u8 retry_cnt)
 {
 	u32 units, ms;
 
@@ -296,8 +296,13 @@ u32 xiw_rdv_wait_ms(u8 timeout, u8 retry_cnt)
 	units = (1U << timeout) * (min_t(u32, retry_cnt, 7) + 1);
 	/* 4.096 us are 64 / 15625 ms. */
 	ms = units / 15625 * 64 + (units % 15625 * 64 + 15624) / 15625;
-	return min_t(u32, max_t(u32, ms, XIW_RDV_WAIT_MIN_MS),
-		     XIW_RDV_WAIT_MAX_MS);
+	return min_t(u32, ms, XIW_RDV_WAIT_MAX_MS);
+}
+
+u32 xiw_rdv_wait_ms(u8 timeout, u8 retry_cnt)
+{
+	return max_t(u32, xiw_rdv_retry_ms(timeout, retry_cnt),
+		     XIW_RDV_WAIT_MIN_MS);
 }
 
 /* The table of the verbs, in units of 10 us: 1 2 3 4 6 8 12 16 ... */

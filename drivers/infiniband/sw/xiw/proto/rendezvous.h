@@ -334,12 +334,24 @@ u16 xiw_rdv_ird(const struct xiw_rdv_path *path, u16 limit);
 u16 xiw_rdv_ord(const struct xiw_rdv_path *path, u16 limit);
 
 /**
- * xiw_rdv_wait_ms() - how long may work wait for a stream
+ * xiw_rdv_retry_ms() - how long may work wait for a peer that does not answer
  * @timeout: local ACK timeout as in the verbs, 0..31: 4.096 us * 2^timeout, or
  *	without end if 0
  * @retry_cnt: retries, 0..7
  *
- * What a RoCE device would take to give up, within bounds; section 6.
+ * What a RoCE device would take to give up; section 6.
+ *
+ * Context: Any.
+ * Return: 1..XIW_RDV_WAIT_MAX_MS.
+ */
+u32 xiw_rdv_retry_ms(u8 timeout, u8 retry_cnt);
+
+/**
+ * xiw_rdv_wait_ms() - how long may work wait for a stream
+ * @timeout: as above
+ * @retry_cnt: as above
+ *
+ * Likewise, but long enough for programs that begin one after the other.
  *
  * Context: Any.
  * Return: XIW_RDV_WAIT_MIN_MS..XIW_RDV_WAIT_MAX_MS.
