@@ -7,9 +7,9 @@
  *
  * A child is half open until its Request is reported. Their number is bounded.
  * When the bound is reached, one is dropped whose peer holds most, see
- * crowd.c, of those that had a tenth of a second and more, since an honest
- * Initiator sends its Request at once; if there is none, the listener leaves
- * new connections to TCP's own queue for the rest of that time. So silent
+ * crowd.c, if it had a tenth of a second and more, since an honest Initiator
+ * sends its Request at once; otherwise the listener leaves new connections to
+ * TCP's own queue for the rest of that time. So silent
  * connections cannot lock out others, and a burst of honest ones is not cut
  * down.
  *
@@ -129,6 +129,43 @@ u32 xiw_listen_behind(struct xiw_ep *ep)
 	return ms;
 }
 
+/*
+ * May one more connection be taken from TCP? If not, the listener is told to come
+ * back: by its timer, or by a child that leaves.
+ */
+static bool is_room(struct xiw_ep *ep)
+{
+	unsigned long grace = msecs_to_jiffies(XIW_EP_GRACE_MS);
+	struct xiw_ep_listen *listen = ep->listen;
+	struct xiw_crowd_member *victim;
+	long left = 0;
+
+	spin_lock(&listen->lock);
+	if (listen->half_open.count >= XIW_EP_BACKLOG) {
+		victim = xiw_crowd_victim(&listen->half_open, grace);
+		left = max_t(long, victim->since + grace - jiffies, 0);
+	}
+	listen->full = left;
+	spin_unlock(&listen->lock);
+	if (left)
+		xiw_ep_set_timer(ep, jiffies_to_msecs(left));
+	return !left;
+}
+
+/* In favour of one that has come. */
+static void drop_child(struct xiw_ep_listen *listen)
+{
+	unsigned long grace = msecs_to_jiffies(XIW_EP_GRACE_MS);
+	struct xiw_ep *ep = container_of(xiw_crowd_victim(&listen->half_open,
+							  grace),
+					 struct xiw_ep, place);
+
+	leave_half_open(ep);
+	/* Its own reference lasts until it has been here. */
+	xiw_ep_raise(ep, XIW_EPE_KILL);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
+}
+
 static void join(struct xiw_ep *ep, struct xiw_ep *parent)
 {
 	struct xiw_ep_listen *listen = parent->listen;
@@ -137,48 +174,10 @@ static void join(struct xiw_ep *ep, struct xiw_ep *parent)
 	ep->parent = parent;
 	ep->place.peer = xiw_sock_peer(ep->xs);
 	spin_lock(&listen->lock);
+	if (listen->half_open.count >= XIW_EP_BACKLOG)
+		drop_child(listen);
 	xiw_crowd_join(&listen->half_open, &ep->place);
 	spin_unlock(&listen->lock);
-}
-
-static void drop_child(struct xiw_crowd *crowd, struct xiw_crowd_member *victim)
-{
-	struct xiw_ep *ep = container_of(victim, struct xiw_ep, place);
-
-	xiw_crowd_leave(crowd, victim);
-	/* Its own reference lasts until it has been here. */
-	xiw_ep_raise(ep, XIW_EPE_KILL);
-	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
-}
-
-/*
- * A place for one more half-open child. If there is none, the listener is
- * told to come back: by its timer, or by a child that leaves.
- */
-static bool make_room(struct xiw_ep *ep)
-{
-	unsigned long grace = msecs_to_jiffies(XIW_EP_GRACE_MS);
-	struct xiw_ep_listen *listen = ep->listen;
-	struct xiw_crowd *crowd = &listen->half_open;
-	struct xiw_crowd_member *m;
-	long left = 0;
-
-	spin_lock(&listen->lock);
-	if (crowd->count >= XIW_EP_BACKLOG) {
-		m = xiw_crowd_victim(crowd, grace);
-		if (m) {
-			drop_child(crowd, m);
-		} else {
-			m = list_first_entry(&crowd->list,
-					     struct xiw_crowd_member, node);
-			left = max_t(long, m->since + grace - jiffies, 1);
-		}
-	}
-	listen->full = left;
-	spin_unlock(&listen->lock);
-	if (left)
-		xiw_ep_set_timer(ep, jiffies_to_msecs(left));
-	return !left;
 }
 
 static int add_child(struct xiw_ep *parent, struct xiw_sock *xs)
@@ -219,7 +218,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 	struct xiw_sock *xs;
 	int ret;
 
-	while (make_room(ep)) {
+	while (is_room(ep)) {
 		if (!left--) {
 			/* First what else has happened; it may be the end. */
 			xiw_ep_raise(ep, XIW_EPE_SOCK);

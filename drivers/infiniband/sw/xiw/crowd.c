@@ -12,9 +12,10 @@
  * highest. So a peer that floods from one address gives way to others of its
  * network, and a network that floods from many addresses to other networks.
  *
- * Those that have not been there for some time, which the caller sets, do not
- * count as candidates. Were they, and were they waited for, a flood could have
- * everybody wait by the youngest of its connections.
+ * One that has just come should get its chance first, so the caller waits until
+ * it had. But it does not come to that if one of long ago holds half as much at
+ * least: else a flood could have everybody wait for the youngest of its
+ * connections again and again.
  *
  * The counts are in two tables, in slots by a secret hash. A connection that
  * shares a slot with a flood by chance may be chosen instead of one of the
@@ -98,36 +99,49 @@ void xiw_crowd_leave(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_leave);
 
+static u32 held_by(const struct xiw_crowd *crowd,
+		   const struct xiw_crowd_member *m)
+{
+	u32 held = 0;
+	int by;
+
+	for (by = 0; by < XIW_CROWD_BYS; by++)
+		held += crowd->held[by][m->slots[by]];
+	return held;
+}
+
 /**
  * xiw_crowd_victim() - who has to go
- * @crowd: crowd whose lock is held
+ * @crowd: crowd whose lock is held, not empty
  * @grace: jiffies since it joined before which none has to
  *
  * Context: Any.
- * Return: The connection, which is still in the crowd, or NULL.
+ * Return: The connection, which is still in the crowd. If it is younger than
+ * that, nobody has to go before it is not.
  */
 struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd,
 					  unsigned long grace)
 {
-	struct xiw_crowd_member *victim = NULL;
-	unsigned long now = jiffies;
+	struct xiw_crowd_member *first = NULL;
+	struct xiw_crowd_member *aged = NULL;
 	struct xiw_crowd_member *m;
+	unsigned long now = jiffies;
+	u32 most_aged = 0;
 	u32 most = 0;
 	u32 held;
-	int by;
 
+	/* Oldest first, so who is the first of the aged is so of all up to it. */
 	list_for_each_entry(m, &crowd->list, node) {
-		/* So are all that follow. */
-		if (time_before(now, m->since + grace))
-			break;
-		held = 0;
-		for (by = 0; by < XIW_CROWD_BYS; by++)
-			held += crowd->held[by][m->slots[by]];
-		if (held <= most)
-			continue;
-		most = held;
-		victim = m;
+		held = held_by(crowd, m);
+		if (held > most) {
+			most = held;
+			first = m;
+		}
+		if (!time_before(now, m->since + grace)) {
+			most_aged = most;
+			aged = first;
+		}
 	}
-	return victim;
+	return most_aged >= most / 2 ? aged : first;
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_victim);
