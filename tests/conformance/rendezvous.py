@@ -1066,6 +1066,25 @@ def end_while_reading(bench, how):
         assert qp.state() == ERR
 
 
+@case
+# Covers: RDV-19
+def end_and_credits(bench):
+    """the peer ends at RTR: what is posted there fails at once"""
+    for role in "RI":
+        qp = bench.qp(role, RTR)
+        peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
+        qp.asynchronous(COMM_EST)
+        message(peer, qp, 1, 0)
+        peer.fin()
+        peer.expect_fin()
+        begin = time.monotonic()
+        qp.post("send", 8)
+        qp.wc("s0", status=RETRY_EXC)
+        took = time.monotonic() - begin
+        assert took < 2 * PROMPT, f"{took:.1f} s"
+        assert qp.state() == ERR
+
+
 # Covers: RDV-19
 @cases([
     ("fin_patient", "FIN", "fin"),
@@ -2106,8 +2125,7 @@ def too_many_wait(bench):
     bench.opener()
     qps = [bench.qp("R", INIT, recvs=0) for _ in range(130)]
     crowd = [bench.ask(qp, init=NUMBER + n) for qp in qps for n in range(8)]
-    # There is a place for the next one.
-    oldest, others = crowd[:-1023], crowd[-1023:]
+    oldest, others = crowd[:-1024], crowd[-1024:]
     for peer in oldest:
         with raises(errno.ECONNRESET):
             peer.sock.recv(1)

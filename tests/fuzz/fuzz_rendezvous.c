@@ -250,6 +250,9 @@ static void times(struct fuzz_in *in)
 	else
 		CHECK(got == (ms < 5000 ? 5000 : 600000));
 	CHECK(max_t(u32, xiw_rdv_retry_ms(timeout, retry), 5000) == got);
+	CHECK(!timeout || timeout > 31 || ms > 5000 ||
+	      (xiw_rdv_retry_ms(timeout, retry) >= ms - 0.001 &&
+	       xiw_rdv_retry_ms(timeout, retry) < ms + 2));
 
 	got = xiw_rdv_pause_ms(tries);
 	CHECK(got >= 5 && got <= 1000);

@@ -453,7 +453,8 @@ static bool is_spared(struct xiw_qp *qp)
 	smp_mb();
 	if (xiw_sendq_unfinished(s)) {
 		xiw_qp_get(qp);
-		if (!xiw_rdv_await_answer(use))
+		if (!xiw_rdv_await(use, XIW_RDV_ANSWER,
+				   READ_ONCE(use->answer_ms)))
 			xiw_qp_put(qp);
 	}
 	return true;

@@ -237,6 +237,8 @@ static int take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
 		use->path = path;
 		WRITE_ONCE(use->timeout, attr->timeout);
 		WRITE_ONCE(use->retry_cnt, attr->retry_cnt);
+		WRITE_ONCE(use->answer_ms,
+			   xiw_rdv_retry_ms(attr->timeout, attr->retry_cnt));
 		WRITE_ONCE(use->waits, !use->stood);
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTS);
 		ret = 0;

@@ -129,7 +129,11 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	/* What the peer has blamed; an expiry sees to the rest itself. */
 	if (use->status != IB_WC_RETRY_EXC_ERR)
 		use->status = 0;
+	spin_lock_irq(&use->lock);
 	WRITE_ONCE(use->gone, false);
+	if (use->armed == XIW_RDV_ANSWER)
+		use->armed = XIW_RDV_NOTHING;
+	spin_unlock_irq(&use->lock);
 	WRITE_ONCE(use->waits, use->path.token.rts && !use->over);
 	undo = !use->over;
 	spin_unlock_bh(&s->lock);

@@ -8,36 +8,42 @@
  * again and again and fails when the retries are used up. Programs rely on
  * that time, as they end one after the other: what one of them still has under
  * way, which the other one did not wait for, does not fail before it ends, too.
- * So it waits here, although it is known that nothing will come.
+ * So it waits here, although it is known that nothing will come. Before RTS
+ * nothing is known of retries, and it does not wait.
  */
 #include "rdv_use.h"
 
 #include <linux/jiffies.h>
 
+static bool is_awaited(const struct xiw_rdv_use *use, enum xiw_rdv_timer what)
+{
+	return what == XIW_RDV_STREAM ? READ_ONCE(use->waits) :
+					READ_ONCE(use->gone);
+}
+
 /**
- * xiw_rdv_await_answer() - a request waits for a peer whose end was silent
+ * xiw_rdv_await() - a request waits
  * @use: use of a queue pair
- *
- * The first one begins the time; the others came later.
+ * @what: for what; nothing happens if nobody waits for that any more, or
+ *	something that was posted before does
+ * @ms: for how long
  *
  * Context: Any.
  * Return: true if @use->expire was queued, with the caller's reference to the
  * queue pair.
  */
-bool xiw_rdv_await_answer(struct xiw_rdv_use *use)
+bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what, u32 ms)
 {
+	unsigned long wait = msecs_to_jiffies(ms);
 	unsigned long flags;
 	bool queued = false;
-	u32 ms;
 
 	spin_lock_irqsave(&use->lock, flags);
-	if (READ_ONCE(use->gone) && use->armed != XIW_RDV_ANSWER) {
-		use->armed = XIW_RDV_ANSWER;
-		ms = xiw_rdv_retry_ms(READ_ONCE(use->timeout),
-				      READ_ONCE(use->retry_cnt));
-		/* It may be queued since the stream was waited for. */
-		queued = !mod_delayed_work(system_dfl_wq, &use->expire,
-					   msecs_to_jiffies(ms));
+	if (is_awaited(use, what) && use->armed != what) {
+		use->armed = what;
+		use->due = jiffies + wait;
+		/* It may be queued for the other one. */
+		queued = !mod_delayed_work(system_dfl_wq, &use->expire, wait);
 	}
 	spin_unlock_irqrestore(&use->lock, flags);
 	return queued;

@@ -36,13 +36,13 @@ enum xiw_rdv_timer {
  * @waits: what is posted waits for the stream; the end of a use clears it with
  *	@lock held, too
  * @final: the peer has said that it will always refuse
- * @armed: enum xiw_rdv_timer; what @expire is for, which is queued and has not
- *	begun; protected by @lock
+ * @armed: enum xiw_rdv_timer: what @expire is queued for; protected by @lock
  * @status: enum ib_wc_status of the first request that is flushed, or 0;
  *	belongs to who flushes
  * @min_rnr_timer: code of the verbs; constant while @named
  * @timeout: likewise, from RTS on; with @retry_cnt how long a request waits
  * @retry_cnt: likewise
+ * @answer_ms: likewise, how long for an answer of who has gone; 0 before RTS
  * @sgid_index: of the own GID; constant while @named
  * @tclass: traffic class; likewise
  * @hop_limit: likewise; it means nothing here
@@ -51,6 +51,8 @@ enum xiw_rdv_timer {
  * @role: likewise
  * @path: both ends are constant while @named, the rest until the stream stands
  * @peer: what the peer has said of itself, when there is an endpoint
+ * @due: jiffies before which @expire is one that was queued earlier; protected
+ *	by @lock
  * @expire: ends the wait; it and what follows is not reset. It is queued only
  *	while @waits or @gone, with @lock held, so after the end of a use no
  *	poster that has seen the flag before can queue it any more. It has a
@@ -72,6 +74,7 @@ struct xiw_rdv_use {
 	u8 min_rnr_timer;
 	u8 timeout;
 	u8 retry_cnt;
+	u32 answer_ms;
 	u8 sgid_index;
 	u8 tclass;
 	u8 hop_limit;
@@ -80,12 +83,13 @@ struct xiw_rdv_use {
 	enum xiw_rdv_role role;
 	struct xiw_rdv_path path;
 	struct xiw_rdv_token peer;
+	unsigned long due;
 	struct delayed_work expire;
 	spinlock_t lock; /* see above */
 	struct xiw_rdv_port *listener;
 };
 
-bool xiw_rdv_await_answer(struct xiw_rdv_use *use);
+bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what, u32 ms);
 
 /* Was it no stream after all? The stream's lock is held. */
 static inline bool xiw_rdv_undone(const struct xiw_rdv_use *use)

@@ -26,6 +26,20 @@ bool xiw_rdv_anything_posted(const struct xiw_qp *qp)
 	       (!sq->kernel && !xiw_sq_ring_empty(sq));
 }
 
+/* What the timer was for, if it is not one that was queued earlier. */
+static enum xiw_rdv_timer disarm(struct xiw_rdv_use *use)
+{
+	enum xiw_rdv_timer armed = XIW_RDV_NOTHING;
+
+	spin_lock_irq(&use->lock);
+	if (!time_before(jiffies, use->due)) {
+		armed = use->armed;
+		use->armed = XIW_RDV_NOTHING;
+	}
+	spin_unlock_irq(&use->lock);
+	return armed;
+}
+
 /*
  * That the stream comes to stand just now does not save it: its peer finds a
  * connection that ends.
@@ -36,14 +50,10 @@ static bool is_over(struct xiw_qp *qp, enum xiw_rdv_timer armed)
 
 	lockdep_assert_held(&qp->stream.lock);
 
-	switch (armed) {
-	case XIW_RDV_STREAM:
-		return use->waits && xiw_rdv_anything_posted(qp);
-	case XIW_RDV_ANSWER:
-		return use->gone && !use->over;
-	default:
+	if (use->over || !xiw_rdv_anything_posted(qp))
 		return false;
-	}
+	return (armed == XIW_RDV_STREAM && use->waits) ||
+	       (armed == XIW_RDV_ANSWER && use->gone);
 }
 
 static void expire(struct work_struct *work)
@@ -51,14 +61,10 @@ static void expire(struct work_struct *work)
 	struct xiw_rdv_use *use = container_of(to_delayed_work(work),
 					       struct xiw_rdv_use, expire);
 	struct xiw_qp *qp = container_of(use, struct xiw_qp, rdv);
+	enum xiw_rdv_timer armed = disarm(use);
 	struct xiw_stream *s = &qp->stream;
-	enum xiw_rdv_timer armed;
 	bool over;
 
-	spin_lock_irq(&use->lock);
-	armed = use->armed;
-	use->armed = XIW_RDV_NOTHING;
-	spin_unlock_irq(&use->lock);
 	spin_lock_bh(&s->lock);
 	over = is_over(qp, armed);
 	if (over)
@@ -68,9 +74,6 @@ static void expire(struct work_struct *work)
 		xiw_stat_inc(qp->dev->stats, XIW_STAT_CONN_TIMEOUT);
 	if (over)
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
-	/* There was no stream that the peer could have ended. */
-	else if (armed == XIW_RDV_ANSWER && xiw_rdv_anything_posted(qp))
-		xiw_rdv_posted(qp);
 	xiw_qp_put(qp);
 }
 
@@ -83,22 +86,14 @@ static void expire(struct work_struct *work)
 void xiw_rdv_posted(struct xiw_qp *qp)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
-	unsigned long flags;
-	u32 ms;
+	u32 ms = 0;
 
-	spin_lock_irqsave(&use->lock, flags);
-	/* It is the first that waits: the others came later. */
-	if (READ_ONCE(use->waits) && !use->armed) {
-		ms = READ_ONCE(use->final) ? 0 :
-			xiw_rdv_wait_ms(READ_ONCE(use->timeout),
-					READ_ONCE(use->retry_cnt));
-		use->armed = XIW_RDV_STREAM;
-		xiw_qp_get(qp);
-		if (!queue_delayed_work(system_dfl_wq, &use->expire,
-					msecs_to_jiffies(ms)))
-			xiw_qp_put(qp);
-	}
-	spin_unlock_irqrestore(&use->lock, flags);
+	if (!READ_ONCE(use->final))
+		ms = xiw_rdv_wait_ms(READ_ONCE(use->timeout),
+				     READ_ONCE(use->retry_cnt));
+	xiw_qp_get(qp);
+	if (!xiw_rdv_await(use, XIW_RDV_STREAM, ms))
+		xiw_qp_put(qp);
 }
 
 /**
@@ -115,7 +110,8 @@ void xiw_rdv_give_up(struct xiw_qp *qp)
 
 	spin_lock_irq(&use->lock);
 	WRITE_ONCE(use->final, true);
-	if (use->armed) {
+	if (use->armed == XIW_RDV_STREAM) {
+		use->due = jiffies;
 		/* If it has just begun, it is queued anew. */
 		xiw_qp_get(qp);
 		if (mod_delayed_work(system_dfl_wq, &use->expire, 0))

@@ -553,7 +553,7 @@ static void rendezvous_time_for_work(struct kunit *test)
 				    rows[i].ms, "row %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_wait_ms(rows[i].timeout,
 							  rows[i].retry_cnt),
-				    max(rows[i].ms, 5000), "row %u", i);
+				    max_t(u32, rows[i].ms, 5000), "row %u", i);
 	}
 }
 
