@@ -130,8 +130,8 @@ u32 xiw_listen_behind(struct xiw_ep *ep)
 }
 
 /*
- * May one more connection be taken from TCP? If not, the listener is told to come
- * back: by its timer, or by a child that leaves.
+ * May one more connection be taken from TCP? If not, the listener is told to
+ * come back: by its timer, or by a child that leaves.
  */
 static bool is_room(struct xiw_ep *ep)
 {

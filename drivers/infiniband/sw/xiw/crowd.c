@@ -130,7 +130,7 @@ struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd,
 	u32 most = 0;
 	u32 held;
 
-	/* Oldest first, so who is the first of the aged is so of all up to it. */
+	/* Oldest first: the best of all up to an aged one is aged, too. */
 	list_for_each_entry(m, &crowd->list, node) {
 		held = held_by(crowd, m);
 		if (held > most) {
