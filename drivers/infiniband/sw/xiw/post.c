@@ -7,7 +7,6 @@
 #include "dev.h"
 #include "qp.h"
 #include "qp_stream.h"
-#include "rdv_wait.h"
 #include "rx.h"
 #include "tx.h"
 
@@ -55,7 +54,7 @@ int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	else
 		xiw_tx_kick(&qp->stream, !qp->kernel);
 	if (READ_ONCE(qp->rdv.waits))
-		xiw_rdv_posted(qp);
+		xiw_qp_await(qp, XIW_RDV_STREAM);
 	return ret;
 }
 

@@ -432,6 +432,21 @@ static void ring_broken(struct xiw_stream *s)
  * Flush
  */
 
+/**
+ * xiw_qp_await() - a request waits
+ * @qp: queue pair that is connected by number
+ * @what: for what
+ *
+ * Context: Any.
+ */
+void xiw_qp_await(struct xiw_qp *qp, enum xiw_rdv_timer what)
+{
+	/* For the timer. */
+	xiw_qp_get(qp);
+	if (!xiw_rdv_await(&qp->rdv, what))
+		xiw_qp_put(qp);
+}
+
 /*
  * Connected by number, and the stream has not begun, or the peer's end is
  * silent: nothing is flushed, unless something was posted that cannot be done
@@ -451,12 +466,8 @@ static bool is_spared(struct xiw_qp *qp)
 	WRITE_ONCE(qp->sq.stopped, true);
 	/* Pairs with the barrier between posting and reading "stopped". */
 	smp_mb();
-	if (xiw_sendq_unfinished(s)) {
-		xiw_qp_get(qp);
-		if (!xiw_rdv_await(use, XIW_RDV_ANSWER,
-				   READ_ONCE(use->answer_ms)))
-			xiw_qp_put(qp);
-	}
+	if (xiw_sendq_unfinished(s))
+		xiw_qp_await(qp, XIW_RDV_ANSWER);
 	return true;
 }
 

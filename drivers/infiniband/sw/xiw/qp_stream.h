@@ -7,6 +7,8 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "rdv_use.h"
+
 struct mem_cgroup;
 struct xiw_ep;
 struct xiw_qp;
@@ -19,5 +21,6 @@ bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep);
 void xiw_qp_end_stream(struct xiw_qp *qp);
 void xiw_qp_reset_stream(struct xiw_qp *qp);
 void xiw_qp_late_flush(struct xiw_qp *qp);
+void xiw_qp_await(struct xiw_qp *qp, enum xiw_rdv_timer what);
 
 #endif /* _XIW_QP_STREAM_H */

@@ -335,7 +335,7 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	/* Pairs with the one in xiw_post_send(), before it reads "waits". */
 	smp_mb();
 	if (READ_ONCE(qp->rdv.waits) && xiw_rdv_anything_posted(qp))
-		xiw_rdv_posted(qp);
+		xiw_qp_await(qp, XIW_RDV_STREAM);
 	return ret;
 }
 

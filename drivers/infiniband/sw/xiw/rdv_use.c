@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What was posted to a queue pair whose peer has gone.
+ * How long what was posted to a queue pair that is connected by number waits:
+ * for its stream, or for an answer of a peer that has gone.
  *
  * DOC: a peer whose end was silent
  *
@@ -21,25 +22,36 @@ static bool is_awaited(const struct xiw_rdv_use *use, enum xiw_rdv_timer what)
 					READ_ONCE(use->gone);
 }
 
+static u32 wait_ms(const struct xiw_rdv_use *use, enum xiw_rdv_timer what)
+{
+	if (what == XIW_RDV_ANSWER)
+		return READ_ONCE(use->answer_ms);
+	if (use->final)
+		return 0;
+	return xiw_rdv_wait_ms(READ_ONCE(use->timeout),
+			       READ_ONCE(use->retry_cnt));
+}
+
 /**
  * xiw_rdv_await() - a request waits
  * @use: use of a queue pair
  * @what: for what; nothing happens if nobody waits for that any more, or
  *	something that was posted before does
- * @ms: for how long
  *
  * Context: Any.
  * Return: true if @use->expire was queued, with the caller's reference to the
  * queue pair.
  */
-bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what, u32 ms)
+bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what)
 {
-	unsigned long wait = msecs_to_jiffies(ms);
 	unsigned long flags;
 	bool queued = false;
+	unsigned long wait;
 
 	spin_lock_irqsave(&use->lock, flags);
 	if (is_awaited(use, what) && use->armed != what) {
+		/* Here, as whoever gives up looks whether it is armed. */
+		wait = msecs_to_jiffies(wait_ms(use, what));
 		use->armed = what;
 		use->due = jiffies + wait;
 		/* It may be queued for the other one. */

@@ -35,17 +35,18 @@ enum xiw_rdv_timer {
  * @over: everything is flushed, for good
  * @waits: what is posted waits for the stream; the end of a use clears it with
  *	@lock held, too
- * @final: the peer has said that it will always refuse
+ * @final: the peer has said that it will always refuse; protected by @lock
  * @armed: enum xiw_rdv_timer: what @expire is queued for; protected by @lock
  * @status: enum ib_wc_status of the first request that is flushed, or 0;
  *	belongs to who flushes
  * @min_rnr_timer: code of the verbs; constant while @named
  * @timeout: likewise, from RTS on; with @retry_cnt how long a request waits
  * @retry_cnt: likewise
- * @answer_ms: likewise, how long for an answer of who has gone; 0 before RTS
  * @sgid_index: of the own GID; constant while @named
  * @tclass: traffic class; likewise
  * @hop_limit: likewise; it means nothing here
+ * @answer_ms: how long a request waits for an answer of who has gone; constant
+ *	from RTS on, 0 before
  * @flow_label: likewise
  * @port: TCP port of both sides; likewise
  * @role: likewise
@@ -74,10 +75,10 @@ struct xiw_rdv_use {
 	u8 min_rnr_timer;
 	u8 timeout;
 	u8 retry_cnt;
-	u32 answer_ms;
 	u8 sgid_index;
 	u8 tclass;
 	u8 hop_limit;
+	u32 answer_ms;
 	u32 flow_label;
 	u16 port;
 	enum xiw_rdv_role role;
@@ -89,7 +90,7 @@ struct xiw_rdv_use {
 	struct xiw_rdv_port *listener;
 };
 
-bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what, u32 ms);
+bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what);
 
 /* Was it no stream after all? The stream's lock is held. */
 static inline bool xiw_rdv_undone(const struct xiw_rdv_use *use)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How long what was posted to a queue pair that is connected by number waits
- * for its stream, and what happens when that wait, or the one of rdv_use.c, is
- * over.
+ * The end of the waits of rdv_use.c: their time is over, the peer refuses for
+ * good, or the use ends.
  */
 #include "rdv_wait.h"
 
 #include "dev.h"
-#include "proto/rendezvous.h"
 #include "qp.h"
 #include "stream.h"
 
@@ -78,25 +76,6 @@ static void expire(struct work_struct *work)
 }
 
 /**
- * xiw_rdv_posted() - a request was posted, or is there at RTS
- * @qp: queue pair whose requests wait for a stream
- *
- * Context: Any.
- */
-void xiw_rdv_posted(struct xiw_qp *qp)
-{
-	struct xiw_rdv_use *use = &qp->rdv;
-	u32 ms = 0;
-
-	if (!READ_ONCE(use->final))
-		ms = xiw_rdv_wait_ms(READ_ONCE(use->timeout),
-				     READ_ONCE(use->retry_cnt));
-	xiw_qp_get(qp);
-	if (!xiw_rdv_await(use, XIW_RDV_STREAM, ms))
-		xiw_qp_put(qp);
-}
-
-/**
  * xiw_rdv_give_up() - the peer has said that it will always refuse
  * @qp: queue pair connected by number
  *
@@ -109,7 +88,7 @@ void xiw_rdv_give_up(struct xiw_qp *qp)
 	struct xiw_rdv_use *use = &qp->rdv;
 
 	spin_lock_irq(&use->lock);
-	WRITE_ONCE(use->final, true);
+	use->final = true;
 	if (use->armed == XIW_RDV_STREAM) {
 		use->due = jiffies;
 		/* If it has just begun, it is queued anew. */
