@@ -9,9 +9,8 @@
  * When the bound is reached, one is dropped whose peer holds most, see
  * crowd.c, if it had a tenth of a second and more, since an honest Initiator
  * sends its Request at once; otherwise the listener leaves new connections to
- * TCP's own queue for the rest of that time. So silent
- * connections cannot lock out others, and a burst of honest ones is not cut
- * down.
+ * TCP's own queue for the rest of that time. So silent connections cannot lock
+ * out others, and a burst of honest ones is not cut down.
  *
  * iw_cm has room for as many requests as the consumer's backlog says, which may
  * be few. What finds none stays half open until it does, or until the time for
@@ -129,6 +128,12 @@ u32 xiw_listen_behind(struct xiw_ep *ep)
 	return ms;
 }
 
+static struct xiw_crowd_member *victim_of(const struct xiw_ep_listen *listen)
+{
+	return xiw_crowd_victim(&listen->half_open,
+				msecs_to_jiffies(XIW_EP_GRACE_MS));
+}
+
 /*
  * May one more connection be taken from TCP? If not, the listener is told to
  * come back: by its timer, or by a child that leaves.
@@ -142,7 +147,7 @@ static bool is_room(struct xiw_ep *ep)
 
 	spin_lock(&listen->lock);
 	if (listen->half_open.count >= XIW_EP_BACKLOG) {
-		victim = xiw_crowd_victim(&listen->half_open, grace);
+		victim = victim_of(listen);
 		left = max_t(long, victim->since + grace - jiffies, 0);
 	}
 	listen->full = left;
@@ -155,10 +160,8 @@ static bool is_room(struct xiw_ep *ep)
 /* In favour of one that has come. */
 static void drop_child(struct xiw_ep_listen *listen)
 {
-	unsigned long grace = msecs_to_jiffies(XIW_EP_GRACE_MS);
-	struct xiw_ep *ep = container_of(xiw_crowd_victim(&listen->half_open,
-							  grace),
-					 struct xiw_ep, place);
+	struct xiw_ep *ep = container_of(victim_of(listen), struct xiw_ep,
+					 place);
 
 	leave_half_open(ep);
 	/* Its own reference lasts until it has been here. */

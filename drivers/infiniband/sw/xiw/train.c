@@ -274,6 +274,13 @@ void xiw_train_build(struct xiw_stream *s)
 	}
 }
 
+static void drop_first(struct xiw_tx *tx)
+{
+	put_page(tx->vec[tx->vec_first].bv_page);
+	tx->vec_first = (tx->vec_first + 1) % XIW_TX_VECS;
+	tx->vec_count--;
+}
+
 static void train_sent(struct xiw_stream *s, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
@@ -288,11 +295,8 @@ static void train_sent(struct xiw_stream *s, u32 len)
 		bv->bv_offset += n;
 		bv->bv_len -= n;
 		len -= n;
-		if (!bv->bv_len) {
-			put_page(bv->bv_page);
-			tx->vec_first = (tx->vec_first + 1) % XIW_TX_VECS;
-			tx->vec_count--;
-		}
+		if (!bv->bv_len)
+			drop_first(tx);
 	}
 	if (!tx->vec_count)
 		tx->vec_first = 0;
@@ -342,10 +346,7 @@ void xiw_train_drop(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	while (tx->vec_count) {
-		put_page(tx->vec[tx->vec_first].bv_page);
-		tx->vec_first = (tx->vec_first + 1) % XIW_TX_VECS;
-		tx->vec_count--;
-	}
+	while (tx->vec_count)
+		drop_first(tx);
 	tx->train_len = 0;
 }
