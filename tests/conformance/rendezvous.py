@@ -314,6 +314,15 @@ def works(peer, qp, recv=0, sent=0):
     sends(peer, qp, 1, sent)
 
 
+def end_silently(peer, how):
+    """An end that the consumer hears nothing of."""
+    if how == "fin":
+        peer.fin()
+        peer.expect_fin()
+    else:
+        peer.reset()
+
+
 def still_reachable(bench, qp):
     """An honest Request is served, and a first stream begins."""
     peer, _ = bench.asked(qp)
@@ -937,11 +946,7 @@ def psn_at_rts_behind_end(bench):
             else:
                 peer, _ = bench.answered(qp, expected=0x333333)
             qp.asynchronous(COMM_EST)
-            if how == "fin":
-                peer.fin()
-                peer.expect_fin()
-            else:
-                peer.reset()
+            end_silently(peer, how)
             time.sleep(live.SILENCE)
             qp.is_as_before(RTR)
             if role == "R":
@@ -971,11 +976,7 @@ def psn_at_rts_before_first(bench):
 
 def goes_silently(bench, qp, peer, how):
     works(peer, qp)
-    if how == "fin":
-        peer.fin()
-        peer.expect_fin()
-    else:
-        peer.reset()
+    end_silently(peer, how)
     qp.is_as_before()
     time.sleep(live.SILENCE)
     qp.is_as_before()
@@ -1028,11 +1029,7 @@ def end_at_rtr(bench, how):
         peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
         qp.asynchronous(COMM_EST)
         message(peer, qp, 1, 0)
-        if how == "fin":
-            peer.fin()
-            peer.expect_fin()
-        else:
-            peer.reset()
+        end_silently(peer, how)
         qp.is_as_before(RTR)
         qp.rts()
         qp.is_as_before(RTS)
@@ -1096,11 +1093,7 @@ def end_and_patience(bench, how):
         qp = bench.qp(role, timing=(20, 7))
         peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
         works(peer, qp)
-        if how == "fin":
-            peer.fin()
-            peer.expect_fin()
-        else:
-            peer.reset()
+        end_silently(peer, how)
         qp.post("send", 8, 2)
         time.sleep(live.SILENCE)
         qp.is_as_before()

@@ -19,14 +19,10 @@ device_up()
 	ip link set xk up && rdma link add xiwK type xiw netdev xk
 }
 
-device_down()
-{
-	rdma link del xiwK && ip link del xk
-}
-
+# topo_down: at the end in any case, see lib.sh.
 topo_down()
 {
-	device_down
+	rdma link del xiwK && ip link del xk
 }
 
 # load MODULE: it has suites, which run before this ends, whatever time they need.
@@ -80,6 +76,6 @@ done
 for dir in "$RESULTS"/*; do
 	suite "$dir"
 done
-tap_run "the device can be deleted" device_down
+tap_run "the device can be deleted" topo_down
 tap_run "they can be unloaded" modprobe -r "${modules[@]}"
 tap_done

@@ -5,8 +5,8 @@
 # prints their TAP as it comes and leaves each as $XIW_OUT/TEST.tap.  A test that
 # exceeds its time (a line "# xiw-timeout: SECONDS" in its head, default 600),
 # or during which the kernel complains, has failed a claim of its own.  Where
-# kmemleak is at work, it looks after the last test in a row from the first whose
-# head has "# xiw-leaks: WHY", and rests from then on; with LEAKS=1 after all.
+# kmemleak is at work, it looks before the first test without "# xiw-leaks: WHY"
+# in its head, and rests from then on; with LEAKS=1 it looks after all.
 
 cd "$1" || exit
 shift
