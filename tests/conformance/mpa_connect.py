@@ -241,6 +241,9 @@ def long_fpdus(bench):
         peer.expect(rtr)
         peer.send(answer)
         conn.event("ESTABLISHED", status=0)
+        # The event follows the RTR; what came behind the answer follows that.
+        peer.send(wire.send(1, DATA))
+        conn.wc("r0", data=DATA.hex())
         length = max(segments_of_send(peer, conn, 1))
         conn.wc("s0")
         conn.nothing("wc")
