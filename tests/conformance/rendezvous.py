@@ -323,6 +323,16 @@ def end_silently(peer, how):
         peer.reset()
 
 
+def left_unanswered(bench, number):
+    """Its peer has ended, and what is posted waits for seconds."""
+    qp = bench.qp("R", peer=number, timing=(20, 7))
+    peer, _ = bench.asked(qp, init=number)
+    works(peer, qp)
+    end_silently(peer, "fin")
+    qp.post("send", 8, 2)
+    return qp
+
+
 def still_reachable(bench, qp):
     """An honest Request is served, and a first stream begins."""
     peer, _ = bench.asked(qp)
@@ -1183,6 +1193,7 @@ def killed(bench):
         bench.qp("R", RTR, peer=6)
         bench.qp("I", RTS, peer=7).post("send", 8)
         waiting, _ = bench.asked(bench.qp("R", peer=8), first=False, init=8)
+        left_unanswered(bench, 9)
         bench.target.proc.kill()
         bench.target.proc.wait()
         for peer in ends:
@@ -1860,13 +1871,19 @@ def shared_receives(bench):
     second.wc("r0", data=DATA.hex())
     second.recv()
     last.wc("r1", data=DATA.hex())
-    # The silent end of one takes no receive away.
+    # The silent end of one takes no receive away, nor does what it posts then.
     second.recv()
     one.fin()
     one.expect_fin()
     second.is_as_before()
+    second.post("send", 8)
     two.send(wire.send(2, DATA))
     last.wc("r2", data=DATA.hex())
+    second.recv()
+    second.wc("s0", status=RETRY_EXC)
+    assert second.state() == ERR
+    two.send(wire.send(3, DATA))
+    last.wc("r3", data=DATA.hex())
 
 
 @case
@@ -1912,6 +1929,7 @@ def device_goes(bench):
         qp.post("send", 8, 3)
         early.post("send", 8, 3)
         standing.post("send", 20000, 3)
+        left_unanswered(other, 5)
         begin = time.monotonic()
         subprocess.run(["rdma", "link", "del", here.device], check=True,
                        timeout=PATIENCE)

@@ -99,8 +99,8 @@ struct xiw_ep_startup {
 /**
  * struct xiw_ep_listen - what only a listener has
  * @lock: protects what follows up to @reported, of the children @place,
- *	@reported and @ready, and the use of the listener's cm_id by them; taken
- *	in process context
+ *	@reported, @ready, @no_room and, while they wait, @qpn, and the use of
+ *	the listener's cm_id by them; taken in process context
  * @closed: no request may be reported any more
  * @full: the listener waits for one of @half_open to go
  * @num_reported: elements of @reported
@@ -139,7 +139,7 @@ struct xiw_ep_ops {
  * struct xiw_ep - endpoint
  * @ref: one for being alive, one while the work is queued or runs, one of
  *	whoever else has it locked, but for the creator's, one per child of a
- *	listener, one of the QP, one of the listening cm_id, one of
+ *	listener, one of the QP, one of the listening cm_id or port, one of
  *	xiw_dev.requests; the timer and the socket's callbacks need none, they
  *	end before the endpoint does
  * @dev: device; not to be touched once the endpoint is dead

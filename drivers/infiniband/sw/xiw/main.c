@@ -124,8 +124,9 @@ static struct rdma_link_ops xiw_link_ops = {
 };
 
 /*
- * The GID stays what it was when the device was made, because it identifies
- * the device and nothing else; the MTU is looked up when it is asked for.
+ * The first GID stays what it was when the device was made, because it
+ * identifies the device and nothing else; the others follow the addresses
+ * (gid.c), and the MTU is looked up when it is asked for.
  */
 static int xiw_netdev_event(struct notifier_block *nb, unsigned long event,
 			    void *info)

@@ -136,10 +136,7 @@ static ssize_t policy_store(struct device *device,
 	u32 value;
 	int ret;
 
-	ret = kstrtou32(buf, 0, &value);
-	if (ret)
-		return ret;
-	if (value < pa->min || value > pa->max)
+	if (kstrtou32(buf, 0, &value) || value < pa->min || value > pa->max)
 		return -EINVAL;
 
 	spin_lock(&dev->policy_lock);
@@ -248,12 +245,8 @@ static ssize_t late_receive_ms_store(struct device *device,
 				     const char *buf, size_t count)
 {
 	u32 value;
-	int ret;
 
-	ret = kstrtou32(buf, 0, &value);
-	if (ret)
-		return ret;
-	if (value > POLICY_MAX_MS)
+	if (kstrtou32(buf, 0, &value) || value > POLICY_MAX_MS)
 		return -EINVAL;
 	WRITE_ONCE(from_device(device)->env.late_recv_ms, value);
 	return count;
@@ -272,11 +265,9 @@ static ssize_t rendezvous_port_store(struct device *device,
 				     const char *buf, size_t count)
 {
 	u16 value;
-	int ret;
 
-	ret = kstrtou16(buf, 0, &value);
-	if (ret)
-		return ret;
+	if (kstrtou16(buf, 0, &value))
+		return -EINVAL;
 	WRITE_ONCE(from_device(device)->rdv_port, value);
 	return count;
 }

@@ -7,7 +7,7 @@
  *
  * References: the verbs object (until destroy), every iw_cm user through
  * iwqp.c, the endpoint it is attached to, and each running work item.
- * xiw_destroy_qp() waits until all but its own are gone.
+ * xiw_destroy_qp() takes away those of iw_cm and waits for all others.
  */
 #ifndef _XIW_QP_H
 #define _XIW_QP_H

@@ -9,11 +9,12 @@
  * follows; what cannot be done in the caller's context becomes an event of the
  * endpoint, which calls xiw_qp_stop(), or is left to the flush work.
  *
- * Both queues are flushed under flush_lock, by the endpoint or the flush work:
- * with the socket lock held, too, while a stream is attached. Whoever has
- * flushed everything sets sq.stopped and looks once more; from then on
- * everybody who posts queues the work again. Only a reset, which there is only
- * without endpoint and when the flush work has ended, does without.
+ * Both queues are flushed under flush_lock, by the endpoint, the flush work, or
+ * who destroys the QP: with the socket lock held, too, while a stream is
+ * attached. Whoever has flushed everything sets sq.stopped and looks once more;
+ * from then on everybody who posts queues the work again. Only a reset, which
+ * there is only without endpoint and when the flush work has ended, does
+ * without.
  */
 #include "qp_stream.h"
 

@@ -179,7 +179,9 @@ static void undo_begin(struct xiw_qp *qp)
 	if (!qp->rdv.named)
 		return;
 	xiw_rdv_forget(qp);
+	spin_lock_bh(&qp->stream.lock);
 	WRITE_ONCE(qp->ib_state, IB_QPS_INIT);
+	spin_unlock_bh(&qp->stream.lock);
 }
 
 /**

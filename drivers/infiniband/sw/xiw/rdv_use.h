@@ -58,7 +58,9 @@ enum xiw_rdv_timer {
  *	while @waits or @gone, with @lock held, so after the end of a use no
  *	poster that has seen the flag before can queue it any more. It has a
  *	reference to the queue pair
- * @lock: see there; taken with interrupts off, within the stream's lock
+ * @lock: see there; taken with interrupts off, within the stream's lock. When
+ *	the wait has ended nobody looks at what it protects, and the end of a
+ *	use clears that without it
  * @listener: of a Responder; modify_lock
  */
 struct xiw_rdv_use {

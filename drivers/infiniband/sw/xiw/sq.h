@@ -82,8 +82,8 @@ struct xiw_swr {
  * @sig_all: every request is signaled
  * @send_imm: the peer may know Send with Immediate, as it is connected by
  *	number
- * @stopped: no stream will ever work on the queue again; whoever posts
- *	flushes
+ * @stopped: no stream will work on the queue again, until a reset; whoever
+ *	posts flushes
  */
 struct xiw_sq {
 	spinlock_t lock; /* see above */

@@ -383,7 +383,7 @@ static void srq_async(struct xiw_srq *srq, enum ib_event_type event)
 
 /**
  * xiw_srq_limit_event() - report IB_EVENT_SRQ_LIMIT_REACHED
- * @srq: shared receive queue for which xiw_rq_take() returned XIW_RQ_LIMIT
+ * @srq: shared receive queue for which xiw_srq_take() returned XIW_RQ_LIMIT
  *
  * Delivered from a work item, as the events of a QP are.
  *
@@ -396,7 +396,7 @@ void xiw_srq_limit_event(struct xiw_srq *srq)
 
 /**
  * xiw_srq_corrupt() - report IB_EVENT_SRQ_ERR, once
- * @srq: shared receive queue for which xiw_rq_take() returned XIW_RQ_CORRUPT
+ * @srq: shared receive queue for which xiw_srq_take() returned XIW_RQ_CORRUPT
  *
  * Every QP that uses it will come across the same entry.
  *

@@ -269,8 +269,8 @@ struct xiw_tx {
  * @peer_closed: the peer's FIN was reported
  * @lost: the end of the connection was reported
  * @poke_tx: the engine has something to do after this pass
- * @stalled: a Send waits for a receive to be posted; who posts one looks
- *	without the lock
+ * @stalled: a Send waits for a receive to be posted, or a Read or atomic of the
+ *	peer for memory; who posts one looks without the lock
  * @late_over: the wait for a receive took too long
  * @queue: the untagged queues
  * @body: message body of a queue without user buffer, while incomplete
