@@ -3,7 +3,7 @@
 #
 # Atomics, over the verbs (xt_atomic) and with perftest.
 #
-# xiw-kernel: stock debug
+# xiw-kernel: uml debug
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

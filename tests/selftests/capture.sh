@@ -5,7 +5,7 @@
 # and taken apart twice, octet by octet by tests/conformance/capture.py and by
 # tshark, which must find nothing malformed and the same segments.
 #
-# xiw-kernel: stock
+# xiw-kernel: uml
 # xiw-packages: tshark tcpdump ethtool python3
 # xiw-timeout: 900
 

@@ -4,7 +4,7 @@
 # A peer made by hand sends what DDP and RDMAP forbid, and what they allow but
 # no decent peer does: tests/conformance/ddp_errors.py in xb against xa.
 #
-# xiw-kernel: stock debug
+# xiw-kernel: uml debug
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

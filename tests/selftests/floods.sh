@@ -5,7 +5,7 @@
 # honest ones beside them, by tests/conformance/floods.py in xb against xa, for
 # IPv4 and IPv6. The peers of xb are on two networks.
 #
-# xiw-kernel: stock debug
+# xiw-kernel: uml debug
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

@@ -4,7 +4,7 @@
 # RDMA Write with immediate data (xt_imm), and everything that goes out by the
 # extended verbs (xt_ex).
 #
-# xiw-kernel: stock debug
+# xiw-kernel: uml debug
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

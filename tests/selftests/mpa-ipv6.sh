@@ -5,7 +5,7 @@
 # mpa-connect.sh do over IPv4, but for the case in which memory is refused, which
 # this kernel cannot do.
 #
-# xiw-kernel: stock
+# xiw-kernel: uml
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

@@ -4,7 +4,7 @@
 # What is below the device: every kind of netdev that carries TCP, which may go
 # or be renamed; the type of service of what is sent; and a peer that vanishes.
 #
-# xiw-kernel: stock
+# xiw-kernel: uml
 # xiw-packages: wireguard-tools tcpdump ethtool python3
 
 . "$(dirname "$0")/lib.sh"

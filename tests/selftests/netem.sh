@@ -11,7 +11,7 @@
 #
 # Covers: MPA-12 MPA-13 MPA-21
 # xiw-timeout: 900
-# xiw-kernel: stock
+# xiw-kernel: uml
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -5,7 +5,7 @@
 # repeating lost segments of it: the peer receives the bytes that were posted.
 #
 # Covers: RDMAP-16
-# xiw-kernel: stock debug
+# xiw-kernel: uml debug
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

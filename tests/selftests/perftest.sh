@@ -12,7 +12,7 @@
 # does not come if all its sends are complete. The faster these are, the more
 # likely it waits for ever.
 #
-# xiw-kernel: stock debug
+# xiw-kernel: uml debug
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

@@ -6,7 +6,7 @@
 # tests/conformance/rendezvous.py in xb against xa. The peer's address is
 # between two of the device, one for each side of a connection.
 #
-# xiw-kernel: stock debug
+# xiw-kernel: uml debug
 # xiw-timeout: 1200
 
 . "$(dirname "$0")/lib.sh"

@@ -4,7 +4,7 @@
 # Programs that do not know rdma_cm, but exchange GIDs and queue pair numbers by
 # themselves: the examples of libibverbs, perftest without -R.
 #
-# xiw-kernel: stock debug
+# xiw-kernel: uml debug
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

@@ -6,7 +6,7 @@
 # Read and a Write of the buffer.  And once over a loopback address.
 #
 # Covers: RDMAP-08 RDMAP-15
-# xiw-kernel: stock debug
+# xiw-kernel: uml debug
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

@@ -5,7 +5,7 @@
 # and in the exclusive mode, and processes of other users.  What one of them
 # hears, reaches and uses is its own.
 #
-# xiw-kernel: stock
+# xiw-kernel: uml
 # xiw-packages: rdmacm-utils
 
 . "$(dirname "$0")/lib.sh"
