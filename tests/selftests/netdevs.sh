@@ -277,7 +277,7 @@ tos()
 service()
 {
 	plain_segments
-	capture_start "$TMP/tos.pcap"
+	capture_start "$TMP/tos.pcap" 128
 	tap_run "TOS: a connection over IPv4" tos "$A4"
 	tap_run "TOS: a connection over IPv6" tos "$A6"
 	capture_stop

@@ -24,12 +24,13 @@ capturing()
 	grep -q 'listening on' "$TMP/tcpdump.log"
 }
 
-# capture_start FILE
+# capture_start FILE [OCTETS]: of each packet so many; the fewer, the more packets
+# have room until they are written.
 capture_start()
 {
 	: >"$TMP/tcpdump.log"
-	ip netns exec "$NS_A" tcpdump -i "$VETH_A" --immediate-mode -U -B 32768 -s 262144 \
-		-Z root -w "$1" tcp 2>"$TMP/tcpdump.log" &
+	ip netns exec "$NS_A" tcpdump -i "$VETH_A" --immediate-mode -U -B 32768 \
+		-s "${2:-262144}" -Z root -w "$1" tcp 2>"$TMP/tcpdump.log" &
 	capture_pid=$!
 	wait_for 60 capturing || {
 		tap_show "$TMP/tcpdump.log"
