@@ -13,10 +13,11 @@
 #
 # PATH: the veth pair at MTU 1500 and 9000, or the loopback device (lo).
 # WHO: xiw (CRC off, as siw), xiw-crc (as it is by default), xiw-one (CRC off, and
-# FPDUs of one TCP segment, as a peer gets that is not xiw), siw, rxe, and tcp and
-# tcp-zc, which are iperf3 that copies and iperf3 that sends pages of a file. rxe,
-# RoCE in software, is measured where it knows network namespaces, with what
-# connects by number (nr-).
+# FPDUs of one TCP segment, as a peer gets that is not xiw), siw, rxe, tcp and
+# tcp-zc, which are iperf3 that copies and iperf3 that sends pages of a file, and
+# limit, which is TCP with nothing to do for it at either end (xt_pump). rxe, RoCE
+# in software, is measured where it knows network namespaces, with what connects by
+# number (nr-).
 # XIW_PATHS and XIW_WHO limit them, XIW_ROUNDS sets the number of rounds.
 
 # shellcheck source=tests/selftests/lib.sh
@@ -417,6 +418,17 @@ iperf_bits()
 		"$TMP/client.log"
 }
 
+measure_limit()
+{
+	local seconds=2 unit=MiB/s
+
+	[[ $FORM != icount ]] || {
+		seconds=0.2 unit=MiB/Ginstr
+	}
+	run "xt_pump -s @PORT@" "xt_pump -c $A4 @PORT@ $seconds" || return
+	record stream 65536 "$(awk '{ print $1 }' "$TMP/client.log")" "$unit"
+}
+
 measure_tcp()
 {
 	local zc='' bits volume=256M unit=MiB/s
@@ -429,7 +441,7 @@ measure_tcp()
 		"iperf3 -c $A4 -p @PORT@ -n $volume -l 64K -J $zc" || return
 	bits=$(iperf_bits)
 	record stream 65536 \
-		"$(awk -v b="$bits" 'BEGIN { print b / 8 / 1048576 }')" $unit
+		"$(awk -v b="$bits" 'BEGIN { print b / 8 / 1048576 }')" "$unit"
 }
 
 # ---- rounds -------------------------------------------------------------
@@ -446,8 +458,8 @@ for ((round = 1; round <= ROUNDS; round++)); do
 		step=$((step + 1))
 		echo "round $round of $ROUNDS, path $p ($step of $total, $SECONDS s)"
 		enter_path "$p"
-		[[ $FORM =~ number|many|idle ]] || for who in tcp tcp-zc; do
-			measure_tcp
+		[[ $FORM =~ number|many|idle ]] || for who in tcp tcp-zc limit; do
+			"measure_${who%-zc}"
 		done
 		for who in "${WHO[@]}"; do
 			# Only segments that are short can be too short.
