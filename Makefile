@@ -28,8 +28,8 @@ help:
 #:                      build/patches
 #: make demo            boot the stock kernel in QEMU and show xiw at work
 #: make check           what every change has to pass, in QEMU on a debug kernel and
-#:                      on the stock one, and the basic test on the oldest and the
-#:                      newest kernel
+#:                      on the stock one, in User Mode Linux, and the basic test on
+#:                      the oldest and the newest kernel
 #: make check-long      all of the end-to-end tests that can run there on the debug
 #:                      kernel with the leak scan, with those that take long and
 #:                      seldom find anything; T="name ..." chooses
@@ -64,13 +64,14 @@ help:
 #: make kunit           only the KUnit suites
 #: make selftests       only the end-to-end tests; T="name ..." chooses;
 #:                      with T the leak scan is left out, LEAKS=1 keeps it;
-#:                      K=stock runs them on the stock kernel, K=debug on the
-#:                      debug kernel where they can be, K=kcsan on the one that
-#:                      looks for data races
+#:                      K=stock runs them on the stock kernel, K=uml in User Mode
+#:                      Linux, K=debug on the debug kernel where they can be,
+#:                      K=kcsan on the one that looks for data races
 #: make fuzz            fuzz the protocol files, RUNS=executions per target,
 #:                      T="name ..." chooses; ends with their coverage
 #: make progs           only the programs of the end-to-end tests
-#: make vm              a shell in a guest with xiw loaded; K=stock, debug or kcsan
+#: make vm              a shell in a guest with xiw loaded; K=stock, uml, debug
+#:                      or kcsan
 #: make lint            all static checks; L="name ..." chooses
 #: make clean           remove build/
 #:

@@ -110,7 +110,7 @@ load_up()
 		port=("${port[@]:1}")
 	done
 	for name in "$@"; do
-		wait_for 30 load_runs "$name" || { load_show; return 1; }
+		wait_for "$XIW_TIMEOUT" load_runs "$name" || { load_show; return 1; }
 	done
 }
 
