@@ -323,12 +323,12 @@ def end_silently(peer, how):
         peer.reset()
 
 
-def left_unanswered(bench, number):
+def left_unanswered(bench, role="R", how="fin", number=NUMBER):
     """Its peer has ended, and what is posted waits for seconds."""
-    qp = bench.qp("R", peer=number, timing=(20, 7))
-    peer, _ = bench.asked(qp, init=number)
+    qp = bench.qp(role, peer=number, timing=(20, 7))
+    peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
     works(peer, qp)
-    end_silently(peer, "fin")
+    end_silently(peer, how)
     qp.post("send", 8, 2)
     return qp
 
@@ -1100,11 +1100,7 @@ def end_and_credits(bench):
 def end_and_patience(bench, how):
     """the peer ends: what is posted waits; error state and reset end that"""
     for role, leave in ("R", "fail"), ("I", "fail"), ("R", "reset"):
-        qp = bench.qp(role, timing=(20, 7))
-        peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
-        works(peer, qp)
-        end_silently(peer, how)
-        qp.post("send", 8, 2)
+        qp = left_unanswered(bench, role, how)
         time.sleep(live.SILENCE)
         qp.is_as_before()
         qp._do(leave)
@@ -1193,7 +1189,7 @@ def killed(bench):
         bench.qp("R", RTR, peer=6)
         bench.qp("I", RTS, peer=7).post("send", 8)
         waiting, _ = bench.asked(bench.qp("R", peer=8), first=False, init=8)
-        left_unanswered(bench, 9)
+        left_unanswered(bench, number=9)
         bench.target.proc.kill()
         bench.target.proc.wait()
         for peer in ends:
@@ -1929,7 +1925,7 @@ def device_goes(bench):
         qp.post("send", 8, 3)
         early.post("send", 8, 3)
         standing.post("send", 20000, 3)
-        left_unanswered(other, 5)
+        left_unanswered(other, number=5)
         begin = time.monotonic()
         subprocess.run(["rdma", "link", "del", here.device], check=True,
                        timeout=PATIENCE)

@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MIB	(1024 * 1024UL)
@@ -55,14 +54,6 @@ static void discard(const char *port)
 	} while (got);
 }
 
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
 /* A file of pages that exist. */
 static int pages(void)
 {
@@ -78,19 +69,19 @@ static int pages(void)
 }
 
 /* Until the other end has taken all of it, which its FIN says. */
-static void pump(const char *addr, const char *port, double limit)
+static void pump(const char *addr, const char *port, double seconds)
 {
 	struct addrinfo *ai = resolved(addr, port);
 	int sock, file = pages();
-	double begin, sent = 0;
+	__u64 begin, sent = 0;
 	off_t off;
 	char end;
 
 	sock = socket(ai->ai_family, SOCK_STREAM, 0);
 	XT_CHECK(sock >= 0, "socket: %m");
 	XT_OK(connect(sock, ai->ai_addr, ai->ai_addrlen));
-	begin = seconds();
-	while (seconds() - begin < limit)
+	begin = xt_now_us();
+	while (xt_now_us() - begin < seconds * 1e6)
 		for (off = 0; off < (off_t)MIB;) {
 			ssize_t ret = sendfile(sock, file, &off, MIB - off);
 
@@ -99,7 +90,7 @@ static void pump(const char *addr, const char *port, double limit)
 		}
 	XT_OK(shutdown(sock, SHUT_WR));
 	XT_CHECK(!recv(sock, &end, 1, 0), "the end: %m");
-	printf("%.1f MiB/s\n", sent / MIB / (seconds() - begin));
+	printf("%.1f MiB/s\n", sent * 1e6 / MIB / (xt_now_us() - begin));
 }
 
 int main(int argc, char **argv)
