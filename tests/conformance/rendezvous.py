@@ -44,6 +44,8 @@ MALFORMED, VERSION, NO_MATCH, TOKEN, ROLE, BUSY, LATE, FAILED = range(1, 9)
 MUCH = 4000, 10
 # timeout, retry_cnt
 HALF_A_SECOND = 14, 7
+# Of what happens at a moment that a test cannot choose.
+TURNS = 40
 
 
 # ---- octets, sections 4.2 and 4.3 ------------------------------------------
@@ -1090,6 +1092,27 @@ def end_and_credits(bench):
         took = time.monotonic() - begin
         assert took < 2 * PROMPT, f"{took:.1f} s"
         assert qp.state() == ERR
+
+
+@case
+# Covers: RDV-19
+def end_meanwhile(bench):
+    """something is posted while the stream ends: it is sent, or fails"""
+    for turn in range(TURNS):
+        role = "RI"[turn % 2]
+        qp = bench.qp(role, RTR, recvs=1)
+        peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
+        qp.asynchronous(COMM_EST)
+        message(peer, qp, 1, 0)
+        peer.fin()
+        if turn % 4 > 1:
+            peer.expect_fin()
+        qp.post("send", 8)
+        fields = bench.target.report(qp.nr, "wc")
+        assert fields["name"] == "s0", fields
+        assert int(fields["status"]) in (0, RETRY_EXC), fields
+        qp.free()
+        bench.target.conns.remove(qp)
 
 
 # Covers: RDV-19

@@ -318,13 +318,16 @@ static u32 to_ep_events(enum xiw_qp_event event, enum xiw_qp_state next,
 }
 
 /*
- * In these cases the endpoint calls xiw_qp_stop(), which flushes. But its work
- * may have to wait for memory, and a kernel consumer for the flush to give some
- * back: the flush work has a rescuer.
+ * In these cases the endpoint calls xiw_qp_stop(), which flushes after it has
+ * detached the stream; what comes later, while it still has the queue pair, is
+ * not its any more. But its work may have to wait for memory, and a kernel
+ * consumer for the flush to give some back: the flush work has a rescuer.
  */
 static bool ep_flushes(const struct xiw_qp *qp, u32 events)
 {
-	return qp->ep && !qp->kernel &&
+	lockdep_assert_held(&qp->stream.lock);
+
+	return qp->ep && qp->stream.llp && !qp->kernel &&
 	       events & (BIT(XIW_EPE_CLOSE) | BIT(XIW_EPE_ABORT) |
 			 BIT(XIW_EPE_LOST));
 }
