@@ -49,7 +49,7 @@ static int xiw_query_device(struct ib_device *ibdev,
 {
 	/* Newer kernels have none when they ask for themselves. */
 	if (udata && (udata->inlen || udata->outlen))
-		return -EINVAL;
+		return -EOPNOTSUPP;
 
 	memset(attr, 0, sizeof(*attr));
 	attr->sys_image_guid = ibdev->node_guid;
