@@ -751,6 +751,8 @@ static void set_device_number(const struct xt_end *e, const char *name,
 	XT_OK(fclose(f));
 }
 
+/* More than a softirq takes. */
+#define BULK	(32 * KIB)
 #define LATE	"ports/1/hw_counters/rx_late_receives"
 #define LATE_MS	"mpa/late_receive_ms"
 
@@ -817,6 +819,38 @@ static void test_srq_line(void)
 	XT_CHECK(woken <= n, "%ld woken in vain", woken);
 	for (i = 0; i < n; i++)
 		round_trip(&p[i]);
+}
+
+/* The same where so much waits behind that it is left to a work item. */
+static void test_srq_bulk(void)
+{
+	int n = xt_count(8);
+	struct xt_pair *p = stalled_pairs(n);
+	struct xt_buf into = xt_buf(&p[0].a, BULK, XT_LOCAL);
+	struct ibv_send_wr wr;
+	struct xt_buf from;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		from = xt_buf(&p[i].b, BULK, XT_LOCAL);
+		sge = xt_sge(&from, 0, BULK);
+		wr = xt_wr(IBV_WR_SEND, i, &sge, 1);
+		xt_send(&p[i].b, &wr);
+		xt_wc_ok(p[i].b.scq, i);
+	}
+	sge = xt_sge(&into, 0, BULK);
+	/* First what was held back, then what came behind it. */
+	for (i = 0; i < 2 * n; i++) {
+		xt_recv(&p[0].a, i, &sge, 1);
+		xt_wait(p[0].a.rcq, &wc);
+		XT_EQ(wc.status, IBV_WC_SUCCESS);
+		XT_EQ(wc.wr_id, i);
+		XT_EQ(wc.byte_len, i < n ? 0 : BULK);
+		if (i < n)
+			XT_EQ(wc.qp_num, p[i].a.qp->qp_num);
+	}
 }
 
 /* All of them wait for longer than one may, but their turns come. */
@@ -1238,6 +1272,7 @@ static const struct xt_case cases[] = {
 	{ "srq-full", "a shared queue takes what it promised", test_srq_full },
 	{ "srq-line", "a shared queue serves one after the other",
 	  test_srq_line },
+	{ "srq-bulk", "with much behind what waits, too", test_srq_bulk },
 	{ "srq-slow", "who waits in line is not late", test_srq_slow },
 	{ "srq-pass", "who ends while its turn comes passes it on",
 	  test_srq_pass_on },

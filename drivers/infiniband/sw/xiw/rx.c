@@ -364,15 +364,19 @@ static void rx_bulk(struct work_struct *work)
 /*
  * A stream that waits for a receive of an SRQ keeps its place until it has
  * tried to take one: it may have been woken for an entry that is kept for it,
- * and if there is none, it waits on in the same place.
+ * and if there is none, it waits on in the same place. So that is not left to
+ * the bulk work, however much waits behind.
  */
 static void run_again(struct xiw_stream *s)
 {
-	bool was_stalled = s->rx.stalled;
-
+	if (!s->rx.stalled) {
+		xiw_rx_run_locked(s);
+		return;
+	}
 	WRITE_ONCE(s->rx.stalled, false);
-	xiw_rx_run_locked(s);
-	if (was_stalled && !s->rx.stalled)
+	if (take(s, 1))
+		defer(s);
+	if (!s->rx.stalled)
 		s->ops->unwait_recv(s);
 }
 
