@@ -813,6 +813,24 @@ def silence_first(bench):
     message(peer, qp, 1, 0)
 
 
+# Covers: RDV-16
+@cases([
+    ("fenced_silence", "and then nothing", lambda peer: None),
+    ("fenced_reset", "and then it is reset", live.Peer.reset),
+])
+def fenced(bench, then):
+    """posted before the first FPDU: fails in time if nobody else comes"""
+    qp = bench.qp("R")
+    peer, _ = bench.asked(qp, first=False)
+    begin = time.monotonic()
+    qp.post("send", 8)
+    then(peer)
+    qp.wc("s0", status=RETRY_EXC)
+    took = time.monotonic() - begin
+    assert 5 < took < 5 + 2 * PROMPT, f"{took:.1f} s"
+    assert qp.state() == ERR
+
+
 @case
 # Covers: RDV-16
 def takes_its_place(bench):

@@ -249,6 +249,18 @@ static int take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
 	return ret;
 }
 
+static void back_to_rtr(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+
+	spin_lock_bh(&qp->stream.lock);
+	use->path.token.rts = false;
+	WRITE_ONCE(use->waits, false);
+	if (!use->over)
+		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
+	spin_unlock_bh(&qp->stream.lock);
+}
+
 /* The endpoint is locked. Is this the stream that the consumer means? */
 static void judge_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 {
@@ -272,11 +284,15 @@ static void judge_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 		xiw_ep_raise(ep, XIW_EPE_ABORT);
 }
 
-/* The same of one that has ended. If it was another one, it begins anew. */
+/*
+ * The same of one that has ended. If it was another one, it begins anew; or
+ * now, if there was no memory when the consumer asked before.
+ */
 static int judge_ended(struct xiw_qp *qp)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 	struct xiw_stream *s = &qp->stream;
+	bool begin;
 	bool undo;
 
 	spin_lock_bh(&s->lock);
@@ -285,10 +301,13 @@ static int judge_ended(struct xiw_qp *qp)
 	if (undo)
 		use->mismatched = true;
 	spin_unlock_bh(&s->lock);
-	if (!undo || !xiw_rdv_undo(qp, NULL) ||
-	    use->role == XIW_RDV_RESPONDER)
-		return 0;
-	return xiw_rdv_active_start(qp);
+	if (undo)
+		xiw_rdv_undo(qp, NULL);
+	spin_lock_bh(&s->lock);
+	begin = !qp->ep && !use->stood && !use->over &&
+		use->role != XIW_RDV_RESPONDER;
+	spin_unlock_bh(&s->lock);
+	return begin ? xiw_rdv_active_start(qp) : 0;
 }
 
 static int judge_connection(struct xiw_qp *qp)
@@ -334,10 +353,10 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	if (ret)
 		return ret;
 	ret = judge_connection(qp);
-	/* Pairs with the one in xiw_post_send(), before it reads "waits". */
-	smp_mb();
-	if (READ_ONCE(qp->rdv.waits) && xiw_rdv_anything_posted(qp))
-		xiw_qp_await(qp, XIW_RDV_STREAM);
+	if (ret)
+		back_to_rtr(qp);
+	else
+		xiw_rdv_await_posted(qp);
 	return ret;
 }
 

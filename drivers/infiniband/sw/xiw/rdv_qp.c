@@ -10,6 +10,7 @@
 #include "llp.h"
 #include "qp.h"
 #include "qp_stream.h"
+#include "rdv_wait.h"
 #include "sendq.h"
 #include "stream_run.h"
 #include "tx.h"
@@ -140,5 +141,7 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	/* If the consumer wanted an end meanwhile, that has been forgotten. */
 	if (!undo)
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
+	else
+		xiw_rdv_await_posted(qp);
 	return true;
 }

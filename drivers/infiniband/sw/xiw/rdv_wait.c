@@ -7,21 +7,29 @@
 
 #include "dev.h"
 #include "qp.h"
+#include "qp_stream.h"
 #include "stream.h"
 
-/**
- * xiw_rdv_anything_posted() - does a request wait
- * @qp: queue pair
- *
- * Context: Any.
- * Return: true if one does.
- */
-bool xiw_rdv_anything_posted(const struct xiw_qp *qp)
+static bool anything_posted(const struct xiw_qp *qp)
 {
 	const struct xiw_sq *sq = &qp->sq;
 
 	return READ_ONCE(sq->head) != READ_ONCE(sq->prod) ||
 	       (!sq->kernel && !xiw_sq_ring_empty(sq));
+}
+
+/**
+ * xiw_rdv_await_posted() - what was posted before may wait from now on
+ * @qp: queue pair whose use may just have come to wait for a stream
+ *
+ * Context: Any with interrupts on.
+ */
+void xiw_rdv_await_posted(struct xiw_qp *qp)
+{
+	/* Pairs with the one in xiw_post_send(), before it reads "waits". */
+	smp_mb();
+	if (READ_ONCE(qp->rdv.waits) && anything_posted(qp))
+		xiw_qp_await(qp, XIW_RDV_STREAM);
 }
 
 /* What the timer was for, if it is not one that was queued earlier. */
@@ -48,7 +56,7 @@ static bool is_over(struct xiw_qp *qp, enum xiw_rdv_timer armed)
 
 	lockdep_assert_held(&qp->stream.lock);
 
-	if (use->over || !xiw_rdv_anything_posted(qp))
+	if (use->over || !anything_posted(qp))
 		return false;
 	return (armed == XIW_RDV_STREAM && use->waits) ||
 	       (armed == XIW_RDV_ANSWER && use->gone);

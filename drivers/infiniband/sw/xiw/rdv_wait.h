@@ -11,7 +11,7 @@ struct xiw_qp;
 
 void xiw_rdv_wait_init(struct xiw_qp *qp);
 void xiw_rdv_wait_end(struct xiw_qp *qp);
-bool xiw_rdv_anything_posted(const struct xiw_qp *qp);
+void xiw_rdv_await_posted(struct xiw_qp *qp);
 void xiw_rdv_give_up(struct xiw_qp *qp);
 
 #endif /* _XIW_RDV_WAIT_H */

@@ -199,6 +199,16 @@ void xiw_tx_fin(struct xiw_stream *s)
 }
 
 /*
+ * The engine looks again before it leaves. Where it waits for the first FPDU
+ * nobody does, and a queue pair that is connected by number has to hear of what
+ * is posted: that may be the time to give up.
+ */
+static void want_no_doorbell(struct xiw_stream *s)
+{
+	xiw_sq_want_doorbell(s->sq, s->tx.fenced ? XIW_RING_NEED_DB : 0);
+}
+
+/*
  * True if the engine may leave; false if more was posted. tx.fin is read before
  * the queue is looked at: so what a consumer posted before it closed is seen,
  * and sent before the FIN.
@@ -221,7 +231,7 @@ static bool go_idle(struct xiw_stream *s)
 		idle = true;
 	}
 	if (!idle)
-		xiw_sq_want_doorbell(s->sq, 0);
+		want_no_doorbell(s);
 	else if (fin && xiw_sendq_empty(s))
 		xiw_tx_fin(s);
 	return idle;
@@ -272,7 +282,7 @@ static void run(struct xiw_stream *s, bool posted)
 	xiw_sendq_complete(s);
 	stream = posted && is_stream(s);
 	pos = tx->pos;
-	xiw_sq_want_doorbell(s->sq, 0);
+	want_no_doorbell(s);
 	do {
 		/* Whoever kicks all the time must not keep the lock busy. */
 		if (xiw_turn_over(&tx->turn)) {
