@@ -74,13 +74,17 @@ static void leave_half_open(struct xiw_ep *ep)
  * The listener, or another child, may be waiting for that.
  *
  * Context: The endpoint is locked.
+ * Return: false if it is in them no more: it has to go, in favour of another
+ * one, and XIW_EPE_KILL was raised.
  */
-void xiw_listen_leave(struct xiw_ep *ep)
+bool xiw_listen_leave(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->parent->listen;
+	bool there;
 
 	spin_lock(&listen->lock);
-	if (!list_empty(&ep->place.node)) {
+	there = !list_empty(&ep->place.node);
+	if (there) {
 		if (ep->reported) {
 			list_del_init(&ep->place.node);
 			listen->num_reported--;
@@ -89,6 +93,7 @@ void xiw_listen_leave(struct xiw_ep *ep)
 		}
 	}
 	spin_unlock(&listen->lock);
+	return there;
 }
 
 /**

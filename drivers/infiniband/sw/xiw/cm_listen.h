@@ -17,7 +17,7 @@ struct xiw_ep;
 
 enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep);
 enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep);
-void xiw_listen_leave(struct xiw_ep *ep);
+bool xiw_listen_leave(struct xiw_ep *ep);
 u32 xiw_listen_behind(struct xiw_ep *ep);
 int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event);
 void xiw_listen_room(struct xiw_ep *ep);

@@ -30,14 +30,26 @@ static enum xiw_ep_state end_if_over(struct xiw_ep *ep)
 	return READ_ONCE(ep->qp->rdv.over) ? XIW_EPS_DEAD : ep->state;
 }
 
+/* Another Request may have waited for this one to let go of the QP. */
+static void wake_next(struct xiw_ep *ep, u32 qpn)
+{
+	if (ep->parent && qpn && !ep->qp)
+		xiw_listen_wake(ep->parent, qpn);
+}
+
 /* What the stream asked of the endpoint meanwhile was about the old one. */
 static enum xiw_ep_state end_by(struct xiw_ep *ep,
 				enum xiw_ep_state (*end)(struct xiw_ep *ep))
 {
 	bool initiator = ep->conn.initiator;
+	enum xiw_ep_state next;
+	u32 qpn = ep->qpn;
 
-	if (!ep->qp || !xiw_rdv_undo(ep->qp, ep))
-		return end(ep);
+	if (!ep->qp || !xiw_rdv_undo(ep->qp, ep)) {
+		next = end(ep);
+		wake_next(ep, qpn);
+		return next;
+	}
 	ep->closing = false;
 	return initiator ? xiw_rdv_active_retry(ep) : XIW_EPS_DEAD;
 }
@@ -142,14 +154,12 @@ static enum xiw_ep_state rdv_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 	return handler ? handler(ep) : ep->state;
 }
 
-/* Another Request may have waited for this one to go. */
 static void rdv_teardown(struct xiw_ep *ep)
 {
 	u32 qpn = ep->qpn;
 
 	xiw_conn_detach_qp(ep);
-	if (ep->parent && qpn)
-		xiw_listen_wake(ep->parent, qpn);
+	wake_next(ep, qpn);
 	xiw_cm_teardown(ep);
 }
 

@@ -120,13 +120,13 @@ static enum xiw_ep_state admit(struct xiw_ep *ep, struct xiw_qp *qp,
 			       const struct xiw_rdv_request *req,
 			       const struct xiw_rdv_path *path)
 {
-	int ret;
+	int ret = -ECONNRESET;
 
-	xiw_listen_leave(ep);
 	ep->qp = qp;
 	if (qp->rdv.tclass)
 		set_tos(ep, req, qp->rdv.tclass);
-	ret = start(ep, req, path);
+	if (xiw_listen_leave(ep))
+		ret = start(ep, req, path);
 	if (ret) {
 		xiw_rdv_undo(qp, ep);
 		return ret == -ECONNRESET ? XIW_EPS_DEAD :
