@@ -99,6 +99,50 @@ struct xiw_mem *xiw_stag_find(struct xiw_mem_table *table, u32 stag)
 	return xa_load(&table->mems, stag >> 8);
 }
 
+/**
+ * xiw_mem_init() - set up the locks of an object
+ * @mem: zeroed
+ *
+ * Context: Any.
+ */
+void xiw_mem_init(struct xiw_mem *mem)
+{
+	rwlock_init(&mem->lock);
+	spin_lock_init(&mem->turn);
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_init);
+
+/**
+ * xiw_mem_lock() - have nobody read or write through an STag
+ * @mem: object
+ *
+ * Context: Any, with interrupts on, and within RCU or with a reference that
+ * keeps @mem. Bottom halves are off until xiw_mem_unlock().
+ */
+void xiw_mem_lock(struct xiw_mem *mem)
+	__acquires(&mem->turn)
+	__acquires(&mem->lock)
+{
+	spin_lock_bh(&mem->turn);
+	WRITE_ONCE(mem->writer, true);
+	write_lock(&mem->lock);
+}
+
+/**
+ * xiw_mem_unlock() - end of that
+ * @mem: object
+ *
+ * Context: That of the xiw_mem_lock().
+ */
+void xiw_mem_unlock(struct xiw_mem *mem)
+	__releases(&mem->lock)
+	__releases(&mem->turn)
+{
+	write_unlock(&mem->lock);
+	WRITE_ONCE(mem->writer, false);
+	spin_unlock_bh(&mem->turn);
+}
+
 static enum xiw_mem_status check_range(u64 addr, u64 len, u64 base, u64 size)
 {
 	switch (xiw_rdmap_range_check(addr, len, base, size)) {
@@ -160,6 +204,14 @@ static struct xiw_mem *find_in_view(struct xiw_mem_view *view, u32 stag)
 	return view->last;
 }
 
+static void wait_for_writer(struct xiw_mem *mem)
+{
+	if (likely(!READ_ONCE(mem->writer)))
+		return;
+	spin_lock_bh(&mem->turn);
+	spin_unlock_bh(&mem->turn);
+}
+
 /**
  * xiw_mem_get() - look up memory, check the right to use it, and lock it
  * @view: whose memory; the caller is its only user
@@ -190,6 +242,7 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
 		return XIW_MEM_BAD_STAG;
 	}
 
+	wait_for_writer(mem);
 	read_lock_bh(&mem->lock);
 	status = check_mem(mem, view->pd, view->qpn, stag, access);
 	if (status == XIW_MEM_OK && len)
@@ -415,9 +468,9 @@ enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_view *view,
 	rcu_read_lock();
 	mem = xiw_stag_find(view->table, stag);
 	if (mem) {
-		write_lock_bh(&mem->lock);
+		xiw_mem_lock(mem);
 		status = invalidate_locked(mem, view, stag, remote);
-		write_unlock_bh(&mem->lock);
+		xiw_mem_unlock(mem);
 	}
 	rcu_read_unlock();
 	return status;

@@ -8,8 +8,13 @@
  * segment before it unlocks. Whoever revokes (deregistration, local or remote
  * invalidate) takes @lock for writing and changes @state. From then on no byte
  * is read or written through the STag, and whoever revokes waits for the copy
- * of one segment at most. The pages may be unpinned at once; the structure is
- * freed after a grace period.
+ * of two segments on each CPU at most. The pages may be unpinned at once; the
+ * structure is freed after a grace period.
+ *
+ * With bottom halves off, who asks for @lock for reading passes who waits for
+ * it for writing; on many CPUs there may always be a reader. So while there is
+ * a writer, new readers wait at @turn, which the writer holds. Nobody holds two
+ * objects for reading.
  */
 #ifndef _XIW_MEM_H
 #define _XIW_MEM_H
@@ -79,7 +84,9 @@ struct xiw_mw_owner {
  * struct xiw_mem - what an STag names
  * @table: where it can be found
  * @pd: protection domain
- * @lock: see above; writers use the _bh form
+ * @lock: see above; xiw_mem_lock() takes it for writing
+ * @turn: see above; outside of @lock
+ * @writer: somebody holds @turn
  * @stag: current value, index << 8 | key
  * @kind: never changes
  * @state: protected by @lock
@@ -106,6 +113,8 @@ struct xiw_mem {
 	struct xiw_mem_table *table;
 	struct ib_pd *pd;
 	rwlock_t lock;
+	bool writer;
+	spinlock_t turn; /* see above */
 	u32 stag;
 	enum xiw_mem_kind kind;
 	enum xiw_mem_state state;
@@ -162,6 +171,9 @@ struct xiw_mem_view {
 };
 
 void xiw_mem_table_init(struct xiw_mem_table *table);
+void xiw_mem_init(struct xiw_mem *mem);
+void xiw_mem_lock(struct xiw_mem *mem);
+void xiw_mem_unlock(struct xiw_mem *mem);
 int xiw_stag_alloc(struct xiw_mem *mem);
 void xiw_stag_free(struct xiw_mem *mem);
 struct xiw_mem *xiw_stag_find(struct xiw_mem_table *table, u32 stag);

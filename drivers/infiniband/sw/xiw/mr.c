@@ -74,7 +74,7 @@ static struct xiw_mr *mr_alloc(struct ib_pd *pd, enum xiw_mem_kind kind)
 		return ERR_PTR(-ENOMEM);
 	}
 
-	rwlock_init(&mem->lock);
+	xiw_mem_init(mem);
 	mem->table = &dev->mems;
 	mem->pd = pd;
 	mem->kind = kind;
@@ -375,7 +375,7 @@ static int rereg(struct xiw_mem *mem, struct xiw_mem *new)
 {
 	int ret = -EBUSY;
 
-	write_lock_bh(&mem->lock);
+	xiw_mem_lock(mem);
 	if (!atomic_read(&mem->num_mw)) {
 		if (new->umem)
 			swap_pages(mem, new);
@@ -385,7 +385,7 @@ static int rereg(struct xiw_mem *mem, struct xiw_mem *new)
 		mem->length = new->length;
 		ret = 0;
 	}
-	write_unlock_bh(&mem->lock);
+	xiw_mem_unlock(mem);
 	return ret;
 }
 
@@ -544,13 +544,13 @@ int xiw_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct xiw_mr *mr = to_xmr(ibmr);
 	struct xiw_mem *mem = mr->mem;
 
-	write_lock_bh(&mem->lock);
+	xiw_mem_lock(mem);
 	if (atomic_read(&mem->num_mw)) {
-		write_unlock_bh(&mem->lock);
+		xiw_mem_unlock(mem);
 		return -EBUSY;
 	}
 	mem->state = XIW_MEM_DEAD;
-	write_unlock_bh(&mem->lock);
+	xiw_mem_unlock(mem);
 
 	xiw_stag_free(mem);
 	mr_free(mr);
@@ -606,8 +606,8 @@ int xiw_mr_fast_register(struct ib_pd *pd, struct ib_mr *ibmr, u32 key,
 	    check_access(pd->device, access))
 		return -EINVAL;
 
-	write_lock_bh(&mr->mem->lock);
+	xiw_mem_lock(mr->mem);
 	ret = fast_register_locked(mr, pd, key, access);
-	write_unlock_bh(&mr->mem->lock);
+	xiw_mem_unlock(mr->mem);
 	return ret;
 }

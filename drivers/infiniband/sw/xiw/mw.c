@@ -54,7 +54,7 @@ int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 		goto err_count;
 	}
 
-	rwlock_init(&mem->lock);
+	xiw_mem_init(mem);
 	lockdep_set_class(&mem->lock, &mw_lock_key);
 	mem->table = &dev->mems;
 	mem->pd = ibmw->pd;
@@ -95,10 +95,10 @@ int xiw_dealloc_mw(struct ib_mw *ibmw)
 {
 	struct xiw_mem *mem = to_xmw(ibmw)->mem;
 
-	write_lock_bh(&mem->lock);
+	xiw_mem_lock(mem);
 	xiw_mem_unbind_locked(mem);
 	mem->state = XIW_MEM_DEAD;
-	write_unlock_bh(&mem->lock);
+	xiw_mem_unlock(mem);
 
 	xiw_stag_free(mem);
 	atomic_dec(&to_xdev(ibmw->device)->num_mw);
@@ -161,13 +161,13 @@ static int unbind(struct xiw_mem *mw, struct ib_pd *pd, u32 key)
 {
 	int ret = -EINVAL;
 
-	write_lock_bh(&mw->lock);
+	xiw_mem_lock(mw);
 	if (!mw->type2 && mw->state != XIW_MEM_DEAD && mw->pd == pd) {
 		xiw_mem_unbind_locked(mw);
 		mw->stag = key;
 		ret = 0;
 	}
-	write_unlock_bh(&mw->lock);
+	xiw_mem_unlock(mw);
 	return ret;
 }
 
@@ -203,9 +203,9 @@ int xiw_mw_bind(struct ib_pd *pd, struct xiw_mw_owner *owner,
 	mr = xiw_stag_find(table, bind->lkey);
 	if (!mr || mr->kind == XIW_MEM_MW)
 		goto out;
-	write_lock_bh(&mw->lock);
+	xiw_mem_lock(mw);
 	ret = bind_locked(mw, mr, pd, owner, bind);
-	write_unlock_bh(&mw->lock);
+	xiw_mem_unlock(mw);
 out:
 	rcu_read_unlock();
 	return ret;
@@ -248,11 +248,11 @@ void xiw_mw_owner_release(struct xiw_mw_owner *owner)
 		rcu_read_lock();
 		mem = first_bound(owner);
 		if (mem) {
-			write_lock_bh(&mem->lock);
+			xiw_mem_lock(mem);
 			/* It may have been taken off the list meanwhile. */
 			if (mem->owner == owner)
 				xiw_mem_unbind_locked(mem);
-			write_unlock_bh(&mem->lock);
+			xiw_mem_unlock(mem);
 		}
 		rcu_read_unlock();
 		cond_resched();

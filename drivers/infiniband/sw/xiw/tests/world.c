@@ -344,7 +344,7 @@ static struct xiw_mem *make_mem(struct world *w, u8 *p, size_t len)
 	KUNIT_ASSERT_NOT_NULL(w->test, mem->pages);
 	for (i = 0; i < pages; i++)
 		mem->pages[i] = p + i * PAGE_SIZE;
-	rwlock_init(&mem->lock);
+	xiw_mem_init(mem);
 	mem->table = &w->table;
 	mem->pd = &w->pd;
 	mem->kind = XIW_MEM_FRWR;
