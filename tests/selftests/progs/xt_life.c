@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -526,6 +527,73 @@ static void test_post_raced(void)
 	}
 }
 
+#define WRITTEN		(64 << 10)
+#define WRITERS		8
+
+struct stream {
+	struct xt_end *from;
+	struct xt_buf to;
+};
+
+/* Writes, each of another octet, until it fails. */
+static void *write_on(void *arg)
+{
+	struct stream *s = arg;
+	struct xt_buf from = xt_buf(s->from, WRITERS * WRITTEN, XT_LOCAL);
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	unsigned int i;
+	int n;
+
+	for (i = 0; i < WRITERS; i++)
+		memset(from.p + i * WRITTEN, i + 1, WRITTEN);
+	for (i = 0;; i++) {
+		sge = xt_sge(&from, i % WRITERS * WRITTEN, WRITTEN);
+		wr = xt_wr_to(IBV_WR_RDMA_WRITE, i, &sge, 1, &s->to, 0);
+		if (xt_try_send(s->from, &wr))
+			break;
+		while (i >= WRITERS - 1 &&
+		       !(n = ibv_poll_cq(s->from->scq, 1, &wc)))
+			;
+		if (i >= WRITERS - 1 && (n < 0 || wc.status))
+			break;
+	}
+	return NULL;
+}
+
+/* What is in the error state is written to no more. */
+static void test_error_writes(void)
+{
+	int n = xt_count(20);
+	struct stream s;
+	struct xt_pair p;
+	pthread_t thread;
+	char *seen;
+	int i;
+
+	seen = XT_PTR(malloc(WRITTEN));
+	for (i = 0; i < n; i++) {
+		xt_pair(&p, NULL, NULL);
+		s.from = &p.b;
+		s.to = xt_buf(&p.a, WRITTEN, XT_REMOTE);
+		memset(s.to.p, 0, WRITTEN);
+		XT_OK(pthread_create(&thread, NULL, write_on, &s));
+		/* The second time round. */
+		while (*(volatile char *)s.to.p != WRITERS)
+			;
+		while (*(volatile char *)s.to.p != 1 + i % WRITERS)
+			;
+		XT_OK(to_state(&p.a, IBV_QPS_ERR));
+		memcpy(seen, s.to.p, WRITTEN);
+		usleep(20000);
+		XT_CHECK(!memcmp(seen, s.to.p, WRITTEN),
+			 "round %d: written to after the change of state", i);
+		XT_OK(pthread_join(thread, NULL));
+	}
+	free(seen);
+}
+
 /* Not even the first post of a process that has dropped them is refused. */
 static void test_credentials(void)
 {
@@ -558,6 +626,8 @@ static const struct xt_case cases[] = {
 	  test_query_number },
 	{ "post-raced", "RESET beside posts, connected by number",
 	  test_post_raced },
+	{ "error-writes", "the error state ends what the peer writes",
+	  test_error_writes },
 	{ "credentials", "posting goes on without the credentials of the open",
 	  test_credentials },
 };

@@ -277,6 +277,20 @@ static int qp_to_closing(struct xiw_qp *qp)
 	return 0;
 }
 
+/*
+ * A process may reuse its buffers when this returns, without waiting for the
+ * completion of anything: so that the peer writes there no more, the endpoint
+ * lets the stream go now. Kernel consumers drain the queues, and may have to do
+ * so in order that memory becomes free, for which an endpoint may be waiting.
+ */
+static int qp_to_error(struct xiw_qp *qp)
+{
+	xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
+	if (!qp->kernel)
+		unlock_ep(lock_ep(qp));
+	return 0;
+}
+
 static int modify_state(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
 {
@@ -298,8 +312,7 @@ static int modify_state(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 	case IB_QPS_SQD:
 		return qp->rdv.named ? -EINVAL : qp_to_closing(qp);
 	case IB_QPS_ERR:
-		xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
-		return 0;
+		return qp_to_error(qp);
 	default:
 		return -EINVAL;
 	}

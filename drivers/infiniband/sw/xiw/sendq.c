@@ -716,9 +716,10 @@ void xiw_sendq_rewind(struct xiw_stream *s)
  * xiw_sendq_flush() - complete everything that is still in the send queue
  * @s: stream that has ended
  *
- * Requests that were done complete as such, the one that failed with its
- * status, all others as flushed. A process may go on posting meanwhile, so
- * there is a limit to what one call does.
+ * Requests that were done complete as such up to the first that was not, the
+ * one that failed with its status, all others as flushed: also a local one that
+ * has taken effect, as nothing succeeds behind what was flushed. A process may
+ * go on posting meanwhile, so there is a limit to what one call does.
  *
  * Context: Owner of the transmit side.
  * Return: true if there may be more.
