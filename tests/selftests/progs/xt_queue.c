@@ -674,6 +674,34 @@ static void test_srq_limit(void)
 	XT_CHECK(!xt_readable(p.a.id->verbs->async_fd), "a second event");
 }
 
+/* Armed with nothing left: whoever then misses a receive says so. */
+static void test_srq_limit_late(void)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 4 };
+	struct xt_pair p;
+	struct xt_pair q;
+	int i;
+
+	srq_pairs(&p, &q);
+	XT_OK(ibv_modify_srq(p.a.srq, &attr, IBV_SRQ_LIMIT));
+	round_trip(&p);
+	XT_CHECK(!xt_readable(p.a.id->verbs->async_fd),
+		 "an event before anybody missed anything");
+	for (i = 0; i < 2; i++) {
+		/* At first it is armed before, and then while one waits. */
+		send_nothing(&q.b, i, IBV_SEND_SIGNALED);
+		xt_wc_ok(q.b.scq, i);
+		if (i)
+			XT_OK(ibv_modify_srq(p.a.srq, &attr, IBV_SRQ_LIMIT));
+		xt_async(&p.a, IBV_EVENT_SRQ_LIMIT_REACHED);
+		XT_OK(ibv_query_srq(p.a.srq, &attr));
+		XT_EQ(attr.srq_limit, 0);
+		attr.srq_limit = 4;
+		xt_recvs(&p.a, i, 1);
+		xt_wc_ok(q.a.rcq, i);
+	}
+}
+
 static void test_srq_last_wqe(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -1267,6 +1295,8 @@ static const struct xt_case cases[] = {
 	  test_srq_ignored },
 	{ "srq-limit", "the limit of a shared queue is reported once",
 	  test_srq_limit },
+	{ "srq-limit-late", "a limit that is armed too late is reported",
+	  test_srq_limit_late },
 	{ "srq-last", "the last receive of a shared queue is reported",
 	  test_srq_last_wqe },
 	{ "srq-full", "a shared queue takes what it promised", test_srq_full },

@@ -124,6 +124,32 @@ err_count:
 	return ret;
 }
 
+/*
+ * The work needs no reference: the QP or the call on whose behalf it is queued
+ * has one, and xiw_destroy_srq(), which comes after these, waits for the work.
+ */
+static void srq_async(struct xiw_srq *srq, enum ib_event_type event)
+{
+	set_bit(event, &srq->events);
+	queue_work(system_dfl_wq, &srq->event_work);
+}
+
+/*
+ * Who arms the limit too late, when all is gone, must hear of it, too:
+ * otherwise it waits for the event, and the streams for receives. An empty
+ * queue that nobody wants anything of may be armed before it is filled.
+ */
+static void check_limit(struct xiw_srq *srq)
+{
+	lockdep_assert_held(&srq->rq.lock);
+
+	if (list_empty(&srq->waiters) ||
+	    xiw_rq_count(&srq->rq) >= srq->rq.limit)
+		return;
+	WRITE_ONCE(srq->rq.limit, 0);
+	srq_async(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+}
+
 /**
  * xiw_modify_srq() - arm or disarm the limit event
  * @ibsrq: shared receive queue
@@ -131,7 +157,8 @@ err_count:
  * @mask: only IB_SRQ_LIMIT
  * @udata: of the call from user space, else NULL
  *
- * The event is due when an entry is taken and fewer than the limit remain.
+ * The event is due when an entry is taken and fewer than the limit remain; or
+ * when one is missing.
  *
  * Context: Process context.
  * Return: 0, -EINVAL for a limit beyond the size, -EOPNOTSUPP for resizing.
@@ -139,7 +166,8 @@ err_count:
 int xiw_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		   enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
-	struct xiw_rq *rq = &to_xsrq(ibsrq)->rq;
+	struct xiw_srq *srq = to_xsrq(ibsrq);
+	struct xiw_rq *rq = &srq->rq;
 
 	if (mask & ~IB_SRQ_LIMIT || !xiw_udata_known(udata))
 		return -EOPNOTSUPP;
@@ -150,6 +178,7 @@ int xiw_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 
 	spin_lock_irq(&rq->lock);
 	WRITE_ONCE(rq->limit, attr->srq_limit);
+	check_limit(srq);
 	spin_unlock_irq(&rq->lock);
 	return 0;
 }
@@ -309,6 +338,7 @@ void xiw_srq_wait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 	else if (list_empty(&w->node))
 		list_add_tail(&w->node, &srq->waiters);
 	wake_waiters(srq);
+	check_limit(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 }
 
@@ -369,16 +399,6 @@ int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	}
 	srq_posted(srq);
 	return ret;
-}
-
-/*
- * The work needs no reference: the QP on whose behalf it is queued has one,
- * and xiw_destroy_srq(), which comes after all of its QPs, waits for the work.
- */
-static void srq_async(struct xiw_srq *srq, enum ib_event_type event)
-{
-	set_bit(event, &srq->events);
-	queue_work(system_dfl_wq, &srq->event_work);
 }
 
 /**
