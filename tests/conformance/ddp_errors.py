@@ -13,7 +13,7 @@ import sys
 import time
 
 import wire
-from live import Starved, case, cases, main, segments_of_send
+from live import PROMPT, Starved, case, cases, main, segments_of_send
 
 FATAL, REQ_ERR, ACCESS_ERR = 1, 2, 3
 LEN_ERR, PROT_ERR, FLUSH, INV_REQ, ACCESS, OP = 1, 4, 5, 9, 10, 11
@@ -1199,6 +1199,50 @@ def slow_close(bench):
     for number in range(16):
         conn.wc(f"s{number}")
     down(bench, conn, 0)
+    assert bench.counter("connections_timed_out") == timeouts
+
+
+@case
+# Covers: MPA-89
+def slow_arrival(bench):
+    """so may what the peer still sends: all of it, then FIN"""
+    bench.policy(close_timeout_ms=1000)
+    timeouts = bench.counter("connections_timed_out")
+    peer, conn = bench.open(recvs=12)
+    conn.disconnect()
+    peer.expect_fin()
+    for number in range(12):
+        time.sleep(0.25)
+        peer.send(wire.send(number + 1, DATA))
+        conn.wc(f"r{number}", data=DATA.hex())
+    peer.fin()
+    down(bench, conn, 0, 12, 12)
+    assert bench.counter("connections_timed_out") == timeouts
+
+
+# Covers: MPA-89
+@cases([
+    ("unstalled", "in one packet", lambda peer, data: peer.raw(data)),
+    ("unstalled_split", "in two", lambda peer, data:
+     (peer.raw(data[:9]), time.sleep(0.1), peer.raw(data[9:]))),
+])
+def flushed_while_stalled(bench, put):
+    """flushed while a message waits for its receive: the close goes on"""
+    bench.policy(late_receive_ms=30000, close_timeout_ms=30000)
+    late = bench.counter("rx_late_receives")
+    timeouts = bench.counter("connections_timed_out")
+    peer, conn = bench.open(recvs=0)
+    put(peer, peer.tx.fpdu(wire.send(1, DATA)))
+    while bench.counter("rx_late_receives") == late:
+        conn.nothing("event")
+    conn.disconnect()
+    peer.expect_fin()
+    conn.fail()
+    begin = time.monotonic()
+    peer.fin()
+    conn.event("DISCONNECTED")
+    took = time.monotonic() - begin
+    assert took < PROMPT, f"{took:.1f} s"
     assert bench.counter("connections_timed_out") == timeouts
 
 

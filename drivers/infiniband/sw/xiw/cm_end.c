@@ -53,11 +53,13 @@ enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
-/* Grows while the peer takes what was sent, or answers what was asked. */
+/*
+ * Grows while the peer takes what was sent, or sends what somebody is there to
+ * receive.
+ */
 static u32 progress_of(const struct xiw_ep *ep)
 {
-	return xiw_sock_acked(ep->xs) +
-	       (ep->qp ? READ_ONCE(ep->qp->stream.rx.answers) : 0);
+	return xiw_sock_acked(ep->xs) + (ep->qp ? xiw_sock_taken(ep->xs) : 0);
 }
 
 static void begin_end(struct xiw_ep *ep)

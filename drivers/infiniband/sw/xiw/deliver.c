@@ -445,7 +445,6 @@ static void request_answered(struct xiw_stream *s, struct xiw_wait *wait)
 	struct xiw_swr *wr;
 
 	s->orq_head++;
-	WRITE_ONCE(s->rx.answers, s->rx.answers + 1);
 	s->rx.poke_tx = true;
 	if (wait->internal)
 		return;
@@ -483,7 +482,6 @@ static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 		}
 		wait->offset += f->h.payload_len;
 	}
-	WRITE_ONCE(s->rx.answers, s->rx.answers + 1);
 	reason = xiw_rdmap_read_resp_advance(&wait->sink, &f->h);
 	if (reason != XIW_OK) {
 		if (!wait->internal) {

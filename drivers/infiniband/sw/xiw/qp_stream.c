@@ -548,8 +548,10 @@ static void flush(struct xiw_qp *qp)
 	    !is_spared(qp)) {
 		flush_both(qp);
 		/* A graceful close may have waited for what is gone now. */
-		if (llp && s->llp == llp)
+		if (llp && s->llp == llp) {
+			xiw_rx_unstall_locked(s);
 			xiw_tx_run_locked(s);
+		}
 	}
 	if (llp)
 		xiw_stream_unlock(llp);

@@ -380,6 +380,21 @@ static void run_again(struct xiw_stream *s)
 		s->ops->unwait_recv(s);
 }
 
+/**
+ * xiw_rx_unstall_locked() - nobody will post a receive any more
+ * @s: stream attached to a socket, after xiw_stream_forget()
+ *
+ * What has waited for one is dropped with all that follows, up to the peer's
+ * FIN.
+ *
+ * Context: Socket lock held; process context.
+ */
+void xiw_rx_unstall_locked(struct xiw_stream *s)
+{
+	if (s->rx.stalled)
+		run_again(s);
+}
+
 static void rx_kick(struct work_struct *work)
 {
 	struct xiw_stream *s = container_of(to_delayed_work(work),

@@ -967,6 +967,18 @@ void xiw_sock_discard(struct xiw_sock *xs)
 }
 
 /**
+ * xiw_sock_taken() - how much of what the peer has sent was taken
+ * @xs: socket that was connected
+ *
+ * Context: Any.
+ * Return: Sequence number, good only for being compared with an earlier one.
+ */
+u32 xiw_sock_taken(const struct xiw_sock *xs)
+{
+	return READ_ONCE(tcp_sk(xs->sk)->copied_seq);
+}
+
+/**
  * xiw_sock_acked() - how much of what was sent the peer has acknowledged
  * @xs: socket that was connected
  *

@@ -283,7 +283,6 @@ struct xiw_tx {
  * @with_imm: the next message of queue 0 is a Send with Immediate
  * @imm: its immediate data
  * @heard: FPDUs taken that answered no request, free running
- * @answers: requests answered, and segments of Read Responses, free running
  * @deferred: @bulk is queued, or on offer, and will take what arrives
  * @turn: what is left of this one
  * @kick: runs the receive side again in process context
@@ -311,7 +310,6 @@ struct xiw_rx {
 	bool with_imm;
 	__be32 imm;
 	u32 heard;
-	u32 answers;
 	bool deferred;
 	struct xiw_turn turn;
 	struct delayed_work kick;
