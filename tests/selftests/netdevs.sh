@@ -228,6 +228,40 @@ loopback()
 	tap_run "loopback: the device can be deleted" link_del xiwC
 }
 
+# taken_port: who listens everywhere does so on new devices as well. That a port is
+# taken there is nobody else's affair.
+taken_port()
+{
+	local port
+
+	port=$(free_port)
+	{
+		ip -n "$NS_A" link add late type dummy &&
+		ip -n "$NS_A" addr add 10.78.11.1/24 dev late &&
+		ip -n "$NS_A" link set late up
+	} || bail "set-up: another interface"
+	start_server everywhere "$NS_A" rping -s -a 0.0.0.0 -p "$port" -P
+	wait_listen everywhere "$NS_A" "$port"
+	start_server taken "$NS_A" python3 -c "
+import socket, time
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b'late')
+s.bind(('10.78.11.1', $port))
+s.listen()
+print('bound', flush=True)
+time.sleep(1000)"
+	wait_for 20 grep -q bound "$TMP/taken.log"
+	tap_run "taken port: a device beside it" link_add "$NS_A" xiwC late
+	tap_run "taken port: its port is active" wait_for 20 port_active xiwC
+	pair -l "taken port: others connect over it" \
+		"rping -s -V -a 10.78.11.1 -p @PORT@ -C 10 -S 20000" \
+		"rping -c -V -a 10.78.11.1 -I 10.78.11.1 -p @PORT@ -C 10 -S 20000"
+	stop_server taken
+	stop_server everywhere
+	tap_run "taken port: the device can be deleted" link_del xiwC
+	ip -n "$NS_A" link del late
+}
+
 netdev_is()
 {
 	in_ns "$1" rdma link show "$2/1" | grep -qw "netdev $3"
@@ -339,6 +373,7 @@ tun tun 6
 tun tap 7
 wireguard
 loopback
+taken_port
 rename
 service
 vanish_found

@@ -170,6 +170,18 @@ void xiw_cm_device_open(struct xiw_dev *dev)
 	spin_lock(&dev->ep_lock);
 	dev->eps_closed = false;
 	spin_unlock(&dev->ep_lock);
+	WRITE_ONCE(dev->joining, true);
+}
+
+/**
+ * xiw_cm_device_joined() - rdma_cm knows a device
+ * @dev: device
+ *
+ * Context: Process context.
+ */
+void xiw_cm_device_joined(struct xiw_dev *dev)
+{
+	WRITE_ONCE(dev->joining, false);
 }
 
 /**

@@ -11,6 +11,7 @@ struct xiw_ep;
 void xiw_cm_teardown(struct xiw_ep *ep);
 int xiw_cm_device_init(struct xiw_dev *dev);
 void xiw_cm_device_open(struct xiw_dev *dev);
+void xiw_cm_device_joined(struct xiw_dev *dev);
 void xiw_cm_device_kill(struct xiw_dev *dev);
 void xiw_cm_device_exit(struct xiw_dev *dev);
 

@@ -456,6 +456,22 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 	return ret;
 }
 
+/* What rdma_cm hears of it. */
+static int listen_result(struct iw_cm_id *cm_id, int ret)
+{
+	struct xiw_dev *dev = to_xdev(cm_id->device);
+
+	/* Also a device that is going: nothing is heard on it any more. */
+	if (!ret || ret == -ENETUNREACH || ret == -ENODEV)
+		return 0;
+	if (!READ_ONCE(dev->joining))
+		return ret;
+	ibdev_info(&dev->ibdev,
+		   "who listens on %pISpc does not so on this device: %d\n",
+		   &cm_id->m_local_addr, ret);
+	return 0;
+}
+
 /**
  * xiw_cm_create_listen() - ib_device_ops.iw_create_listen
  * @cm_id: identifier with the local address; a reference is taken
@@ -464,7 +480,9 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
  * rdma_cm lets who listens on a wildcard address listen on every device of the
  * host, also on those that come later. On one that cannot be used in the
  * consumer's namespace nothing is ever heard. That is no error, which would end
- * the other listeners as well.
+ * the other listeners as well. Nor is anything else one that happens while
+ * rdma_cm hears of a device: rdma_cm would not use the device for anybody then,
+ * and a port that is taken is enough.
  *
  * Context: Sleeps.
  * Return: 0 or negative errno.
@@ -476,10 +494,10 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	int ret;
 
 	if (IS_ERR(net))
-		return PTR_ERR(net) == -ENETUNREACH ? 0 : PTR_ERR(net);
+		return listen_result(cm_id, PTR_ERR(net));
 	ep = xiw_ep_create(to_xdev(cm_id->device), true);
 	if (!ep)
-		return -ENOMEM;
+		return listen_result(cm_id, -ENOMEM);
 	xiw_listen_init(ep);
 	ep->listen->handler = cm_id->cm_handler;
 	cm_id->add_ref(cm_id);
@@ -495,8 +513,7 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 		xiw_ep_put(ep);
 		xiw_ep_discard(ep);
 	}
-	/* A device that is going is one that nothing is heard on any more. */
-	return ret == -ENODEV ? 0 : ret;
+	return listen_result(cm_id, ret);
 }
 
 /**

@@ -77,6 +77,7 @@ enum xiw_limits {
  * @ep_lock: protects @eps, @eps_closed and @lingering
  * @eps: every struct xiw_ep of the device, for teardown
  * @eps_closed: teardown began, no endpoint may be added
+ * @joining: rdma_cm is being told of the device, see xiw_cm_create_listen()
  * @lingering: those whose closed connections wait for the peer's FIN
  * @requests: connection requests that nobody answered yet, by the cookie that
  *	iw_cm knows them by; see cm_passive.c
@@ -122,6 +123,7 @@ struct xiw_dev {
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
 	bool eps_closed;
+	bool joining;
 	struct xiw_crowd lingering;
 	struct xarray requests;
 	atomic_long_t last_request;

@@ -67,6 +67,14 @@ static void lose_netdev(struct ib_device *ibdev)
 static const char *(*const rdma_cm_stays)(enum rdma_cm_event_type ev) __used =
 	rdma_event_msg;
 
+/* Clients hear of a device in the order of their registration: rdma_cm has. */
+static int device_begins(struct ib_device *ibdev)
+{
+	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
+		xiw_cm_device_joined(to_xdev(ibdev));
+	return 0;
+}
+
 static void device_ends(struct ib_device *ibdev, void *client_data)
 {
 	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
@@ -75,6 +83,7 @@ static void device_ends(struct ib_device *ibdev, void *client_data)
 
 static struct ib_client xiw_client = {
 	.name = "xiw",
+	.add = device_begins,
 	.remove = device_ends,
 };
 
