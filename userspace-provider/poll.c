@@ -38,9 +38,16 @@ static void cqe_to_wc(const struct xiw_cqe *cqe, struct ibv_wc *wc)
 	wc->invalidated_rkey = cqe->ext;
 }
 
+static bool may_not_help(const struct xiw_cq *cq)
+{
+	return atomic_load_explicit(&cq->no_help, memory_order_relaxed);
+}
+
 /* With the lock held: the ring is empty. Is it time to lend a hand? */
 static bool spun_enough(struct xiw_cq *cq)
 {
+	if (unlikely(may_not_help(cq)))
+		return false;
 	xiw_ring_count_poll(&cq->ring);
 	if (likely(!xiw_ring_has_work(&cq->ring))) {
 		cq->spins = 0;
@@ -56,7 +63,10 @@ static void help(struct xiw_cq *cq)
 	int err = errno;
 	struct ibv_wc wc;
 
-	ibv_cmd_poll_cq(&cq->vcq.cq, 1, &wc);
+	/* Threads with other credentials may not, see ring_doorbell(). */
+	if (ibv_cmd_poll_cq(&cq->vcq.cq, 1, &wc) < 0 && errno == EACCES)
+		atomic_store_explicit(&cq->no_help, true,
+				      memory_order_relaxed);
 	/* Polling an empty queue is no error. */
 	errno = err;
 }
@@ -65,7 +75,7 @@ static void help(struct xiw_cq *cq)
 static void before_waiting(struct xiw_cq *cq, bool work)
 {
 	xiw_cq_settle(cq);
-	if (unlikely(work))
+	if (unlikely(work && !may_not_help(cq)))
 		help(cq);
 }
 
@@ -109,20 +119,37 @@ int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /*
+ * With the lock held: entries are going to move. The one between start_poll and
+ * end_poll is the consumer's until then. Only where one thread does all that
+ * can there be one.
+ */
+void xiw_cq_keep_current(struct xiw_cq *cq)
+{
+	if (!cq->current || cq->current == &cq->kept)
+		return;
+	cq->kept = *cq->current;
+	cq->current = &cq->kept;
+}
+
+/*
  * Entries to keep move towards the producer, in order, over those to drop;
- * the kernel does not look at entries between the two indices.
+ * the kernel does not look at entries between the two indices. The current one,
+ * the first, has been taken already, and its slot is given back by end_poll.
  */
 void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn)
 {
 	struct xiw_ring *ring = &cq->ring;
 	uint32_t dropped = 0;
 	struct xiw_cqe *cqe;
+	uint32_t first;
 	uint32_t i;
 
 	xiw_lock(&cq->lock);
+	xiw_cq_keep_current(cq);
+	first = ring->index + !!cq->current;
 	/* Pairs with the kernel's store-release of prod. */
 	ring->peer = __atomic_load_n(&ring->ctrl->prod, __ATOMIC_ACQUIRE);
-	for (i = ring->peer; i != ring->index; i--) {
+	for (i = ring->peer; i != first; i--) {
 		cqe = xiw_ring_slot(ring, i - 1);
 		if (cqe->qp_id == qpn)
 			dropped++;

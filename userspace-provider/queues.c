@@ -210,35 +210,51 @@ struct ibv_cq *xiw_create_cq(struct ibv_context *context, int cqe,
 	return cq_ex ? ibv_cq_ex_to_cq(cq_ex) : NULL;
 }
 
+/* At least as much address space as a ring for so many entries takes. */
+static size_t cq_room(int cqe)
+{
+	size_t size = 1;
+
+	while (size < (size_t)cqe)
+		size *= 2;
+	return sizeof(struct xiw_ring_ctrl) + size * sizeof(struct xiw_cqe);
+}
+
 /*
  * The kernel moves the entries that were not polled, with their indices, the
  * armed bits and the position of its producer to a new ring before it
  * answers. Nothing may poll or arm meanwhile, hence the locks.
+ *
+ * There is no way back then. So it is not asked before there is a place for the
+ * ring.
  */
 int xiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct xiw_cmd_resize_cq_resp resp = {};
 	struct xiw_cmd_resize_cq cmd = {};
 	struct xiw_cq *cq = to_xcq(ibcq);
+	size_t room = cq_room(cqe);
 	struct xiw_ring ring = {};
+	void *place;
 	int ret;
 
+	place = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (place == MAP_FAILED)
+		return errno;
 	xiw_lock(&cq->lock);
 	xiw_lock(&cq->arm_lock);
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd.ibv_cmd, sizeof(cmd),
 				&resp.ibv_resp, sizeof(resp));
+	munmap(place, room);
 	if (ret)
 		goto out;
-	/*
-	 * If this fails (no address space) the CQ stays without completions:
-	 * the kernel has left the old ring.
-	 */
 	ret = cq_map(&ring, ibcq->context->cmd_fd, &resp.drv_payload);
 	if (ret)
 		goto out;
 
+	xiw_cq_keep_current(cq);
 	ring.index = cq->ring.index;
-	ring.peer = cq->ring.index;
+	ring.peer = ring.index + !!cq->current;
 	ring_unmap(&cq->ring);
 	cq->ring = ring;
 out:

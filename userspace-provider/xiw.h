@@ -104,6 +104,8 @@ struct xiw_pd {
  *	Nests inside @lock
  * @ring: the ring
  * @current: entry that the read functions look at
+ * @kept: @current, where that could not stay in the ring
+ * @no_help: the kernel has refused help(), and is not offered any
  * @spins: how many times in a row the ring was empty while the kernel had work
  *	for this process; protected by @lock
  * @domain: parent domain it was made in, or NULL
@@ -119,6 +121,8 @@ struct xiw_cq {
 	struct xiw_lock arm_lock;
 	struct xiw_ring ring;
 	const struct xiw_cqe *current;
+	struct xiw_cqe kept;
+	atomic_bool no_help;
 	uint32_t spins;
 	struct ibv_pd *domain;
 	uint64_t owed;
@@ -326,6 +330,7 @@ int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void xiw_cq_set_poll_ops(struct ibv_cq_ex *cq_ex);
 /* Drop the entries of QP @qpn; the kernel adds no more of them. */
+void xiw_cq_keep_current(struct xiw_cq *cq);
 void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn);
 
 /* wr.c: the ibv_wr_*() calls of a QP */

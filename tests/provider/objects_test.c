@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <ccan/array_size.h>
@@ -34,6 +35,7 @@ static struct {
 	int ret;
 	int created;
 	int destroyed;
+	int resized;
 	uint32_t comp_mask;
 } answer;
 
@@ -74,6 +76,7 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 {
 	struct xiw_cmd_resize_cq_resp *full = (void *)resp;
 
+	answer.resized++;
 	if (answer.ret)
 		return answer.ret;
 	full->drv_payload = answer.cq;
@@ -356,7 +359,10 @@ static void test_cq_attr(void)
 /* The kernel moves what was not polled; polling goes on in the new ring. */
 static void test_cq_resize(void)
 {
+	struct ibv_poll_cq_attr attr = {};
 	struct xiw_ring_ctrl *old, *new;
+	struct rlimit was, none = {};
+	struct ibv_cq_ex *cq_ex;
 	struct ibv_wc wc[3];
 	struct xiw_cqe *cqe;
 	struct ibv_cq *cq;
@@ -367,7 +373,7 @@ static void test_cq_resize(void)
 	old = to_xcq(cq)->ring.ctrl;
 	for (i = 0; i < 3; i++) {
 		cqe = xiw_ring_slot(&to_xcq(cq)->ring, i);
-		*cqe = (struct xiw_cqe){ .wr_id = i };
+		*cqe = (struct xiw_cqe){ .wr_id = i, .byte_len = 5 * i };
 	}
 	old->prod = 3;
 	CHECK(xiw_poll_cq(cq, 1, wc) == 1);
@@ -379,15 +385,28 @@ static void test_cq_resize(void)
 
 	answer.ret = ENOMEM;
 	CHECK(xiw_resize_cq(cq, 20) == ENOMEM);
-	CHECK(to_xcq(cq)->ring.ctrl == old);
+	CHECK(to_xcq(cq)->ring.ctrl == old && answer.resized == 1);
 	answer.ret = 0;
 	answer.cq.cq_key = NEW_CQ_KEY;
 	answer.cq.num_cqe = 32;
+	/* The kernel is not asked for a ring that there is no place for. */
+	getrlimit(RLIMIT_AS, &was);
+	none.rlim_max = was.rlim_max;
+	setrlimit(RLIMIT_AS, &none);
+	CHECK(xiw_resize_cq(cq, 20) == ENOMEM);
+	setrlimit(RLIMIT_AS, &was);
+	CHECK(to_xcq(cq)->ring.ctrl == old && answer.resized == 1);
+	/* The current completion stays, whatever becomes of its ring. */
+	cq_ex = &to_xcq(cq)->vcq.cq_ex;
+	CHECK(!ibv_start_poll(cq_ex, &attr));
+	to_xcq(cq)->lock.elide = to_xcq(cq)->arm_lock.elide = true;
 	CHECK(!xiw_resize_cq(cq, 20));
 	CHECK(!is_mapped(old) && to_xcq(cq)->ring.mask == 31);
+	CHECK(cq_ex->wr_id == 1 && ibv_wc_read_byte_len(cq_ex) == 5);
+	to_xcq(cq)->lock.elide = to_xcq(cq)->arm_lock.elide = false;
+	ibv_end_poll(cq_ex);
 
-	CHECK(xiw_poll_cq(cq, 3, wc) == 2);
-	CHECK(wc[0].wr_id == 1 && wc[1].wr_id == 2);
+	CHECK(xiw_poll_cq(cq, 3, wc) == 1 && wc[0].wr_id == 2);
 	CHECK(new->cons == 3);
 	CHECK(!xiw_req_notify_cq(cq, 0) && new->arm == XIW_ARM_NEXT);
 	CHECK(!xiw_destroy_cq(cq));

@@ -128,12 +128,13 @@ void test_arm(void)
 }
 
 static unsigned int num_helped;
+static int help_errno = EBADF;
 
 int ibv_cmd_poll_cq(struct ibv_cq *cq, int ne, struct ibv_wc *wc)
 {
 	CHECK(ne == 1);
 	num_helped++;
-	errno = EBADF;
+	errno = help_errno;
 	return -1;
 }
 
@@ -190,6 +191,8 @@ static int poll_extended(struct fake *fake)
 void test_help(void)
 {
 	struct fake fake;
+	uint32_t polls;
+	int i;
 
 	fake_init(&fake, 4, 4, 0);
 	help_case(&fake, poll_plain);
@@ -201,6 +204,17 @@ void test_help(void)
 	fake.cq.ring.ctrl->flags = XIW_RING_WORK;
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(num_helped == 1);
+
+	/* Who may not help says so by not counting. */
+	help_errno = EACCES;
+	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
+	CHECK(num_helped == 2);
+	polls = fake.cq.ring.ctrl->polls;
+	for (i = 0; i < 2 * XIW_RING_SPINS; i++)
+		CHECK(poll_plain(&fake) == 0);
+	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
+	CHECK(num_helped == 2 && fake.cq.ring.ctrl->polls == polls);
+	help_errno = EBADF;
 	fake_destroy(&fake);
 }
 
@@ -240,13 +254,64 @@ static void purge_case(unsigned int pattern, int entries, uint32_t start)
 	fake_destroy(&fake);
 }
 
+/* The same between start_poll and end_poll, @taken entries having been seen. */
+static void purge_between(unsigned int pattern, int taken)
+{
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_cq_ex *cq_ex;
+	struct fake fake;
+	uint32_t u;
+	int i;
+
+	fake_init(&fake, 8, 8, 0xfffffffc);
+	/* As a queue of one thread has them. */
+	fake.cq.lock.elide = true;
+	cq_ex = &fake.cq.vcq.cq_ex;
+	for (i = 0; i < 8; i++)
+		fake_complete(&fake, &(struct xiw_cqe){
+			.wr_id = i,
+			.qp_id = pattern & (1 << i) ? FAKE_QPN : 1,
+			.byte_len = i * 3,
+		});
+	CHECK(!ibv_start_poll(cq_ex, &attr));
+	for (i = 1; i < taken; i++)
+		CHECK(!ibv_next_poll(cq_ex));
+	xiw_cq_purge(&fake.cq, FAKE_QPN);
+	xiw_cq_purge(&fake.cq, FAKE_QPN);
+	/* What it gave back the kernel may use. */
+	for (u = fake.cq.ring.ctrl->prod; u != fake.cq.ring.ctrl->cons + 8; u++)
+		memset(xiw_ring_slot(&fake.cq.ring, u), 0xff,
+		       sizeof(struct xiw_cqe));
+	CHECK(ibv_wc_read_byte_len(cq_ex) == (uint32_t)(taken - 1) * 3);
+	for (i = taken; i < 8; i++) {
+		if (pattern & (1 << i))
+			continue;
+		if (i & 1) {
+			ibv_end_poll(cq_ex);
+			CHECK(!ibv_start_poll(cq_ex, &attr));
+		} else {
+			CHECK(!ibv_next_poll(cq_ex));
+		}
+		CHECK(cq_ex->wr_id == (uint64_t)i);
+		CHECK(ibv_wc_read_byte_len(cq_ex) == (uint32_t)i * 3);
+	}
+	CHECK(ibv_next_poll(cq_ex) == ENOENT);
+	ibv_end_poll(cq_ex);
+	CHECK(fake.cq.ring.ctrl->cons == fake.cq.ring.ctrl->prod);
+	fake_destroy(&fake);
+}
+
 void test_purge(void)
 {
 	unsigned int pattern;
 
 	/* All patterns, in a full ring whose indices wrap in the middle. */
-	for (pattern = 0; pattern < 256; pattern++)
+	for (pattern = 0; pattern < 256; pattern++) {
 		purge_case(pattern, 8, 0xfffffffc);
+		purge_between(pattern, 1);
+		purge_between(pattern, 3);
+		purge_between(pattern, 8);
+	}
 	purge_case(0, 0, 0xffffffff);
 	purge_case(5, 3, 6);
 }
