@@ -112,7 +112,7 @@ static enum xiw_deliver take_recv(struct xiw_stream *s)
 		return XIW_DELIVER_OK;
 	case XIW_RQ_CORRUPT:
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
-		s->rx.dead = true;
+		WRITE_ONCE(s->rx.dead, true);
 		return XIW_DELIVER_STALL;
 	case XIW_RQ_EMPTY:
 		break;
@@ -389,7 +389,7 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 	 * there is no Terminate, nor a reset.
 	 */
 	if (s->tx.fin_done) {
-		s->rx.dead = true;
+		WRITE_ONCE(s->rx.dead, true);
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
 		return XIW_DELIVER_DEAD;
 	}
@@ -418,7 +418,7 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 	s->rx.poke_tx = true;
 	if (req->fault == XIW_OK)
 		return XIW_DELIVER_OK;
-	s->rx.dead = true;
+	WRITE_ONCE(s->rx.dead, true);
 	return XIW_DELIVER_DEAD;
 }
 
@@ -618,7 +618,7 @@ static enum xiw_deliver deliver_terminate(struct xiw_stream *s,
 					 &term);
 	if (reason == XIW_OK && !complete)
 		return XIW_DELIVER_OK;
-	s->rx.dead = true;
+	WRITE_ONCE(s->rx.dead, true);
 	if (reason != XIW_OK) {
 		xiw_stream_event(s, XIW_QPE_FAULT_SILENT);
 		return XIW_DELIVER_DEAD;

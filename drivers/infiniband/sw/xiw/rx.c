@@ -201,6 +201,10 @@ static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 		xiw_stream_fault(s, XIW_LOCAL_FAULT, NULL);
 		return len;
 	}
+	if (!xiw_rx_flatten(skb)) {
+		try_later(s);
+		return 0;
+	}
 	xiw_rx_pos_init(&p, skb, off, len);
 	if (!rx->dead && !rx->stalled && !xiw_turn_over(&rx->turn))
 		while (p.left && take_next(s, &p))
@@ -402,7 +406,6 @@ static void rx_kick(struct work_struct *work)
 	struct xiw_llp *llp = xiw_stream_lock(s);
 
 	if (llp) {
-		s->rx.late_over = false;
 		run_again(s);
 		xiw_stream_unlock(llp);
 	}
@@ -424,6 +427,7 @@ static void rx_late(struct work_struct *work)
 		} else {
 			s->rx.late_over = true;
 			run_again(s);
+			s->rx.late_over = false;
 		}
 	}
 	if (llp)
@@ -475,9 +479,8 @@ int xiw_rx_start(struct xiw_stream *s)
 	u32 qn;
 
 	rx->first = true;
-	rx->dead = false;
+	WRITE_ONCE(rx->dead, false);
 	WRITE_ONCE(rx->stalled, false);
-	rx->late_over = false;
 	rx->peer_closed = false;
 	rx->lost = false;
 	rx->poke_tx = false;

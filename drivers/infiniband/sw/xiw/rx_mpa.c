@@ -17,7 +17,7 @@
 /**
  * xiw_rx_pos_init() - begin to read a packet
  * @p: result
- * @skb: packet
+ * @skb: packet, after xiw_rx_flatten()
  * @off: first octet to be read
  * @len: octets to be read
  *
@@ -33,6 +33,26 @@ void xiw_rx_pos_init(struct xiw_rx_pos *p, const struct sk_buff *skb, u32 off,
 		.frag = -1,
 		.skip = off,
 	};
+}
+
+/**
+ * xiw_rx_flatten() - have no list of fragments within another
+ * @skb: packet that is the caller's alone
+ *
+ * One that came in fragments, and within a tunnel whose packets came in
+ * fragments, has such lists. That is rare enough to be copied.
+ *
+ * Context: Any.
+ * Return: false without memory.
+ */
+bool xiw_rx_flatten(struct sk_buff *skb)
+{
+	struct sk_buff *part;
+
+	skb_walk_frags(skb, part)
+		if (unlikely(skb_has_frag_list(part)))
+			return !skb_linearize(skb);
+	return true;
 }
 
 /* Makes the next piece the present one. Returns its octets. */

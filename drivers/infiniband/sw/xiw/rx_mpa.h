@@ -97,6 +97,7 @@ static inline void xiw_rx_mpa_done(struct xiw_rx_mpa *m)
 
 int xiw_rx_mpa_start(struct xiw_rx_mpa *m, bool markers, bool crc);
 void xiw_rx_mpa_stop(struct xiw_rx_mpa *m);
+bool xiw_rx_flatten(struct sk_buff *skb);
 void xiw_rx_pos_init(struct xiw_rx_pos *p, const struct sk_buff *skb, u32 off,
 		     u32 len);
 enum xiw_rx_found xiw_rx_mpa_next(struct xiw_rx_mpa *m, struct xiw_rx_pos *p);

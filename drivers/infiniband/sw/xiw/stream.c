@@ -301,7 +301,7 @@ void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
 	struct xiw_tx *tx = &s->tx;
 	u8 opcode = XIW_OP_UNKNOWN;
 
-	s->rx.dead = true;
+	WRITE_ONCE(s->rx.dead, true);
 	s->rx.poke_tx = true;
 	tx->source = XIW_TX_NONE;
 	if (state != XIW_QPS_RTS && state != XIW_QPS_CLOSING) {

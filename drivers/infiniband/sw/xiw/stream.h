@@ -271,7 +271,7 @@ struct xiw_tx {
  * @poke_tx: the engine has something to do after this pass
  * @stalled: a Send waits for a receive to be posted, or a Read or atomic of the
  *	peer for memory; who posts one looks without the lock
- * @late_over: the wait for a receive took too long
+ * @late_over: this is the last look for a receive, the time is over
  * @queue: the untagged queues
  * @body: message body of a queue without user buffer, while incomplete
  * @recv: receive work request of the message in progress on queue 0

@@ -301,7 +301,7 @@ void xiw_stream_forget(struct xiw_stream *s)
 {
 	if (s->tx.source != XIW_TX_TERM)
 		s->tx.source = XIW_TX_NONE;
-	s->rx.dead = true;
+	WRITE_ONCE(s->rx.dead, true);
 	s->irq_head = s->irq_tail;
 	s->orq_head = s->orq_tail;
 }

@@ -152,8 +152,8 @@ static void lose(struct pipe_end *e)
 	announce(e->peer, DUE_STATE);
 }
 
-/* A packet of @len octets, in one to three pieces. */
-static struct sk_buff *new_packet(struct pipe_end *e, const u8 *src, u32 len)
+/* @len octets, in one to three pieces. */
+static struct sk_buff *new_part(struct pipe_end *e, const u8 *src, u32 len)
 {
 	u32 linear = prandom_u32_state(&e->rnd) % (len + 1);
 	struct sk_buff *skb = alloc_skb(linear + 1, GFP_ATOMIC);
@@ -176,6 +176,48 @@ static struct sk_buff *new_packet(struct pipe_end *e, const u8 *src, u32 len)
 		skb_add_rx_frag(skb, i, page, 0, n, n);
 	}
 	return skb;
+}
+
+static void hang_below(struct sk_buff *skb, struct sk_buff *list)
+{
+	skb_shinfo(skb)->frag_list = list;
+	for (; list; list = list->next) {
+		skb->len += list->len;
+		skb->data_len += list->len;
+		skb->truesize += list->truesize;
+	}
+}
+
+/*
+ * A packet of @len octets: in one part, or in a list, or in a list within a
+ * list, as one that came in fragments within fragments.
+ */
+static struct sk_buff *new_packet(struct pipe_end *e, const u8 *src, u32 len)
+{
+	u32 shape = prandom_u32_state(&e->rnd) % 4;
+	struct sk_buff *part[3];
+	u32 third = len / 3;
+	u32 i;
+
+	if (shape > 1)
+		return new_part(e, src, len);
+	for (i = 0; i < 3; i++) {
+		part[i] = new_part(e, src + i * third,
+				   i < 2 ? third : len - 2 * third);
+		if (!part[i])
+			goto err;
+	}
+	if (shape)
+		hang_below(part[1], part[2]);
+	else
+		part[1]->next = part[2];
+	hang_below(part[0], part[1]);
+	return part[0];
+
+err:
+	while (i--)
+		kfree_skb(part[i]);
+	return NULL;
 }
 
 /* How many octets are taken at once */
