@@ -584,6 +584,9 @@ static void test_error_writes(void)
 			;
 		while (*(volatile char *)s.to.p != 1 + i % WRITERS)
 			;
+		/* Also if it closes already. */
+		if (i % 2)
+			XT_OK(to_state(&p.a, IBV_QPS_SQD));
 		XT_OK(to_state(&p.a, IBV_QPS_ERR));
 		memcpy(seen, s.to.p, WRITTEN);
 		usleep(20000);

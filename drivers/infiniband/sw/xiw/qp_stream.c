@@ -732,6 +732,22 @@ void xiw_qp_end_stream(struct xiw_qp *qp)
 }
 
 /**
+ * xiw_qp_fail() - the consumer wants the error state
+ * @qp: queue pair
+ *
+ * Context: Sleeps, but not for long if a kernel consumer has it.
+ */
+void xiw_qp_fail(struct xiw_qp *qp)
+{
+	if (!xiw_stream_step(&qp->stream, XIW_QPE_LOCAL_ERROR))
+		return;
+	if (qp->kernel)
+		flush_later(&qp->stream);
+	else
+		flush(qp);
+}
+
+/**
  * xiw_qp_reset_stream() - back to where a new queue pair begins
  * @qp: queue pair being reset, without endpoint
  *

@@ -280,12 +280,13 @@ static int qp_to_closing(struct xiw_qp *qp)
 /*
  * A process may reuse its buffers when this returns, without waiting for the
  * completion of anything: so that the peer writes there no more, the endpoint
- * lets the stream go now. Kernel consumers drain the queues, and may have to do
- * so in order that memory becomes free, for which an endpoint may be waiting.
+ * lets the stream go now; or if it closes already, the flush has ended that.
+ * Kernel consumers drain the queues, and may have to do so in order that memory
+ * becomes free, for which an endpoint may be waiting.
  */
 static int qp_to_error(struct xiw_qp *qp)
 {
-	xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
+	xiw_qp_fail(qp);
 	if (!qp->kernel)
 		unlock_ep(lock_ep(qp));
 	return 0;
