@@ -1206,13 +1206,13 @@ def slow_close(bench):
 # Covers: MPA-89
 def slow_arrival(bench):
     """so may what the peer still sends: all of it, then FIN"""
-    bench.policy(close_timeout_ms=1000)
+    bench.policy(close_timeout_ms=2000)
     timeouts = bench.counter("connections_timed_out")
     peer, conn = bench.open(recvs=12)
     conn.disconnect()
     peer.expect_fin()
     for number in range(12):
-        time.sleep(0.25)
+        time.sleep(0.5)
         peer.send(wire.send(number + 1, DATA))
         conn.wc(f"r{number}", data=DATA.hex())
     peer.fin()

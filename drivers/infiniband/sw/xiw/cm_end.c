@@ -59,7 +59,11 @@ enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
  */
 static u32 progress_of(const struct xiw_ep *ep)
 {
-	return xiw_sock_acked(ep->xs) + (ep->qp ? xiw_sock_taken(ep->xs) : 0);
+	u32 progress = xiw_sock_acked(ep->xs);
+
+	if (ep->qp && !READ_ONCE(ep->qp->stream.rx.dead))
+		progress += xiw_sock_taken(ep->xs);
+	return progress;
 }
 
 static void begin_end(struct xiw_ep *ep)
