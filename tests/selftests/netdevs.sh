@@ -228,6 +228,11 @@ loopback()
 	tap_run "loopback: the device can be deleted" link_del xiwC
 }
 
+deaf()
+{
+	dmesg | grep -q "who listens on $1 does not so on this device"
+}
+
 # taken_port: who listens everywhere does so on new devices as well. That a port is
 # taken there is nobody else's affair.
 taken_port()
@@ -250,9 +255,12 @@ s.bind(('10.78.11.1', $port))
 s.listen()
 print('bound', flush=True)
 time.sleep(1000)"
-	wait_for 20 grep -q bound "$TMP/taken.log"
+	wait_for 20 grep -q bound "$TMP/taken.log" ||
+		bail "set-up: nobody took the port"
 	tap_run "taken port: a device beside it" link_add "$NS_A" xiwC late
 	tap_run "taken port: its port is active" wait_for 20 port_active xiwC
+	tap_run "taken port: the log says who does not listen there" \
+		deaf "0.0.0.0:$port"
 	pair -l "taken port: others connect over it" \
 		"rping -s -V -a 10.78.11.1 -p @PORT@ -C 10 -S 20000" \
 		"rping -c -V -a 10.78.11.1 -I 10.78.11.1 -p @PORT@ -C 10 -S 20000"

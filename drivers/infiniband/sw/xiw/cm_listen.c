@@ -456,6 +456,19 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 	return ret;
 }
 
+/* rdma_cm has who listens on these listen on every device. */
+static bool is_everywhere(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+
+	if (addr->ss_family == AF_INET)
+		return !in->sin_addr.s_addr ||
+		       ipv4_is_loopback(in->sin_addr.s_addr);
+	return ipv6_addr_any(&in6->sin6_addr) ||
+	       ipv6_addr_loopback(&in6->sin6_addr);
+}
+
 /* What rdma_cm hears of it. */
 static int listen_result(struct iw_cm_id *cm_id, int ret)
 {
@@ -464,7 +477,7 @@ static int listen_result(struct iw_cm_id *cm_id, int ret)
 	/* Also a device that is going: nothing is heard on it any more. */
 	if (!ret || ret == -ENETUNREACH || ret == -ENODEV)
 		return 0;
-	if (!READ_ONCE(dev->joining))
+	if (!READ_ONCE(dev->joining) || !is_everywhere(&cm_id->m_local_addr))
 		return ret;
 	ibdev_info(&dev->ibdev,
 		   "who listens on %pISpc does not so on this device: %d\n",
