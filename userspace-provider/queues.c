@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <time.h>
 
 #include <infiniband/driver.h>
@@ -49,9 +50,11 @@ static bool ring_desc_valid(const struct ring_desc *desc)
 	       desc->map_len >= need;
 }
 
+/* At @place, which is mapped already, if that is not NULL. */
 static int ring_map(struct xiw_ring *ring, int cmd_fd,
-		    const struct ring_desc *desc)
+		    const struct ring_desc *desc, void *place)
 {
+	int flags = MAP_SHARED | (place ? MAP_FIXED : 0);
 	void *mem;
 
 	if (!desc->map_len)
@@ -59,8 +62,8 @@ static int ring_map(struct xiw_ring *ring, int cmd_fd,
 	if (!ring_desc_valid(desc))
 		return EPROTO;
 
-	mem = mmap(NULL, desc->map_len, PROT_READ | PROT_WRITE, MAP_SHARED,
-		   cmd_fd, desc->key);
+	mem = mmap(place, desc->map_len, PROT_READ | PROT_WRITE, flags, cmd_fd,
+		   desc->key);
 	if (mem == MAP_FAILED)
 		return errno;
 
@@ -112,14 +115,14 @@ static void cq_ring_desc(const struct xiw_uresp_create_cq *uresp,
 }
 
 static int cq_map(struct xiw_ring *ring, int cmd_fd,
-		  const struct xiw_uresp_create_cq *uresp)
+		  const struct xiw_uresp_create_cq *uresp, void *place)
 {
 	struct ring_desc desc;
 
 	cq_ring_desc(uresp, &desc);
 	if (!desc.map_len)
 		return EPROTO;
-	return ring_map(ring, cmd_fd, &desc);
+	return ring_map(ring, cmd_fd, &desc, place);
 }
 
 static int cq_attr_check(const struct ibv_cq_init_attr_ex *attr)
@@ -175,7 +178,7 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 	if (ret)
 		goto err_free;
 
-	ret = cq_map(&cq->ring, context->cmd_fd, &resp.drv_payload);
+	ret = cq_map(&cq->ring, context->cmd_fd, &resp.drv_payload, NULL);
 	if (ret)
 		goto err_destroy;
 
@@ -210,6 +213,13 @@ struct ibv_cq *xiw_create_cq(struct ibv_context *context, int cqe,
 	return cq_ex ? ibv_cq_ex_to_cq(cq_ex) : NULL;
 }
 
+static size_t whole_pages(size_t len)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	return (len + page - 1) / page * page;
+}
+
 /* At least as much address space as a ring for so many entries takes. */
 static size_t cq_room(int cqe)
 {
@@ -217,7 +227,28 @@ static size_t cq_room(int cqe)
 
 	while (size < (size_t)cqe)
 		size *= 2;
-	return sizeof(struct xiw_ring_ctrl) + size * sizeof(struct xiw_cqe);
+	return whole_pages(sizeof(struct xiw_ring_ctrl) +
+			   size * sizeof(struct xiw_cqe));
+}
+
+/* The new ring takes @place, of @room bytes, and the rest is given back. */
+static int cq_map_at(struct xiw_ring *ring, int cmd_fd,
+		     const struct xiw_uresp_create_cq *uresp, void *place,
+		     size_t room)
+{
+	size_t used = whole_pages(uresp->map_len);
+	int ret;
+
+	if (used > room) {
+		munmap(place, room);
+		return cq_map(ring, cmd_fd, uresp, NULL);
+	}
+	ret = cq_map(ring, cmd_fd, uresp, place);
+	if (ret)
+		munmap(place, room);
+	else if (used < room)
+		munmap((uint8_t *)place + used, room - used);
+	return ret;
 }
 
 /*
@@ -233,11 +264,14 @@ int xiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	struct xiw_cmd_resize_cq_resp resp = {};
 	struct xiw_cmd_resize_cq cmd = {};
 	struct xiw_cq *cq = to_xcq(ibcq);
-	size_t room = cq_room(cqe);
 	struct xiw_ring ring = {};
+	size_t room;
 	void *place;
 	int ret;
 
+	if (cqe <= 0)
+		return EINVAL;
+	room = cq_room(cqe);
 	place = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (place == MAP_FAILED)
 		return errno;
@@ -245,10 +279,12 @@ int xiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	xiw_lock(&cq->arm_lock);
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd.ibv_cmd, sizeof(cmd),
 				&resp.ibv_resp, sizeof(resp));
-	munmap(place, room);
-	if (ret)
+	if (ret) {
+		munmap(place, room);
 		goto out;
-	ret = cq_map(&ring, ibcq->context->cmd_fd, &resp.drv_payload);
+	}
+	ret = cq_map_at(&ring, ibcq->context->cmd_fd, &resp.drv_payload, place,
+			room);
 	if (ret)
 		goto out;
 
@@ -348,10 +384,10 @@ static int qp_map(struct xiw_qp *qp, const struct xiw_uresp_create_qp *uresp,
 	};
 	int ret;
 
-	ret = ring_map(&qp->sq.ring, qp->sq.cmd_fd, &sq);
+	ret = ring_map(&qp->sq.ring, qp->sq.cmd_fd, &sq, NULL);
 	if (ret)
 		return ret;
-	ret = ring_map(&qp->rq.ring, qp->rq.cmd_fd, &rq);
+	ret = ring_map(&qp->rq.ring, qp->rq.cmd_fd, &rq, NULL);
 	if (ret)
 		ring_unmap(&qp->sq.ring);
 	return ret;
@@ -549,7 +585,7 @@ static int srq_map(struct xiw_srq *srq,
 		.limit = attr->max_wr,
 	};
 
-	return ring_map(&srq->rq.ring, srq->rq.cmd_fd, &desc);
+	return ring_map(&srq->rq.ring, srq->rq.cmd_fd, &desc, NULL);
 }
 
 struct ibv_srq *xiw_create_srq(struct ibv_pd *pd,

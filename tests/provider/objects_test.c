@@ -395,6 +395,8 @@ static void test_cq_resize(void)
 	setrlimit(RLIMIT_AS, &none);
 	CHECK(xiw_resize_cq(cq, 20) == ENOMEM);
 	setrlimit(RLIMIT_AS, &was);
+	CHECK(xiw_resize_cq(cq, 0) == EINVAL);
+	CHECK(xiw_resize_cq(cq, -1) == EINVAL);
 	CHECK(to_xcq(cq)->ring.ctrl == old && answer.resized == 1);
 	/* The current completion stays, whatever becomes of its ring. */
 	cq_ex = &to_xcq(cq)->vcq.cq_ex;
