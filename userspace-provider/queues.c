@@ -14,8 +14,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <infiniband/driver.h>
 

@@ -329,8 +329,8 @@ static inline void xiw_cq_settle(struct xiw_cq *cq)
 int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void xiw_cq_set_poll_ops(struct ibv_cq_ex *cq_ex);
-/* Drop the entries of QP @qpn; the kernel adds no more of them. */
 void xiw_cq_keep_current(struct xiw_cq *cq);
+/* Drop the entries of QP @qpn; the kernel adds no more of them. */
 void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn);
 
 /* wr.c: the ibv_wr_*() calls of a QP */

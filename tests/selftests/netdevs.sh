@@ -248,13 +248,13 @@ taken_port()
 	start_server everywhere "$NS_A" rping -s -a 0.0.0.0 -p "$port" -P
 	wait_listen everywhere "$NS_A" "$port"
 	start_server taken "$NS_A" python3 -c "
-import socket, time
+import signal, socket
 s = socket.socket()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b'late')
 s.bind(('10.78.11.1', $port))
 s.listen()
 print('bound', flush=True)
-time.sleep(1000)"
+signal.pause()"
 	wait_for 20 grep -q bound "$TMP/taken.log" ||
 		bail "set-up: nobody took the port"
 	tap_run "taken port: a device beside it" link_add "$NS_A" xiwC late

@@ -720,30 +720,17 @@ bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)
 }
 
 /**
- * xiw_qp_end_stream() - the queue pair goes away
- * @qp: queue pair being destroyed
+ * xiw_qp_end_stream() - nothing is to be taken or sent any more
+ * @qp: queue pair being destroyed, or that its process moves to the error state
+ *
+ * If an endpoint has to do it, that is done when the caller has locked and
+ * unlocked it.
  *
  * Context: Sleeps.
  */
 void xiw_qp_end_stream(struct xiw_qp *qp)
 {
 	if (xiw_stream_step(&qp->stream, XIW_QPE_LOCAL_ERROR))
-		flush(qp);
-}
-
-/**
- * xiw_qp_fail() - the consumer wants the error state
- * @qp: queue pair
- *
- * Context: Sleeps, but not for long if a kernel consumer has it.
- */
-void xiw_qp_fail(struct xiw_qp *qp)
-{
-	if (!xiw_stream_step(&qp->stream, XIW_QPE_LOCAL_ERROR))
-		return;
-	if (qp->kernel)
-		flush_later(&qp->stream);
-	else
 		flush(qp);
 }
 

@@ -19,7 +19,6 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep);
 void xiw_qp_stands(struct xiw_qp *qp);
 bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep);
 void xiw_qp_end_stream(struct xiw_qp *qp);
-void xiw_qp_fail(struct xiw_qp *qp);
 void xiw_qp_reset_stream(struct xiw_qp *qp);
 void xiw_qp_late_flush(struct xiw_qp *qp);
 void xiw_qp_await(struct xiw_qp *qp, enum xiw_rdv_timer what);

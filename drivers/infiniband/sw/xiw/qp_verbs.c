@@ -286,9 +286,12 @@ static int qp_to_closing(struct xiw_qp *qp)
  */
 static int qp_to_error(struct xiw_qp *qp)
 {
-	xiw_qp_fail(qp);
-	if (!qp->kernel)
-		unlock_ep(lock_ep(qp));
+	if (qp->kernel) {
+		xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
+		return 0;
+	}
+	xiw_qp_end_stream(qp);
+	unlock_ep(lock_ep(qp));
 	return 0;
 }
 
