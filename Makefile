@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Wrapper targets; "make help" lists them.  Everything built lies in build/,
+# Wrapper targets; "make help" and "make help-all" list them.  Everything built lies in build/,
 # what is worth keeping between clones in $(XIW_CACHE).
 
 KDIR	?= $(shell tests/qemu/pick-kdir)
@@ -13,76 +13,74 @@ all: module provider
 
 help:
 	@sed -n 's/^#: //p' Makefile
+	@echo; echo "make help-all lists the other targets and the variables."
 
-#: make                 the kernel module and the user-space provider
-#: make module          the module for the running kernel, or without its headers for
-#:                      the distribution's; or KDIR=build-dir
-#: make provider        the provider for the installed libibverbs
-#: make install         both, into this system; the module for the running kernel,
-#:                      or KDIR=build-dir; make uninstall removes them
-#: make deb             Debian packages of both in build/deb, the module for DKMS
-#: make rpm             RPM packages of the same in build/rpm
-#: make dist            the committed tree as an archive with checksums, in
-#:                      build/dist
-#: make patches         both as patches for a kernel and an rdma-core tree, in
-#:                      build/patches
-#: make demo            boot the stock kernel in QEMU and show xiw at work
-#: make check           what every change has to pass, in QEMU on a debug kernel and
-#:                      on the stock one, in User Mode Linux, and the basic test on
-#:                      the oldest and the newest kernel
-#: make check-long      all of the end-to-end tests that can run there on the debug
-#:                      kernel with the leak scan, with those that take long and
-#:                      seldom find anything; T="name ..." chooses
-#: make check-races     the data path on a kernel that looks for data races;
-#:                      T="name ..." chooses
-#: make check-packaging packages and patches, in all trees they are for;
-#:                      T="name ..." chooses parts
-#: make check-ulp       storage protocols and other consumers of RDMA, on the
-#:                      distribution's kernel; T="name ..." chooses
-#: make check-pyverbs   of these only the tests of rdma-core itself, of three
-#:                      releases
-#: make check-guests    of these only the two guests that talk to each other
-#: make check-blktests  blktests' groups nvme and srp on xiw and siw, from a
-#:                      checkout with its programs built, BLKTESTS=directory;
-#:                      T="nvme/004 ..." chooses
-#: make check-xfstests  xfstests over NFS with RDMA and with TCP, from a checkout
-#:                      that is built, XFSTESTS=directory; T="generic/091 ..."
-#:                      chooses
-#: make check-kernels   the driver builds for every kernel that the mirror has,
-#:                      and works on the stock kernel of each series;
-#:                      T="name ..." chooses what runs there
-#: make check-arch      the driver works on arm64 and s390x, which has the other
-#:                      byte order, and these talk to this machine's kind;
-#:                      T="name ..." chooses what runs there
-#: make bench           measure xiw, siw and TCP side by side; table and plots in
-#:                      build/bench; FORM=short takes some minutes; ON=uml is
-#:                      without emulation, in User Mode Linux; FORM=number
-#:                      is for connections by number, beside rxe, FORM=many for
-#:                      1 to 256 queue pairs, FORM=idle for 10000 connections
-#: make profile         where the time of a benchmark goes, WHAT="write 65536",
-#:                      "send 64", "read 64 crc", ..., in User Mode Linux
-#: make kunit           only the KUnit suites
-#: make selftests       only the end-to-end tests; T="name ..." chooses;
-#:                      with T the leak scan is left out, LEAKS=1 keeps it;
-#:                      K=stock runs them on the stock kernel, K=uml in User Mode
-#:                      Linux, K=debug on the debug kernel where they can be,
-#:                      K=kcsan on the one that looks for data races
-#: make fuzz            fuzz the protocol files, RUNS=executions per target,
-#:                      T="name ..." chooses; ends with their coverage
-#: make progs           only the programs of the end-to-end tests
-#: make vm              a shell in a guest with xiw loaded; K=stock, uml, debug
-#:                      or kcsan
-#: make lint            all static checks; L="name ..." chooses
-#: make clean           remove build/
-#:
-#: Variables: KDIR (kernel build directory), XIW_CACHE (~/.cache/xiw: kernels,
-#: sources), XIW_ACCEL (tcg, or kvm where it works), XIW_SERIES (6.12; another
-#: one, 6.1 or 7.3 say, is this distribution's or that of the suite XIW_SUITE:
-#: its stock kernel, or a debug kernel from its source), XIW_LINK_TYPE (xiw; siw
-#: and rxe run the tests on the kernel's own drivers instead), RDMA_CORE_SRC (an
-#: unpacked rdma-core source with the private ABI of the installed libibverbs;
-#: without it that of this Debian release is fetched, or of the suite
-#: XIW_RDMA_CORE_SUITE).
+help-all: help
+	@echo; sed -n 's/^#+ \{0,1\}//p' Makefile
+
+#: make                the kernel module and the user-space provider
+#: make install        both, into this system, for the running kernel
+#: make demo           boot the stock kernel in QEMU and show xiw at work
+#: make check          the tests that every change has to pass
+#: make selftests      the end-to-end tests; T="name ..." chooses
+#: make kunit          the KUnit suites
+#: make lint           the static checks; L="name ..." chooses
+#: make vm             a shell in a guest with xiw loaded; K=stock, uml or debug
+#: make bench          throughput and latency of xiw, siw and TCP, with plots
+#: make deb            Debian packages in build/deb, the module for DKMS
+
+#+ Build and package
+#+   make module          the kernel module alone, for the running kernel or, without
+#+                        its headers, the distribution's; or KDIR=build-dir
+#+   make provider        the provider alone, for the installed libibverbs
+#+   make uninstall       remove the files of make install
+#+   make rpm             RPM packages in build/rpm
+#+   make dist            the committed tree as an archive with checksums, build/dist
+#+   make patches         patches for a kernel and an rdma-core tree, build/patches
+#+   make progs           the programs of the end-to-end tests
+#+   make clean           remove build/
+#+
+#+ More tests
+#+   make check-long      every end-to-end test that can run on the debug kernel, with
+#+                        the leak scan; takes hours
+#+   make check-races     the data path on a kernel with KCSAN
+#+   make check-ulp       storage protocols and other RDMA applications, on the
+#+                        distribution's kernel
+#+   make check-pyverbs   only the part with rdma-core's own tests, of three releases
+#+   make check-guests    only the part with two guests
+#+   make check-packaging packages, patches and the patched trees
+#+   make check-kernels   build for every kernel of the mirror, and test on the stock
+#+                        kernel of each series
+#+   make check-arch      arm64 and s390x (big-endian), and both against this machine
+#+   make check-blktests  blktests' groups nvme and srp on xiw and siw, from a built
+#+                        checkout, BLKTESTS=directory
+#+   make check-xfstests  xfstests over NFS with RDMA and with TCP, from a built
+#+                        checkout, XFSTESTS=directory
+#+   make fuzz            fuzz the protocol files, RUNS=executions per target; prints
+#+                        their coverage
+#+
+#+ More measurements
+#+   make bench FORM=short     some minutes; ON=uml runs in User Mode Linux, without
+#+                             emulation
+#+   make bench FORM=number    connections by queue pair number, beside rxe
+#+   make bench FORM=many      1 to 256 queue pairs
+#+   make bench FORM=idle      10000 connections
+#+   make profile WHAT="write 65536"   the profile of one benchmark, in User Mode
+#+                                     Linux ("send 64", "read 64 crc", ...)
+#+
+#+ Variables
+#+   T="name ..."         which tests; without it all. With T the selftests leave out
+#+                        the leak scan unless LEAKS=1
+#+   K=stock|uml|debug|kcsan   which kernel runs the selftests
+#+   KDIR                 kernel build directory
+#+   XIW_CACHE            kernels and sources (~/.cache/xiw)
+#+   XIW_ACCEL            tcg, or kvm where it works
+#+   XIW_SERIES           kernel series of the tests (6.12); the kernel is that of this
+#+                        distribution or of the suite XIW_SUITE
+#+   XIW_LINK_TYPE        xiw; siw and rxe run the tests on the kernel's own drivers
+#+   RDMA_CORE_SRC        an unpacked rdma-core source with the private ABI of the
+#+                        installed libibverbs; default: this distribution's, or that
+#+                        of the suite XIW_RDMA_CORE_SUITE
 
 module:
 	@tests/qemu/build-module "$(KDIR)"
@@ -171,7 +169,7 @@ lint:
 clean:
 	rm -rf build
 
-.PHONY: all help module provider progs install uninstall deb rpm dist patches \
-	demo check check-arch check-blktests check-guests check-kernels \
+.PHONY: all help help-all module provider progs install uninstall deb rpm dist \
+	patches demo check check-arch check-blktests check-guests check-kernels \
 	check-long check-packaging check-pyverbs check-races check-ulp \
 	check-xfstests bench profile kunit selftests fuzz vm lint clean
