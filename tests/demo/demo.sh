@@ -196,10 +196,10 @@ measure
 table
 cat <<'END'
 
-Only ratios mean something here, and those of a machine with nothing else to do:
+Only ratios are meaningful, and only on an otherwise idle machine, because
 each figure was measured once. The CRC costs so much because emulation makes its
 instruction a call of a function: counted in instructions, xiw with CRC reaches
-0.81 of xiw without (Documentation/performance.rst).
+0.81 of xiw without (Documentation/performance-notes.rst).
 END
 
 head_line "$((tap_count - tap_failed)) of $tap_count steps succeeded"
