@@ -6,7 +6,8 @@
 #	. "$(dirname "$0")/lib.sh"
 #	topo_up
 #	tap_run "the device has an active port" port_active "$DEV_A"
-#	pair "rping over IPv4" "rping -s -a $A4 -C 3" "rping -c -a $A4 -C 3"
+#	pair "rping over IPv4" "rping -s -a $A4 -p @PORT@ -C 3" \
+#		"rping -c -a $A4 -p @PORT@ -C 3"
 #	tap_done
 #
 # It speaks TAP on stdout: one "ok" or "not ok" line per claim, "# SKIP why"
