@@ -45,11 +45,12 @@ enum xiw_ep_state {
  *	FIN
  * @XIW_EPE_PEER_CLOSED: the peer closed in good order; iw_cm may hear
  *	DISCONNECT
+ * @XIW_EPE_ABORT: as CLOSE, but reset the connection at once; before CLOSE, so
+ *	that a consumer that gives up does not make an orderly end of a fault
+ * @XIW_EPE_LOST: the lower layer is gone; as ABORT, with nothing left to reset
  * @XIW_EPE_CLOSE: the stream is over: stop the QP's data path, flush it, tell
  *	iw_cm CLOSE, close the socket gracefully (FIN, discard what arrives
  *	until the peer's FIN or the linger timer, then release)
- * @XIW_EPE_ABORT: as CLOSE, but reset the connection at once
- * @XIW_EPE_LOST: the lower layer is gone; as ABORT, with nothing left to reset
  * @XIW_EPE_CLOSE_TIMER: start the timer that turns a stalled graceful close
  *	into ABORT
  * @XIW_EPE_SOCK: something happened at the socket, or may have
@@ -65,9 +66,9 @@ enum xiw_ep_event {
 	XIW_EPE_FIRST_FPDU,
 	XIW_EPE_SHUTDOWN,
 	XIW_EPE_PEER_CLOSED,
-	XIW_EPE_CLOSE,
 	XIW_EPE_ABORT,
 	XIW_EPE_LOST,
+	XIW_EPE_CLOSE,
 	XIW_EPE_CLOSE_TIMER,
 	XIW_EPE_SOCK,
 	XIW_EPE_ACCEPT,

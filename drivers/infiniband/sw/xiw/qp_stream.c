@@ -358,8 +358,7 @@ static u32 step_by_number(struct xiw_qp *qp, enum xiw_qp_event event,
 	case XIW_QPE_LOCAL_ERROR:
 		WRITE_ONCE(use->over, true);
 		WRITE_ONCE(use->waits, false);
-		/* TCP still carries what was sent. */
-		return (events & ~BIT(XIW_EPE_ABORT)) | BIT(XIW_EPE_CLOSE);
+		return events | BIT(XIW_EPE_CLOSE);
 	case XIW_QPE_TERM_RECEIVED:
 		if (qp->stream.rx.term_code == xiw_term_code(XIW_NO_BUFFER))
 			use->status = IB_WC_RNR_RETRY_EXC_ERR;

@@ -340,8 +340,9 @@ static void set_access(struct xiw_qp *qp, int flags)
  *
  * For consumers of rdma_cm startup brings the queue pair to RTS; they may only
  * confirm that. RTR means no more than INIT: the connection manager asks for it
- * before it accepts. SQD is a graceful close, ERR an abortive one. RTR with an
- * address vector and the number of a queue pair is another matter, see rdv.c.
+ * before it accepts. SQD is a graceful close. ERR ends the stream at once, and
+ * what has completed is still delivered. RTR with an address vector and the
+ * number of a queue pair is another matter, see rdv.c.
  *
  * Context: Sleeps.
  * Return: 0 or -errno.
@@ -410,12 +411,15 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* No endpoint can be attached any more; one that is ends, here and now. */
+/*
+ * No endpoint can be attached any more; one that is ends, here and now. TCP
+ * carries on with what it has: all that completed. If a fault has asked for a
+ * reset before, that comes first, see enum xiw_ep_event.
+ */
 static void end_connection(struct xiw_qp *qp)
 {
 	struct xiw_stream *s = &qp->stream;
 	struct xiw_ep *ep;
-	bool closing;
 
 	spin_lock_bh(&s->lock);
 	WRITE_ONCE(qp->destroying, true);
@@ -423,13 +427,8 @@ static void end_connection(struct xiw_qp *qp)
 
 	ep = lock_ep(qp);
 	spin_lock_bh(&s->lock);
-	/* TCP still carries what was sent, even if all else was flushed. */
-	closing = qp->rdv.named || s->state == XIW_QPS_CLOSING ||
-		  s->state == XIW_QPS_TERMINATE ||
-		  (s->state == XIW_QPS_ERROR &&
-		   (READ_ONCE(s->tx.fin) || READ_ONCE(s->tx.term_len)));
 	if (qp->ep)
-		xiw_ep_raise(qp->ep, closing ? XIW_EPE_CLOSE : XIW_EPE_ABORT);
+		xiw_ep_raise(qp->ep, XIW_EPE_CLOSE);
 	spin_unlock_bh(&s->lock);
 	xiw_qp_end_stream(qp);
 	unlock_ep(ep);
@@ -440,8 +439,8 @@ static void end_connection(struct xiw_qp *qp)
  * @ibqp: queue pair
  * @udata: unused
  *
- * Ends the connection, gracefully only if a graceful close was under way, and
- * waits until everybody but iw_cm has let go, see iwqp.c.
+ * Ends the connection as the change to the error state does, and waits until
+ * everybody but iw_cm has let go, see iwqp.c.
  *
  * Context: Sleeps.
  * Return: 0.

@@ -15,6 +15,9 @@
 
 #define GONE_FATAL	(GONE | XIW_QPA_EVENT_FATAL)
 
+/* The consumer did: FIN behind what TCP has, for that has completed. */
+#define GAVE_UP		(XIW_QPA_FLUSH | XIW_QPA_CLOSE)
+
 /* A Terminate came: flush at once, let TCP wind down gracefully. */
 #define TERMINATED	(XIW_QPA_SHUTDOWN | XIW_QPA_ARM_TIMER | \
 			 XIW_QPA_FLUSH | XIW_QPA_EVENT_FATAL | \
@@ -34,8 +37,8 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 	[XIW_QPS_RTS] = {
 		[XIW_QPE_LOCAL_CLOSE]	 = GO(CLOSING, XIW_QPA_SHUTDOWN |
 						       XIW_QPA_ARM_TIMER),
-		/* The consumer gave up: no protocol fault, no Terminate. */
-		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, GONE),
+		/* No protocol fault: no Terminate. */
+		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, GAVE_UP),
 		/* RFC 5041 6.2.1: report it, let outgoing data leave. */
 		[XIW_QPE_PEER_FIN]	 = GO(CLOSING, XIW_QPA_SHUTDOWN |
 						       XIW_QPA_ARM_TIMER |

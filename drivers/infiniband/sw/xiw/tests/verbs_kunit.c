@@ -454,6 +454,30 @@ static void verbs_drain(struct kunit *test)
 	}
 }
 
+/* What has completed is delivered, though the queue pair is gone. */
+static void verbs_leave(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_sge sge = vt_part(&p->b, 0, VT_ROOM);
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	memset(p->b.buf, 1, VT_ROOM);
+	memset(p->a.buf, VT_MARK, VT_ROOM);
+	vt_post_send(test, &p->b, &wr);
+	vt_wait_ok(test, &p->b, &p->b.send, IB_WC_SEND);
+	/* Until here the message has no receive. */
+	ib_drain_qp(p->b.id->qp);
+	rdma_destroy_qp(p->b.id);
+	vt_post_recv(test, &p->a, 0, VT_ROOM);
+	vt_wait_ok(test, &p->a, &p->a.recv, IB_WC_RECV);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf, 1, VT_ROOM));
+	vt_disconnected(test, &p->a);
+}
+
 /**
  * struct finder - looks for queue pairs by number, as iw_cm does
  * @dev: device
@@ -674,6 +698,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_write_with_immediate),
 	KUNIT_CASE(verbs_foreign_qp),
 	KUNIT_CASE(verbs_drain),
+	KUNIT_CASE(verbs_leave),
 	KUNIT_CASE(verbs_destroy_in_handler),
 	KUNIT_CASE(verbs_qp_is_whole),
 	KUNIT_CASE(verbs_port_speed),
