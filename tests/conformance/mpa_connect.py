@@ -272,25 +272,16 @@ def unasked_rtr(bench):
 
 
 @case
-# Covers: MPA-80
-def local_failure(bench):
-    """a queue pair in error when the Reply comes: 0x2005, silence as of old"""
-    for flags in E, E | wire.M:
-        peer, conn, req = bench.called()
+def given_up(bench):
+    """the error state while the Reply is awaited: a reset, and it is reported"""
+    for revision in 2, 1:
+        bench.policy(revision=revision)
+        peer, conn, _ = bench.called()
         conn.fail()
-        peer.expect_silence()
-        peer.raw(reply(flags))
-        peer.full_operation(flags, req.flags)
-        peer.expect_terminate(0x2005)
+        peer.expect_reset()
         for number in range(4):
             conn.wc(f"r{number}", FLUSH)
         not_connected(bench, conn, errno.ECONNABORTED)
-    bench.policy(revision=1)
-    peer, conn, _ = bench.called()
-    conn.fail()
-    peer.raw(reply(wire.C, 1, b""))
-    peer.expect_end()
-    not_connected(bench, conn, errno.ECONNABORTED)
 
 
 @case

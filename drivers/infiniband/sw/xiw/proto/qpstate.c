@@ -31,7 +31,8 @@
 static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 	[XIW_QPS_IDLE] = {
 		[XIW_QPE_CONNECT]	 = STAY(RTS),
-		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, XIW_QPA_FLUSH),
+		/* A startup that has it ends. */
+		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, GAVE_UP),
 		[XIW_QPE_RESET]		 = STAY(IDLE),
 	},
 	[XIW_QPS_RTS] = {
