@@ -3,7 +3,8 @@
 #
 # kill -9 of either side, and of both, with several connections under load.
 # The survivors see each of their work requests complete exactly once, and
-# what the dead ones had in the kernel is gone soon.
+# what the dead ones had in the kernel is gone soon.  A process that is killed while
+# the connection manager waits for its peer is gone soon, too (xt_stuck).
 #
 # Covers: TERM-15 TERM-20
 # xiw-timeout: 600
@@ -24,6 +25,9 @@ survivors()
 
 topo_up
 objects >"$TMP/baseline"
+
+cases xt_stuck "${SIDES4[@]}"
+tap_objects "nothing is left behind by those that waited" "$TMP/baseline"
 
 tap_run "three connections are under load" load_up 1 2 3
 tap_run "the active ends are killed" load_kill active-{1,2,3}

@@ -153,6 +153,8 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ret = open_socket(ep, net);
 	if (ret)
 		goto err_discard;
+	if (!ep->qp->kernel)
+		xiw_ep_watch(ep);
 	/* For all of it: iw_cm cannot destroy the cm_id any earlier. */
 	xiw_ep_set_timer(ep, ep->policy.reply_ms);
 	xiw_ep_arm(ep, XIW_EPS_CONNECTING);
@@ -346,6 +348,7 @@ static enum xiw_ep_state establish(struct xiw_ep *ep, const void *pdata,
 	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
 	ep->extensions = XIW_EP_EXTENSIONS;
 	xiw_ep_clear_timer(ep);
+	xiw_ep_unwatch(ep);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_ACTIVE);
 	kfree(ep->startup);
 	ep->startup = NULL;

@@ -240,6 +240,7 @@ void xiw_conn_detach_qp(struct xiw_ep *ep)
  */
 void xiw_conn_drop_cm_id(struct xiw_ep *ep)
 {
+	xiw_ep_unwatch(ep);
 	if (!ep->cm_id)
 		return;
 	ep->cm_id->rem_ref(ep->cm_id);

@@ -337,6 +337,7 @@ enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
 	/* If it closes already, the timer is about that. */
 	if (!ep->closing)
 		xiw_ep_clear_timer(ep);
+	xiw_ep_unwatch(ep);
 	xiw_conn_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_PASSIVE);
 	return XIW_EPS_OPEN;
@@ -373,6 +374,8 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 	ep->startup = NULL;
 	if (!ep->conn.agreed.p2p)
 		return xiw_passive_established(ep);
+	if (!ep->qp->kernel)
+		xiw_ep_watch(ep);
 	xiw_ep_set_timer(ep, ep->policy.rtr_ms);
 	return XIW_EPS_RTR;
 }

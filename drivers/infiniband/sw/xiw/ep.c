@@ -5,6 +5,17 @@
  * done by whoever has the endpoint locked, so that nothing a peer does, or
  * fails to do, can hold up anybody but its own connection.
  *
+ * DOC: processes that are killed
+ *
+ * While iw_cm waits for the outcome of a connect or an accept, the process
+ * cannot be killed: neither where it destroys the identifier or disconnects,
+ * nor where it ends, if the identifier is released before the queue pair. The
+ * provider is not called before that wait. So the endpoint looks at the process
+ * twice a second until it has reported the outcome. A process that is ending at
+ * two looks in a row waits. One that has ended has left its queue pair to
+ * another process, for otherwise there would be none, and the connect goes on.
+ * A killable wait in iw_cm would make this unnecessary.
+ *
  * DOC: who handles events
  *
  * Whoever locks an endpoint handles its events. That may be its work; but who
@@ -17,6 +28,8 @@
 #include "ep.h"
 
 #include <linux/jiffies.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
@@ -94,6 +107,16 @@ void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event)
 	xiw_ep_raise_all(ep, BIT(event));
 }
 
+static void ep_start_timer(struct xiw_ep *ep)
+{
+	unsigned long look = jiffies + msecs_to_jiffies(XIW_EP_LOOK_MS);
+
+	ep->deadline = ep->expires;
+	if (ep->process && time_before(look, ep->deadline))
+		ep->deadline = look;
+	mod_timer(&ep->timer, ep->deadline);
+}
+
 /**
  * xiw_ep_set_timer() - start the endpoint's timer over
  * @ep: endpoint
@@ -104,8 +127,8 @@ void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event)
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms)
 {
 	ep->timed = true;
-	ep->deadline = jiffies + msecs_to_jiffies(ms);
-	mod_timer(&ep->timer, ep->deadline);
+	ep->expires = jiffies + msecs_to_jiffies(ms);
+	ep_start_timer(ep);
 }
 
 /**
@@ -120,6 +143,55 @@ void xiw_ep_clear_timer(struct xiw_ep *ep)
 	timer_delete(&ep->timer);
 }
 
+/**
+ * xiw_ep_watch() - give up when the process is killed
+ * @ep: endpoint without a timer; that is started next
+ *
+ * The endpoint gets XIW_EPE_CLOSE then.
+ *
+ * Context: The endpoint is locked; in the call of the process.
+ */
+void xiw_ep_watch(struct xiw_ep *ep)
+{
+	ep->process = get_task_pid(current, PIDTYPE_TGID);
+	ep->ending = false;
+}
+
+/**
+ * xiw_ep_unwatch() - nothing waits for the endpoint any more
+ * @ep: endpoint, watching or not
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_ep_unwatch(struct xiw_ep *ep)
+{
+	put_pid(ep->process);
+	ep->process = NULL;
+}
+
+/* It is, and has not ended yet. */
+static bool ep_is_ending(struct pid *process)
+{
+	struct task_struct *leader;
+	bool ret = false;
+
+	rcu_read_lock();
+	leader = pid_task(process, PIDTYPE_TGID);
+	if (leader && READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT)
+		ret = !READ_ONCE(leader->exit_state) ||
+		      !thread_group_empty(leader);
+	rcu_read_unlock();
+	return ret;
+}
+
+static bool ep_process_waits(struct xiw_ep *ep)
+{
+	bool was = ep->ending;
+
+	ep->ending = ep->process && ep_is_ending(ep->process);
+	return was && ep->ending;
+}
+
 static void on_timer(struct timer_list *t)
 {
 	struct xiw_ep *ep = timer_container_of(ep, t, timer);
@@ -127,13 +199,22 @@ static void on_timer(struct timer_list *t)
 	xiw_ep_raise(ep, XIW_EPE_TIMER);
 }
 
-/* False if this is the echo of a timer that was started over or stopped. */
-static bool timer_is_due(struct xiw_ep *ep)
+/*
+ * What an expiry means: XIW_EPE_COUNT, nothing, if it is the echo of a timer
+ * that was started over or stopped, or was only for a look.
+ */
+static enum xiw_ep_event ep_timer_event(struct xiw_ep *ep)
 {
 	if (!ep->timed || time_before(jiffies, ep->deadline))
-		return false;
+		return XIW_EPE_COUNT;
+	if (ep_process_waits(ep))
+		return XIW_EPE_CLOSE;
+	if (time_before(jiffies, ep->expires)) {
+		ep_start_timer(ep);
+		return XIW_EPE_COUNT;
+	}
 	ep->timed = false;
-	return true;
+	return XIW_EPE_TIMER;
 }
 
 /*
@@ -165,8 +246,11 @@ static void handle(struct xiw_ep *ep, enum xiw_ep_event event)
 {
 	enum xiw_ep_state next;
 
-	if (ep->state == XIW_EPS_DEAD ||
-	    (event == XIW_EPE_TIMER && !timer_is_due(ep)))
+	if (ep->state == XIW_EPS_DEAD)
+		return;
+	if (event == XIW_EPE_TIMER)
+		event = ep_timer_event(ep);
+	if (event == XIW_EPE_COUNT)
 		return;
 	next = ep->ops->handle(ep, event);
 	if (next != ep->state)

@@ -28,6 +28,7 @@
 #include "proto/nego.h"
 #include "stream.h"
 
+struct pid;
 struct xiw_ep;
 struct xiw_qp;
 struct xiw_sock;
@@ -54,6 +55,8 @@ enum xiw_ep_limits {
 	XIW_EP_LINGERING	= 256,
 	/* Who is short of memory, or of room in iw_cm, tries again then. */
 	XIW_EP_RETRY_MS		= 100,
+	/* How often a process is looked at that may wait; two looks tell. */
+	XIW_EP_LOOK_MS		= 500,
 	/* How long a Request waits for that of an older one of its peer. */
 	XIW_EP_ORDER_MS		= 500,
 };
@@ -162,6 +165,9 @@ struct xiw_ep_ops {
  * @extensions: how often @timer may still be started over for it; set when the
  *	connection stands
  * @deadline: jiffies before which an expiry of @timer is an old one
+ * @expires: jiffies when the time is over that @timer is for
+ * @process: to be looked at, with a reference, or NULL
+ * @ending: it was at the last look
  * @xs: socket or NULL
  * @cm_id: identifier to report to, with a reference, or NULL
  * @disconnect_reported: iw_cm heard DISCONNECT; it has room for one
@@ -206,6 +212,9 @@ struct xiw_ep {
 	u32 progress;
 	u32 extensions;
 	unsigned long deadline;
+	unsigned long expires;
+	struct pid *process;
+	bool ending;
 	struct xiw_sock *xs;
 	struct iw_cm_id *cm_id;
 	bool disconnect_reported;
@@ -236,6 +245,8 @@ int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
 		   struct xiw_ep_command *cmd);
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms);
 void xiw_ep_clear_timer(struct xiw_ep *ep);
+void xiw_ep_watch(struct xiw_ep *ep);
+void xiw_ep_unwatch(struct xiw_ep *ep);
 struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener);
 int xiw_ep_publish(struct xiw_ep *ep);
 void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state);
