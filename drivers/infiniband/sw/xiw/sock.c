@@ -286,6 +286,14 @@ static void watch_soon(struct xiw_sock *xs)
 		sock_llp_put(&xs->llp);
 }
 
+/*
+ * In a callback that TCP makes for a packet of its backlog, a call that fills
+ * 16 more packets has TCP process what the backlog has got since, ahead of the
+ * rest of the list that TCP is at. TCP then sees packets out of order, and
+ * answers with duplicate ACKs; nothing is lost. A train takes so many packets
+ * only if they are below 4 KiB, as the peer's window is small. To give TCP less
+ * at a time would cost a call for each train.
+ */
 static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 		     size_t len, bool more)
 {
