@@ -13,9 +13,9 @@
 #include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/log2.h>
-#include <linux/slab.h>
 
 #include "fpdu.h"
+#include "pages.h"
 #include "place.h"
 #include "proto/rdmap.h"
 #include "sendq.h"
@@ -353,7 +353,8 @@ static bool alloc_requests(struct xiw_stream *s)
 {
 	u32 slots = roundup_pow_of_two(max(s->irq_size, 1U));
 
-	s->irq = kcalloc(slots, sizeof(*s->irq), GFP_ATOMIC | __GFP_NOWARN);
+	s->irq = xiw_pages_calloc(s->memcg, GFP_ATOMIC | __GFP_NOWARN,
+				  slots, sizeof(*s->irq));
 	s->irq_mask = slots - 1;
 	if (s->irq)
 		return true;

@@ -375,10 +375,11 @@ static void device_init(struct xiw_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH |
+		      XA_FLAGS_ACCOUNT);
 	xiw_mem_table_init(&dev->mems);
-	xa_init_flags(&dev->cqs, XA_FLAGS_ALLOC1);
-	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->cqs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	spin_lock_init(&dev->policy_lock);
 	dev->policy = default_policy;
 	dev->caps = XIW_CAP_ATOMIC | XIW_CAP_IMM | XIW_CAP_SEND_IMM;

@@ -361,13 +361,13 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
 {
 	struct xiw_ep *ep;
 
-	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
 	if (!ep)
 		return NULL;
 	if (listener)
-		ep->listen = kzalloc(sizeof(*ep->listen), GFP_KERNEL);
+		ep->listen = kzalloc(sizeof(*ep->listen), GFP_KERNEL_ACCOUNT);
 	else
-		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
+		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL_ACCOUNT);
 	if (!ep->listen && !ep->startup) {
 		kfree(ep);
 		return NULL;

@@ -33,7 +33,7 @@
  */
 void xiw_mem_table_init(struct xiw_mem_table *table)
 {
-	xa_init(&table->mems);
+	xa_init_flags(&table->mems, XA_FLAGS_ACCOUNT);
 	atomic64_set(&table->generation, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_table_init);

@@ -65,8 +65,8 @@ static struct xiw_mr *mr_alloc(struct ib_pd *pd, enum xiw_mem_kind kind)
 	if (!atomic_add_unless(&dev->num_mr, 1, XIW_MAX_MR))
 		return ERR_PTR(-ENOMEM);
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	mem = kzalloc(sizeof(*mem), GFP_KERNEL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
 	if (!mr || !mem) {
 		kfree(mem);
 		kfree(mr);
@@ -482,8 +482,9 @@ struct ib_mr *xiw_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	mem = mr->mem;
 
 	mem->max_pages = max_num_sg;
-	mem->pages = kvcalloc(max_num_sg, sizeof(*mem->pages), GFP_KERNEL);
-	mr->map = kvcalloc(max_num_sg, sizeof(*mr->map), GFP_KERNEL);
+	mem->pages = kvcalloc(max_num_sg, sizeof(*mem->pages),
+			      GFP_KERNEL_ACCOUNT);
+	mr->map = kvcalloc(max_num_sg, sizeof(*mr->map), GFP_KERNEL_ACCOUNT);
 	mem->state = XIW_MEM_FREE;
 	return mr_publish(mr, mem->pages && mr->map ? 0 : -ENOMEM);
 }

@@ -35,6 +35,30 @@ struct page *xiw_pages_alloc(struct mem_cgroup *memcg, gfp_t gfp, u32 order)
 }
 
 /**
+ * xiw_pages_calloc() - zeroed array
+ * @memcg: who pays, or NULL
+ * @gfp: how
+ * @n: elements
+ * @size: bytes of each
+ *
+ * Context: That of @gfp, but no hardirq.
+ * Return: Memory for kvfree(), or NULL.
+ */
+void *xiw_pages_calloc(struct mem_cgroup *memcg, gfp_t gfp, size_t n,
+		       size_t size)
+{
+	struct mem_cgroup *old;
+	void *p;
+
+	if (!memcg)
+		return kvcalloc(n, size, gfp);
+	old = set_active_memcg(memcg);
+	p = kvcalloc(n, size, gfp | __GFP_ACCOUNT);
+	set_active_memcg(old);
+	return p;
+}
+
+/**
  * xiw_pages_alloc_linear() - memory that looks like one piece
  * @memcg: who pays, or NULL
  * @len: bytes

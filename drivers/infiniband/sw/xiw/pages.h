@@ -12,6 +12,8 @@ struct mem_cgroup;
 struct page;
 
 struct page *xiw_pages_alloc(struct mem_cgroup *memcg, gfp_t gfp, u32 order);
+void *xiw_pages_calloc(struct mem_cgroup *memcg, gfp_t gfp, size_t n,
+		       size_t size);
 void *xiw_pages_alloc_linear(struct mem_cgroup *memcg, size_t len);
 
 #endif /* _XIW_PAGES_H */

@@ -19,7 +19,7 @@ static int queue_add_mapping(struct xiw_queue *q, struct ib_ucontext *uctx,
 	struct xiw_mmap_entry *entry;
 	int ret;
 
-	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
 	if (!entry)
 		return -ENOMEM;
 
@@ -48,7 +48,7 @@ static void *alloc_shared(u32 count)
 	void *mem;
 	u32 n;
 
-	pages = kvcalloc(count, sizeof(*pages), GFP_KERNEL);
+	pages = kvcalloc(count, sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages)
 		return NULL;
 	for (n = 0; n < count; n++) {
@@ -98,7 +98,7 @@ int xiw_queue_alloc(struct xiw_queue *q, u32 entries, u32 stride,
 	if (uctx)
 		q->ctrl = alloc_shared(q->map_len >> PAGE_SHIFT);
 	else
-		q->ctrl = kvzalloc(len, GFP_KERNEL);
+		q->ctrl = kvzalloc(len, GFP_KERNEL_ACCOUNT);
 	if (!q->ctrl)
 		return -ENOMEM;
 	q->base = (u8 *)(q->ctrl + 1);

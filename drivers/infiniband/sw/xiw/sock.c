@@ -444,7 +444,7 @@ static struct xiw_sock *take_over(struct socket *sock,
 	struct sock *sk = sock->sk;
 	struct xiw_sock *xs;
 
-	xs = kzalloc(sizeof(*xs), GFP_KERNEL);
+	xs = kzalloc(sizeof(*xs), GFP_KERNEL_ACCOUNT);
 	if (!xs)
 		return NULL;
 	xs->llp.ops = &sock_llp_ops;

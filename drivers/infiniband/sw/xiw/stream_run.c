@@ -24,6 +24,7 @@
 #include "sendq.h"
 #include "llp.h"
 #include "offer.h"
+#include "pages.h"
 #include "stream.h"
 #include "trace.h"
 #include "tx.h"
@@ -84,7 +85,8 @@ static int alloc_depths(struct xiw_stream *s)
 	s->irq_tail = XIW_DEPTH_FIRST;
 	s->orq_head = XIW_DEPTH_FIRST;
 	s->orq_tail = XIW_DEPTH_FIRST;
-	s->orq = kvcalloc(slots, sizeof(*s->orq), GFP_KERNEL);
+	s->orq = xiw_pages_calloc(s->memcg, GFP_KERNEL, slots,
+				  sizeof(*s->orq));
 	return s->orq ? 0 : -ENOMEM;
 }
 
@@ -317,7 +319,7 @@ void xiw_stream_release(struct xiw_stream *s)
 {
 	xiw_tx_stop(s);
 	xiw_rx_stop(s);
-	kfree(s->irq);
+	kvfree(s->irq);
 	kvfree(s->orq);
 	s->irq = NULL;
 	s->orq = NULL;
