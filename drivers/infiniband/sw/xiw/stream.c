@@ -65,12 +65,23 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_queue_work);
  * @work: delayed work item; it ends with ops->put()
  * @delay: jiffies from now
  *
+ * A @delay of 0 takes the place of another one that is not over yet; any other
+ * leaves a work item that is queued as it is.
+ *
  * Context: Any.
  */
 void xiw_stream_queue_delayed(struct xiw_stream *s, struct delayed_work *work,
 			      unsigned long delay)
 {
-	s->ops->get(s);
+	/*
+	 * Not mod_delayed_work(): if the work is being cancelled that queues
+	 * nothing and may return false all the same, and a reference is lost.
+	 */
+	bool has_ref = !delay && timer_pending(&work->timer) &&
+		       cancel_delayed_work(work);
+
+	if (!has_ref)
+		s->ops->get(s);
 	if (!queue_delayed_work(stream_wq, work, delay))
 		s->ops->put(s);
 }

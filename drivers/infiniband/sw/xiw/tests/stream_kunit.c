@@ -193,6 +193,31 @@ static void stream_here(struct kunit *test)
 	world_end(w);
 }
 
+/* What is wanted at once does not wait for a retry that is due later. */
+static void stream_again(struct kunit *test)
+{
+	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
+	struct world *w = world_make(test, get_random_u64());
+	struct side *side = &w->side[0];
+	unsigned long start = jiffies;
+	int i;
+
+	world_start(w, &how);
+	world_wait_quiet(w);
+	side_wait_idle(side);
+	for (i = 0; i < 100 && time_before(jiffies, start + 20 * HZ); i++) {
+		xiw_stream_tx_again(&side->s, 30 * HZ);
+		xiw_stream_tx_again(&side->s, 0);
+		/* This is too late to prolong it, or finds it done. */
+		xiw_stream_tx_again(&side->s, i % 2);
+		side_wait_idle(side);
+		KUNIT_EXPECT_EQ(test, refcount_read(&side->refs), 1);
+	}
+	KUNIT_EXPECT_EQ(test, i, 100);
+	world_close(w);
+	world_end(w);
+}
+
 /* Who has often spun and not come is asked seldom, until it comes. */
 static void stream_offer_missed(struct kunit *test)
 {
@@ -239,6 +264,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_offer),
 	KUNIT_CASE(stream_offer_missed),
 	KUNIT_CASE(stream_here),
+	KUNIT_CASE(stream_again),
 	{}
 };
 
