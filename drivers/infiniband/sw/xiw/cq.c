@@ -39,6 +39,7 @@
  */
 #include "cq.h"
 
+#include <kunit/visibility.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -55,6 +56,9 @@
 /* Bits of xiw_cq.pending: what notify_work has to report */
 #define XIW_CQ_REPORT_COMP	BIT(0)
 #define XIW_CQ_REPORT_BROKEN	BIT(1)
+
+/* Entries that are looked at with interrupts off */
+#define XIW_CQ_PIECE		1024
 
 /* So many polls in vain are no chance. */
 #define XIW_CQ_SPINNING		16
@@ -264,6 +268,7 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 		cq_report(cq, what);
 	return !broken;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_cq_add);
 
 /**
  * xiw_cq_untaken() - has the consumer left entries where they are
@@ -379,39 +384,74 @@ static void cq_help(struct xiw_cq *cq)
 	s->ops->put(s);
 }
 
+/* The consumer of a kernel CQ has come to the gap, if there is one. */
+static void cq_skip_gap_locked(struct xiw_cq *cq)
+{
+	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+
+	lockdep_assert_held(&cq->lock);
+
+	if (ctrl->cons == cq->gap.first)
+		ctrl->cons = cq->gap.end;
+}
+
+/*
+ * Looks at some more entries below the gap: those to be kept go to its upper
+ * end. False when the consumer's index is reached, or has passed by.
+ */
+static bool cq_widen_gap_locked(struct xiw_cq *cq, u32 qpn)
+{
+	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+	struct xiw_cq_gap *gap = &cq->gap;
+	struct xiw_cqe *cqe;
+	int i;
+
+	lockdep_assert_held(&cq->lock);
+
+	for (i = 0; i < XIW_CQ_PIECE; i++) {
+		if ((s32)(gap->first - ctrl->cons) <= 0)
+			return false;
+		cqe = xiw_queue_slot(&cq->queue, --gap->first);
+		if (cqe->qp_id == qpn)
+			continue;
+		if (--gap->end != gap->first)
+			*(struct xiw_cqe *)xiw_queue_slot(&cq->queue,
+							  gap->end) = *cqe;
+	}
+	return true;
+}
+
 /**
  * xiw_cq_purge() - forget the entries of a QP
  * @cq: completion queue
- * @qpn: number of the QP, which is being destroyed or reset
+ * @qpn: number of the QP, which is being destroyed or reset, and adds no more
  *
- * Only for kernel consumers; a process removes them from its ring itself.
+ * Only for kernel consumers; a process removes them from its ring itself. There
+ * may be a million entries, so it takes them in pieces, between which others
+ * poll and add.
  *
- * Context: Any.
+ * Context: Process context, may sleep.
  */
 void xiw_cq_purge(struct xiw_cq *cq, u32 qpn)
 {
-	struct xiw_ring_ctrl *ctrl;
 	unsigned long flags;
-	u32 keep;
-	u32 i;
 
 	if (!cq->kernel)
 		return;
 
+	mutex_lock(&cq->resize_lock);
 	spin_lock_irqsave(&cq->lock, flags);
-	ctrl = cq->queue.ctrl;
-	keep = cq->prod;
-	for (i = cq->prod; i != ctrl->cons; ) {
-		struct xiw_cqe *cqe = xiw_queue_slot(&cq->queue, --i);
-
-		if (cqe->qp_id == qpn)
-			continue;
-		if (--keep != i)
-			*(struct xiw_cqe *)xiw_queue_slot(&cq->queue, keep) =
-				*cqe;
+	cq->gap.first = cq->prod;
+	cq->gap.end = cq->prod;
+	while (cq_widen_gap_locked(cq, qpn)) {
+		spin_unlock_irqrestore(&cq->lock, flags);
+		cond_resched();
+		spin_lock_irqsave(&cq->lock, flags);
 	}
-	ctrl->cons = keep;
+	cq_skip_gap_locked(cq);
+	cq->gap.first = cq->gap.end;
 	spin_unlock_irqrestore(&cq->lock, flags);
+	mutex_unlock(&cq->resize_lock);
 }
 
 static void cqe_to_wc(const struct xiw_cqe *cqe, struct ib_qp *qp,
@@ -437,6 +477,33 @@ static void cqe_to_wc(const struct xiw_cqe *cqe, struct ib_qp *qp,
 	}
 }
 
+/* Adds to @n, from a piece of the ring; false if there is no more to take. */
+static bool cq_take_locked(struct xiw_cq *cq, int num_entries, struct ib_wc *wc,
+			   int *n)
+{
+	struct xiw_dev *dev = to_xdev(cq->ibcq.device);
+	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
+	struct ib_qp *qp = NULL;
+	struct xiw_cqe *cqe;
+	int i;
+
+	lockdep_assert_held(&cq->lock);
+
+	for (i = 0; i < XIW_CQ_PIECE && *n < num_entries; i++) {
+		cq_skip_gap_locked(cq);
+		if (ctrl->cons == cq->prod)
+			return false;
+		cqe = xiw_queue_slot(&cq->queue, ctrl->cons);
+		if (!qp || qp->qp_num != cqe->qp_id)
+			qp = xa_load(&dev->qps, cqe->qp_id);
+		/* No such QP: it is being destroyed, and purged next. */
+		if (qp)
+			cqe_to_wc(cqe, qp, &wc[(*n)++]);
+		ctrl->cons++;
+	}
+	return *n < num_entries;
+}
+
 /**
  * xiw_poll_cq() - take completions
  * @ibcq: completion queue
@@ -451,30 +518,20 @@ static void cqe_to_wc(const struct xiw_cqe *cqe, struct ib_qp *qp,
  */
 int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 {
-	struct xiw_dev *dev = to_xdev(ibcq->device);
 	struct xiw_cq *cq = to_xcq(ibcq);
-	struct xiw_ring_ctrl *ctrl;
-	struct ib_qp *qp = NULL;
 	unsigned long flags;
+	bool more;
 	int n = 0;
 
 	if (!cq->kernel) {
 		cq_help(cq);
 		return 0;
 	}
-	spin_lock_irqsave(&cq->lock, flags);
-	ctrl = cq->queue.ctrl;
-	while (n < num_entries && ctrl->cons != cq->prod) {
-		struct xiw_cqe *cqe = xiw_queue_slot(&cq->queue, ctrl->cons);
-
-		if (!qp || qp->qp_num != cqe->qp_id)
-			qp = xa_load(&dev->qps, cqe->qp_id);
-		/* No such QP: it is being destroyed, and purged next. */
-		if (qp)
-			cqe_to_wc(cqe, qp, &wc[n++]);
-		ctrl->cons++;
-	}
-	spin_unlock_irqrestore(&cq->lock, flags);
+	do {
+		spin_lock_irqsave(&cq->lock, flags);
+		more = cq_take_locked(cq, num_entries, wc, &n);
+		spin_unlock_irqrestore(&cq->lock, flags);
+	} while (more);
 	return n;
 }
 
@@ -502,6 +559,7 @@ int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 		ctrl->arm |= XIW_ARM_SOLICITED;
 	else
 		ctrl->arm |= XIW_ARM_NEXT;
+	cq_skip_gap_locked(cq);
 	missed = flags & IB_CQ_REPORT_MISSED_EVENTS && ctrl->cons != cq->prod;
 	spin_unlock_irqrestore(&cq->lock, irq_flags);
 	return missed;
@@ -617,34 +675,33 @@ static bool cq_fits(const struct xiw_cq *cq, const struct xiw_queue *queue,
 
 /*
  * Copies the entries that there are now to a new ring, in pieces, as they may
- * be many. Those that are polled meanwhile are not needed any more, those that
- * are added are left to cq_move_locked(). @copied is set to the index of the
- * first entry that was not copied.
+ * be many, and so those that are added meanwhile, until no more are left than
+ * cq_move_locked() may copy. Those that are polled meanwhile are not needed any
+ * more. @copied is set to the index of the first entry that was not copied.
  */
 static int cq_copy_early(struct xiw_cq *cq, struct xiw_queue *queue,
 			 u32 *copied)
 {
-	enum { PIECE = 1024 };
 	unsigned long flags;
-	u32 cons;
-	u32 prod;
-	u32 n;
+	u32 next, prod;
 
 	lockdep_assert_held(&cq->resize_lock);
 
 	spin_lock_irqsave(&cq->lock, flags);
-	cons = READ_ONCE(cq->queue.ctrl->cons);
+	next = READ_ONCE(cq->queue.ctrl->cons);
 	prod = cq->prod;
 	spin_unlock_irqrestore(&cq->lock, flags);
-	if (!cq_fits(cq, queue, prod - cons))
+	if (!cq_fits(cq, queue, prod - next))
 		return -EINVAL;
-	while (cons != prod) {
-		n = min(prod - cons, (u32)PIECE);
-		cq_copy(cq, queue, cons, cons + n);
-		cons += n;
+	while (prod - next > XIW_CQ_PIECE) {
+		cq_copy(cq, queue, next, next + XIW_CQ_PIECE);
+		next += XIW_CQ_PIECE;
 		cond_resched();
+		spin_lock_irqsave(&cq->lock, flags);
+		prod = cq->prod;
+		spin_unlock_irqrestore(&cq->lock, flags);
 	}
-	*copied = prod;
+	*copied = next;
 	return 0;
 }
 

@@ -35,6 +35,19 @@ struct xiw_cq_mod {
 	struct hrtimer timer;
 };
 
+/**
+ * struct xiw_cq_gap - indices of a kernel CQ's ring without entries
+ * @first: of the first one
+ * @end: behind the last one; @first if there is no gap
+ *
+ * Below it are entries that xiw_cq_purge() has not looked at yet, above it
+ * those that it keeps. Protected by the lock of the CQ.
+ */
+struct xiw_cq_gap {
+	u32 first;
+	u32 end;
+};
+
 /* What a process or a kernel consumer can ask for */
 #define XIW_MAX_CQ_MOD_COUNT	U16_MAX
 #define XIW_MAX_CQ_MOD_USECS	U16_MAX
@@ -44,11 +57,12 @@ struct xiw_cq_mod {
  * @ibcq: as the core sees it; its allocation is this struct
  * @id: number
  * @kernel: used by kernel consumers, so the ring is not mapped
- * @lock: protects @prod, @seen, @broken, @pending, @mod, @work, @polls and the
- *	ring's producer side; innermost of all locks, taken with interrupts off
- *	because kernel consumers may poll with them off. For kernel CQs also the
- *	consumer side
- * @resize_lock: one change of @queue at a time; outside of @lock
+ * @lock: protects @prod, @seen, @broken, @pending, @mod, @gap, @work, @polls
+ *	and the ring's producer side; innermost of all locks, taken with
+ *	interrupts off because kernel consumers may poll with them off. For
+ *	kernel CQs also the consumer side
+ * @resize_lock: one resize or purge at a time, as both walk the ring in pieces;
+ *	outside of @lock
  * @queue: the ring
  * @prod: entries produced; the copy in the ring is for the user to read
  * @seen: the consumer's index when it was last read, which is when the ring
@@ -60,6 +74,7 @@ struct xiw_cq_mod {
  * @notify_work: calls the handlers of a kernel consumer outside of the call
  *	chain that caused the completion, and all handlers on another CPU
  * @mod: moderation of the notifications
+ * @gap: while a kernel CQ is purged
  * @work: of a process: stream with work for whoever polls, see cq.c
  * @polls: the process's count of empty polls when it was asked last
  */
@@ -78,6 +93,7 @@ struct xiw_cq {
 	u32 pending;
 	struct xiw_bh_work notify_work;
 	struct xiw_cq_mod mod;
+	struct xiw_cq_gap gap;
 	struct xiw_stream *work;
 	u32 polls;
 };

@@ -15,6 +15,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
+#include "../cq.h"
 #include "../dev.h"
 #include "../device.h"
 #include "verbs.h"
@@ -587,6 +588,122 @@ static void verbs_cq_resize(struct kunit *test)
 }
 #endif
 
+/**
+ * struct taker - a consumer of completions, and source of some
+ * @cq: from here
+ * @kept: of this queue pair; those of others do not matter
+ * @added: completions of @kept
+ * @taken: of them
+ * @wrong: something else was taken
+ * @size: what @cq is resized to first, or 0
+ */
+struct taker {
+	struct ib_cq *cq;
+	struct ib_qp *kept;
+	u64 added;
+	u64 taken;
+	u32 wrong;
+	int size;
+};
+
+static void taker_add(struct taker *t, u32 qpn)
+{
+	struct xiw_cqe cqe = {
+		.wr_id = qpn == t->kept->qp_num ? t->added++ : 0,
+		.qp_id = qpn,
+	};
+
+	xiw_cq_add(to_xcq(t->cq), &cqe);
+}
+
+static bool taker_take(struct taker *t)
+{
+	struct ib_wc wc[7];
+	int n = ib_poll_cq(t->cq, ARRAY_SIZE(wc), wc);
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (wc[i].qp == t->kept)
+			t->wrong += wc[i].wr_id != t->taken++;
+	return n;
+}
+
+static int taker_run(void *arg)
+{
+	struct taker *t = arg;
+
+#ifdef XIW_KERNEL_RESIZES_CQ
+	if (t->size)
+		t->wrong += ib_resize_cq(t->cq, t->size) != 0;
+#endif
+	while (!kthread_should_stop()) {
+		if (taker_take(t))
+			taker_add(t, t->kept->qp_num);
+		cond_resched();
+	}
+	return 0;
+}
+
+enum {
+	PURGE_ENTRIES	= 10000,
+	PURGE_ROUNDS	= 60,
+};
+
+/* One queue pair of two is destroyed, while others take, add and resize. */
+static void purge_round(struct kunit *test, struct taker *t,
+			struct ib_qp_init_attr *attr, struct ib_pd *pd,
+			int round)
+{
+	struct ib_qp *gone = ib_create_qp(pd, attr);
+	struct xiw_cq *cq = to_xcq(t->cq);
+	struct task_struct *thread = NULL;
+	u32 qpn;
+	int i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(gone));
+	qpn = gone->qp_num;
+	for (i = 0; i < PURGE_ENTRIES; i++)
+		taker_add(t, get_random_u32() % 4 ? t->kept->qp_num : qpn);
+	t->size = round % 3 == 2 ? 2 * PURGE_ENTRIES + round : 0;
+	if (round % 3)
+		thread = kthread_run(taker_run, t, "xiw_taker");
+	KUNIT_EXPECT_EQ(test, ib_destroy_qp(gone), 0);
+	if (!IS_ERR_OR_NULL(thread))
+		kthread_stop(thread);
+	KUNIT_EXPECT_EQ(test, cq->prod - cq->queue.ctrl->cons,
+			t->added - t->taken);
+	while (taker_take(t))
+		;
+	KUNIT_EXPECT_EQ(test, t->taken, t->added);
+	KUNIT_EXPECT_EQ(test, t->wrong, 0);
+}
+
+/* What a queue pair leaves behind goes, and nothing else. */
+static void verbs_cq_purge(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+		.qp_type = IB_QPT_RC,
+	};
+	struct taker t = { };
+	int round;
+
+	t.cq = ib_alloc_cq(p->b.id->device, NULL, 2 * PURGE_ENTRIES, 0,
+			   IB_POLL_DIRECT);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t.cq));
+	attr.send_cq = t.cq;
+	attr.recv_cq = t.cq;
+	t.kept = ib_create_qp(p->b.pd, &attr);
+	if (!IS_ERR(t.kept)) {
+		for (round = 0; round < PURGE_ROUNDS; round++)
+			purge_round(test, &t, &attr, p->b.pd, round);
+		ib_destroy_qp(t.kept);
+	}
+	KUNIT_EXPECT_FALSE(test, IS_ERR(t.kept));
+	ib_free_cq(t.cq);
+}
+
 /* The core hears of a single completion when the time is up, not before. */
 static void verbs_cq_moderation(struct kunit *test)
 {
@@ -681,6 +798,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_cq_workqueue),
 	KUNIT_CASE(verbs_cq_pool),
 	KUNIT_CASE(verbs_cq_moderation),
+	KUNIT_CASE(verbs_cq_purge),
 #ifdef XIW_KERNEL_RESIZES_CQ
 	KUNIT_CASE(verbs_cq_resize),
 #endif
