@@ -4,8 +4,12 @@
  */
 #include "fpdu.h"
 
+#include <kunit/visibility.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
+
+#include "copy.h"
+#include "mem.h"
 
 /**
  * xiw_fpdu_copy() - read octets
@@ -28,3 +32,46 @@ void xiw_fpdu_copy(struct xiw_fpdu *f, void *dst, size_t len)
 		len -= n;
 	}
 }
+
+/**
+ * xiw_fpdu_place() - read octets into registered memory
+ * @f: FPDU
+ * @ref: from xiw_mem_get() with a right to write
+ * @addr: first byte
+ * @len: octets, at least one, at most what is left, within the range that was
+ *	checked
+ *
+ * For the order in which they appear see copy.c. A word of the memory is
+ * written at once also if it lies in several pieces of the FPDU.
+ *
+ * Context: As the FPDU's owner, between xiw_mem_get() and xiw_mem_put().
+ */
+void xiw_fpdu_place(struct xiw_fpdu *f, const struct xiw_mem_ref *ref, u64 addr,
+		    u32 len)
+{
+	u8 word[XIW_COPY_WORD] __aligned(XIW_COPY_WORD);
+	/* How far @addr is behind the beginning of a word */
+	u32 behind = xiw_mem_behind_word(ref, addr);
+	const void *data;
+	u32 rest;
+	u32 n;
+
+	while (len) {
+		n = min_t(u32, len, xiw_fpdu_chunk(f, &data));
+		rest = n < len ? (behind + n) % XIW_COPY_WORD : 0;
+		if (n > rest) {
+			/* All but the word that the next piece ends */
+			n -= rest;
+			xiw_mem_write(ref, addr, data, n);
+			xiw_fpdu_skip(f, n);
+		} else {
+			n = min_t(u32, len, XIW_COPY_WORD - behind);
+			xiw_fpdu_copy(f, word, n);
+			xiw_mem_write(ref, addr, word, n);
+		}
+		behind = (behind + n) % XIW_COPY_WORD;
+		addr += n;
+		len -= n;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_fpdu_place);

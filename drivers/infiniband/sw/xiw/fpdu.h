@@ -10,6 +10,8 @@
 
 #include "proto/ddp.h"
 
+struct xiw_mem_ref;
+
 /**
  * struct xiw_fpdu - a verified FPDU and the read position in it
  * @vec: where its octets are
@@ -46,5 +48,7 @@ static inline void xiw_fpdu_skip(struct xiw_fpdu *f, size_t len)
 }
 
 void xiw_fpdu_copy(struct xiw_fpdu *f, void *dst, size_t len);
+void xiw_fpdu_place(struct xiw_fpdu *f, const struct xiw_mem_ref *ref, u64 addr,
+		    u32 len);
 
 #endif /* _XIW_FPDU_H */

@@ -13,8 +13,8 @@
 #include <linux/minmax.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
-#include <linux/string.h>
 
+#include "copy.h"
 #include "proto/rdmap.h"
 
 /* STag of all kernel memory, valid on the QPs of kernel consumers only */
@@ -322,6 +322,9 @@ static void *byte_at(const struct xiw_mem *base, u64 addr, size_t *room)
  * @src: what to copy
  * @len: bytes, within the range that was checked
  *
+ * For the order in which they appear see copy.c. No aligned word lies in two
+ * pages.
+ *
  * Context: Between xiw_mem_get() and xiw_mem_put().
  */
 void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
@@ -334,7 +337,7 @@ void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
 	while (len) {
 		p = byte_at(ref->base, addr, &room);
 		n = min(len, room);
-		memcpy(p, src, n);
+		xiw_copy_in(p, src, n);
 		addr += n;
 		src += n;
 		len -= n;
@@ -363,11 +366,29 @@ void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
 	while (len) {
 		p = byte_at(ref->base, addr, &room);
 		n = min(len, room);
-		memcpy(dst, p, n);
+		xiw_copy_out(dst, p, n);
 		addr += n;
 		dst += n;
 		len -= n;
 	}
+}
+
+/**
+ * xiw_mem_behind_word() - where in an aligned word a byte lies
+ * @ref: from xiw_mem_get()
+ * @addr: address of the byte
+ *
+ * The memory itself is what counts: its users may call the first byte by any
+ * address.
+ *
+ * Context: Between xiw_mem_get() and xiw_mem_put().
+ * Return: Bytes behind the beginning of the word, 0 to 7.
+ */
+u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref, u64 addr)
+{
+	size_t room;
+
+	return (uintptr_t)byte_at(ref->base, addr, &room) % XIW_COPY_WORD;
 }
 
 /**

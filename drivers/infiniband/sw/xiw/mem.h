@@ -187,6 +187,7 @@ void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
 		   size_t len);
 void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
 		  size_t len);
+u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref, u64 addr);
 u64 *xiw_mem_word(const struct xiw_mem_ref *ref, u64 addr);
 void xiw_mem_unbind_locked(struct xiw_mem *mem);
 enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_view *view,

@@ -23,7 +23,10 @@
 #define XIW_ACCESS_RIGHTS	(IB_ACCESS_LOCAL_WRITE | XIW_MEM_REMOTE | \
 				 IB_ACCESS_MW_BIND)
 
-/* Hints that change nothing here: stores are never reordered. */
+/*
+ * Hints that change nothing here. IB_ACCESS_RELAXED_ORDERING gives up the order
+ * in which bytes become visible; that order costs nothing, see copy.c.
+ */
 #define XIW_ACCESS_HINTS	IB_ACCESS_OPTIONAL
 
 /* What a region remembers of the flags that it was registered with. */

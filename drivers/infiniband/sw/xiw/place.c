@@ -9,21 +9,6 @@
 #include "fpdu.h"
 #include "stream.h"
 
-/* Copies @len octets from the FPDU to a range that xiw_mem_get() has locked. */
-static void copy_in(struct xiw_fpdu *f, const struct xiw_mem_ref *ref,
-		    u64 addr, u32 len)
-{
-	while (len) {
-		const void *data;
-		u32 n = min_t(u32, len, xiw_fpdu_chunk(f, &data));
-
-		xiw_mem_write(ref, addr, data, n);
-		xiw_fpdu_skip(f, n);
-		addr += n;
-		len -= n;
-	}
-}
-
 /**
  * xiw_mem_reason() - what a failed look-up means to the peer
  * @status: any but XIW_MEM_OK
@@ -79,7 +64,7 @@ enum xiw_reason xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
 		xiw_mem_put(&ref);
 		return XIW_WRITE_BAD_RIGHTS;
 	}
-	copy_in(f, &ref, f->h.to, f->h.payload_len);
+	xiw_fpdu_place(f, &ref, f->h.to, f->h.payload_len);
 	xiw_mem_put(&ref);
 	return XIW_OK;
 }
@@ -115,7 +100,7 @@ bool xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
 		if (xiw_mem_get(&s->rx.mem, sge->lkey, IB_ACCESS_LOCAL_WRITE,
 				addr, n, &ref) != XIW_MEM_OK)
 			return false;
-		copy_in(f, &ref, addr, n);
+		xiw_fpdu_place(f, &ref, addr, n);
 		xiw_mem_put(&ref);
 		len -= n;
 		offset = 0;
