@@ -19,6 +19,8 @@ void xiw_segment_next(const struct xiw_seg_msg *m, u32 offset, u32 mulpdu,
 	seg->offset = offset;
 	seg->len = min(left, room);
 	seg->last = seg->len == left;
+	if (!seg->last && left - seg->len < XIW_SEG_TAIL)
+		seg->len = (left - XIW_SEG_TAIL) & ~3U;
 }
 
 u32 xiw_segment_encode(const struct xiw_seg_msg *m, const struct xiw_seg *seg,

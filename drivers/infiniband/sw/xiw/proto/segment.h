@@ -40,6 +40,12 @@ struct xiw_seg {
 	bool last;
 };
 
+/*
+ * Octets at the end of a message that are in one segment: a program may poll
+ * for them, and a word that two segments share appears in two parts.
+ */
+#define XIW_SEG_TAIL	8
+
 /**
  * xiw_segment_next() - plan the next segment of a message
  * @m: message
@@ -48,7 +54,8 @@ struct xiw_seg {
  *	XIW_MULPDU_MIN count as that
  * @seg: result
  *
- * RFC 5041 section 5.2.
+ * RFC 5041 section 5.2. A segment is as large as it can be, unless the last one
+ * would be smaller than XIW_SEG_TAIL.
  *
  * Context: Any.
  */

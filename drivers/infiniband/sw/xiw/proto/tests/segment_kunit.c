@@ -111,8 +111,13 @@ static void check_walk(struct kunit *test, const struct xiw_seg_msg *m,
 	u8 buf[18];
 
 	for (;;) {
-		bool last = m->len - offset <= room;
-		u32 len = last ? m->len - offset : room;
+		u32 left = m->len - offset;
+		bool last = left <= room;
+		u32 len = last ? left : room;
+
+		/* The last one has eight octets at least. */
+		if (!last && left - room < 8)
+			len = (left - 8) / 4 * 4;
 
 		xiw_segment_next(m, offset, mulpdu, &seg);
 		KUNIT_ASSERT_EQ(test, seg.offset, offset);
@@ -162,7 +167,7 @@ static void segment_matches_naive(struct kunit *test)
 				m.inv_stag = 0x55667788;
 			}
 			room = sizes[i] - (m.tagged ? 14 : 18);
-			for (delta = -1; delta <= 1; delta++) {
+			for (delta = -1; delta <= 9; delta++) {
 				m.len = room + delta;
 				check_walk(test, &m, sizes[i]);
 				m.len = 4 * room + delta;
@@ -219,6 +224,9 @@ static void segment_largest_message(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seg.len, 64754U);
 	KUNIT_EXPECT_TRUE(test, seg.last);
 	xiw_segment_next(&m, U32_MAX - 64755, 64768, &seg);
+	KUNIT_EXPECT_EQ(test, seg.len, 64744U);
+	KUNIT_EXPECT_FALSE(test, seg.last);
+	xiw_segment_next(&m, U32_MAX - 64762, 64768, &seg);
 	KUNIT_EXPECT_EQ(test, seg.len, 64754U);
 	KUNIT_EXPECT_FALSE(test, seg.last);
 	/* A broken MULPDU still makes progress. */
