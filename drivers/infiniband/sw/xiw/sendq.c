@@ -99,6 +99,18 @@ static struct xiw_wait *orq_push(struct xiw_stream *s)
 	return wait;
 }
 
+static struct xiw_wait *orq_push_wr(struct xiw_stream *s,
+				    const struct xiw_swr *wr)
+{
+	struct xiw_wait *wait = orq_push(s);
+
+	wait->index = s->sq->next;
+	wait->num_sge = wr->num_sge;
+	if (wr->num_sge)
+		wait->sink.stag = wr->sge[0].lkey;
+	return wait;
+}
+
 static bool start_read(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	struct xiw_read_req req = {
@@ -123,9 +135,7 @@ static bool start_read(struct xiw_stream *s, struct xiw_swr *wr)
 	}
 	xiw_rdmap_read_req_encode(s->tx.body, &req);
 	start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST, XIW_READ_REQ_LEN);
-	wait = orq_push(s);
-	wait->index = s->sq->next;
-	wait->sink.stag = req.sink_stag;
+	wait = orq_push_wr(s, wr);
 	wait->sink.to = req.sink_to;
 	wait->sink.left = req.size;
 	return true;
@@ -139,7 +149,6 @@ static bool start_atomic(struct xiw_stream *s, struct xiw_swr *wr)
 		.to = wr->raddr,
 		.compare_mask = ~0ULL,
 	};
-	struct xiw_wait *wait;
 
 	if (!xiw_place_check_sges(s, wr->sge, wr->num_sge)) {
 		xiw_sendq_fail(s, wr, IB_WC_LOC_PROT_ERR);
@@ -165,9 +174,7 @@ static bool start_atomic(struct xiw_stream *s, struct xiw_swr *wr)
 	}
 	xiw_rdmap_atomic_req_encode(s->tx.body, &req);
 	start_body(s, XIW_OP_ATOMIC_REQ, XIW_QN_REQUEST, XIW_ATOMIC_REQ_LEN);
-	wait = orq_push(s);
-	wait->atomic = true;
-	wait->index = s->sq->next;
+	orq_push_wr(s, wr)->atomic = true;
 	return true;
 }
 
@@ -187,19 +194,53 @@ static void start_send(struct xiw_stream *s, struct xiw_swr *wr)
 		s->tx.msg.inv_stag = wr->ext;
 }
 
+/* Does an STag with the index of @stag name memory for that response? */
+static bool is_sink_of(const struct xiw_stream *s, const struct xiw_wait *wait,
+		       u32 stag)
+{
+	const struct xiw_swr *wr;
+	u32 i;
+
+	if (wait->num_sge < 2)
+		return wait->num_sge && wait->sink.stag >> 8 == stag >> 8;
+	wr = xiw_sq_wr(s->sq, wait->index);
+	for (i = 0; i < wr->num_sge; i++)
+		if (wr->sge[i].lkey >> 8 == stag >> 8)
+			return true;
+	return false;
+}
+
 /*
- * REG_MR always, LOCAL_INV and BIND_MW with a fence, wait until every earlier
- * request has finished with local memory.
+ * An unfenced LOCAL_INV takes a region away from a Read that is outstanding.
+ * Registered again with the same key the region would admit the response, so
+ * it stays invalid until that has come. Writes and Sends have been copied by
+ * the time the next request is looked at.
  */
+static bool is_sink(const struct xiw_stream *s, u32 stag)
+{
+	u32 i;
+
+	for (i = s->orq_head; i != s->orq_tail; i++)
+		if (is_sink_of(s, &s->orq[i & s->orq_mask], stag))
+			return true;
+	return false;
+}
+
+/* With a fence they wait until all earlier requests are complete. */
 static bool local_must_wait(const struct xiw_stream *s,
 			    const struct xiw_swr *wr)
 {
-	if (wr->opcode != IB_WR_REG_MR && !(wr->flags & XIW_SQE_FENCE))
+	if (s->sq->head == s->sq->next)
 		return false;
-	return s->sq->head != s->sq->next;
+	return wr->flags & XIW_SQE_FENCE ||
+	       (wr->opcode == IB_WR_REG_MR && is_sink(s, wr->rkey));
 }
 
-/* Executes the request at sq.next, a local one; false if it must wait. */
+/*
+ * Executes the request at sq.next, a local one; false if it must wait. A REG_MR
+ * that is not possible yet is tried again while there are earlier requests: one
+ * of them may be about to invalidate the region.
+ */
 static bool run_local(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	u8 status;
@@ -207,6 +248,9 @@ static bool run_local(struct xiw_stream *s, struct xiw_swr *wr)
 	if (local_must_wait(s, wr))
 		return false;
 	status = s->ops->run_local(s, wr);
+	if (status != IB_WC_SUCCESS && wr->opcode == IB_WR_REG_MR &&
+	    s->sq->head != s->sq->next)
+		return false;
 	if (status != IB_WC_SUCCESS) {
 		xiw_sendq_fail(s, wr, status);
 		return false;
@@ -324,6 +368,13 @@ bool xiw_sendq_none_posted(struct xiw_stream *s)
 	return at_bound(s) || xiw_sq_ring_empty(s->sq);
 }
 
+/* Has it been executed already, before xiw_sendq_rewind()? */
+static bool is_local_done(const struct xiw_swr *wr)
+{
+	return xiw_swr_is_local(wr) && wr->done &&
+	       wr->status == IB_WC_SUCCESS;
+}
+
 /*
  * Starts the next work request; executes local ones before it. Each of these,
  * or its completion, may end the stream, so is_over() is asked each time.
@@ -336,6 +387,12 @@ static bool next_wr(struct xiw_stream *s)
 	while (!is_over(s) && !at_bound(s) && !xiw_turn_over(&s->tx.turn) &&
 	       fetch(s, s->tx.turn.steps)) {
 		wr = xiw_sq_wr(sq, sq->next);
+		if (is_local_done(wr)) {
+			sq->next++;
+			xiw_sendq_complete(s);
+			xiw_turn_charge(&s->tx.turn, 0);
+			continue;
+		}
 		if (wr->done) {
 			/* It was malformed in the user's ring. */
 			xiw_stream_fault(s, XIW_LOCAL_FAULT, NULL);
@@ -689,8 +746,8 @@ bool xiw_sendq_unfinished(struct xiw_stream *s)
  * xiw_sendq_rewind() - begin anew with what is left of what was started
  * @s: stream that has ended, and was none
  *
- * Requests that were done are completed. A local one behind others that is
- * executed again says so if it cannot be.
+ * Requests that were done are completed. A local one behind others has taken
+ * effect, and is not executed again.
  *
  * Context: Owner of the transmit side.
  */
@@ -703,6 +760,8 @@ void xiw_sendq_rewind(struct xiw_stream *s)
 		;
 	while (sq->next != sq->head) {
 		wr = xiw_sq_wr(sq, --sq->next);
+		if (is_local_done(wr))
+			continue;
 		wr->done = false;
 		wr->built = false;
 		wr->has_msn = false;
@@ -711,6 +770,7 @@ void xiw_sendq_rewind(struct xiw_stream *s)
 		wr->vendor_err = 0;
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_sendq_rewind);
 
 /**
  * xiw_sendq_flush() - complete everything that is still in the send queue

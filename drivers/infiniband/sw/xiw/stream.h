@@ -83,13 +83,16 @@ struct xiw_req {
  * @internal: the RTR, which has no work request
  * @atomic: an Atomic
  * @index: of the work request in the send queue
+ * @num_sge: elements of the sink list; 0 for the RTR
  * @msn: on queue 1
- * @sink: for a Read, where the response must go
+ * @sink: for a Read, where the response must go. Its STag is the first
+ *	element's, for an Atomic, too
  * @offset: for a Read, octets of the sink list already filled
  */
 struct xiw_wait {
 	bool internal;
 	bool atomic;
+	u8 num_sge;
 	u32 index;
 	u32 msn;
 	struct xiw_read_sink sink;

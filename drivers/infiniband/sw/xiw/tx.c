@@ -510,3 +510,4 @@ void xiw_tx_reset(struct xiw_stream *s)
 	tx->term_sent = false;
 	atomic_set(&tx->run, XIW_TX_RUNNING);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_tx_reset);

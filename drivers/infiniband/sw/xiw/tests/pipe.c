@@ -330,7 +330,7 @@ static int pipe_read(struct xiw_llp *llp, xiw_llp_actor actor, void *arg)
 	u32 n;
 
 	e->busy = true;
-	while ((skb = skb_peek(&e->rxq))) {
+	while (!READ_ONCE(e->held) && (skb = skb_peek(&e->rxq))) {
 		taken = taken_of(skb);
 		n = actor(arg, skb, *taken, skb->len - *taken);
 		done += n;
@@ -427,6 +427,14 @@ void pipe_break_after(struct pipe_end *e, u32 octets)
 {
 	e->left = octets;
 	e->breaks = true;
+}
+
+/* What the peer sends from now on stays in the pipe until it is let go. */
+void pipe_hold(struct pipe_end *e, bool held)
+{
+	WRITE_ONCE(e->held, held);
+	if (!held)
+		announce(e, DUE_DATA);
 }
 
 /* Sends FIN. */

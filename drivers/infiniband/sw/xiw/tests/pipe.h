@@ -41,6 +41,7 @@
  * @lost: the connection is lost
  * @left: octets that may still be sent before it is, if @breaks
  * @breaks: it will be lost
+ * @held: what has arrived is not given out
  * @rnd: source of the cuts; owner: the stream's lock
  */
 struct pipe_end {
@@ -62,11 +63,13 @@ struct pipe_end {
 	bool lost;
 	s64 left;
 	bool breaks;
+	bool held;
 	struct rnd_state rnd;
 };
 
 void pipe_init(struct pipe_end *a, struct pipe_end *b, u64 seed);
 void pipe_break_after(struct pipe_end *e, u32 octets);
+void pipe_hold(struct pipe_end *e, bool held);
 void pipe_shutdown(struct pipe_end *e);
 void pipe_exit(struct pipe_end *a, struct pipe_end *b);
 

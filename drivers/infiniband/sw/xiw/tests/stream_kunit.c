@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "../offer.h"
+#include "../sendq.h"
 #include "../stream_run.h"
 #include "../tx.h"
 #include "world.h"
@@ -252,6 +253,152 @@ static void stream_offer_missed(struct kunit *test)
 	world_end(w);
 }
 
+/* Runs the engine until all that it has started is in the pipe. */
+static void stream_send_all(struct world *w, struct side *side)
+{
+	struct xiw_llp *llp = &side->end.llp;
+	struct xiw_tx *tx = &side->s.tx;
+	int i;
+
+	/* The pipe takes an octet at least. */
+	for (i = 0; i < 1000; i++) {
+		llp->ops->lock(llp);
+		xiw_tx_run_locked(&side->s);
+		llp->ops->unlock(llp);
+	}
+	KUNIT_EXPECT_EQ(w->test, tx->sent, tx->pos);
+}
+
+static u32 stream_outstanding(const struct side *side)
+{
+	return side->s.orq_tail - side->s.orq_head;
+}
+
+/* Of a stream that begins: a side that posts, and a peer that hears nothing. */
+static struct world *stream_make_held(struct kunit *test)
+{
+	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
+	struct world *w = world_make(test, get_random_u64());
+
+	w->side[0].who = WHO_NOBODY;
+	world_start(w, &how);
+	world_post(w, 1);
+	world_wait_quiet(w);
+	side_wait_idle(&w->side[0]);
+	pipe_hold(&w->side[1].end, true);
+	return w;
+}
+
+static void stream_let_go(struct world *w)
+{
+	pipe_hold(&w->side[1].end, false);
+	world_close(w);
+	KUNIT_EXPECT_TRUE(w->test, world_is_well(w));
+	world_end(w);
+}
+
+/*
+ * What a storage target posts: a region that no earlier request can use is
+ * registered at once, however many Reads are outstanding.
+ */
+static void stream_reg_free(struct kunit *test)
+{
+	struct world *w = stream_make_held(test);
+	struct side *side = &w->side[0];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		side_post_local(test, side, IB_WR_REG_MR, side->frwr[i]);
+		side_post_read(test, side, IB_WR_RDMA_READ_WITH_INV,
+			       side->frwr[i]);
+	}
+	side_post_send(test, side);
+	stream_send_all(w, side);
+	KUNIT_EXPECT_EQ(test, stream_outstanding(side), 2);
+	KUNIT_EXPECT_EQ(test, side->sq.next, side->num_posted);
+	stream_let_go(w);
+}
+
+/* One that a Read is going to invalidate is registered when it has. */
+static void stream_reg_valid(struct kunit *test)
+{
+	struct world *w = stream_make_held(test);
+	struct side *side = &w->side[0];
+	u32 first = side->num_posted;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		side_post_local(test, side, IB_WR_REG_MR, side->frwr[0]);
+		side_post_read(test, side, IB_WR_RDMA_READ_WITH_INV,
+			       side->frwr[0]);
+	}
+	side_post_send(test, side);
+	stream_send_all(w, side);
+	KUNIT_EXPECT_EQ(test, stream_outstanding(side), 1);
+	KUNIT_EXPECT_EQ(test, side->sq.next, first + 2);
+	stream_let_go(w);
+}
+
+/*
+ * The region was invalidated below a Read, and would be registered again with
+ * the same key: the response must not find it.
+ */
+static void stream_reg_behind_inv(struct kunit *test)
+{
+	struct world *w = stream_make_held(test);
+	struct side *side = &w->side[0];
+	u32 first = side->num_posted;
+
+	side->may_fail = true;
+	w->side[1].may_fail = true;
+	side_post_local(test, side, IB_WR_REG_MR, side->frwr[0]);
+	side_post_read(test, side, IB_WR_RDMA_READ, side->frwr[0]);
+	side_post_local(test, side, IB_WR_LOCAL_INV, side->frwr[0]);
+	side_post_local(test, side, IB_WR_REG_MR, side->frwr[0]);
+	stream_send_all(w, side);
+	KUNIT_EXPECT_EQ(test, stream_outstanding(side), 1);
+	KUNIT_EXPECT_EQ(test, side->sq.next, first + 3);
+	KUNIT_EXPECT_EQ(test, side->frwr[0]->state, XIW_MEM_FREE);
+	world_end(w);
+}
+
+/* What has taken effect on this side is not executed again. */
+static void stream_rewound(struct kunit *test)
+{
+	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
+	struct world *w = stream_make_held(test);
+	struct side *side = &w->side[0];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		side_post_local(test, side, IB_WR_REG_MR, side->frwr[i]);
+		side_post_read(test, side, IB_WR_RDMA_READ_WITH_INV,
+			       side->frwr[i]);
+	}
+	side_post_send(test, side);
+	stream_send_all(w, side);
+	for (i = 0; i < 2; i++) {
+		struct xiw_stream *s = &w->side[i].s;
+
+		w->side[i].may_fail = true;
+		xiw_stream_detach(s, &w->side[i].end.llp);
+		w->side[i].may_fail = false;
+		w->side[i].over = false;
+		xiw_stream_forget(s);
+		xiw_sendq_rewind(s);
+		xiw_stream_release(s);
+		xiw_stream_event(s, XIW_QPE_RESET);
+		xiw_tx_reset(s);
+	}
+	pipe_exit(&w->side[0].end, &w->side[1].end);
+	pipe_init(&w->side[0].end, &w->side[1].end, get_random_u64());
+	world_start(w, &how);
+	xiw_tx_kick(&side->s, true);
+	world_close(w);
+	KUNIT_EXPECT_TRUE(test, world_is_well(w));
+	world_end(w);
+}
+
 static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_plain),
 	KUNIT_CASE(stream_crc),
@@ -265,6 +412,10 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_offer_missed),
 	KUNIT_CASE(stream_here),
 	KUNIT_CASE(stream_again),
+	KUNIT_CASE(stream_reg_free),
+	KUNIT_CASE(stream_reg_valid),
+	KUNIT_CASE(stream_reg_behind_inv),
+	KUNIT_CASE(stream_rewound),
 	{}
 };
 

@@ -218,6 +218,12 @@ static void check_done(struct side *side, const struct posted *op, u32 slot)
 
 	switch (op->opcode) {
 	case IB_WR_RDMA_READ_WITH_INV:
+		if (op->sink) {
+			CHECK(side, op->sink->state == XIW_MEM_FREE);
+			CHECK(side, !memcmp(sink, part(side->peer, OF_READS),
+					    op->len));
+			break;
+		}
 		CHECK(side, side->sink->state == XIW_MEM_FREE);
 		side->sink->state = XIW_MEM_VALID;
 		WRITE_ONCE(side->sink_out, false);
@@ -256,11 +262,33 @@ static bool side_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 	return true;
 }
 
+static u8 side_fast_register(struct xiw_stream *s, u32 key)
+{
+	u8 status = IB_WC_MW_BIND_ERR;
+	struct xiw_mem *mem;
+
+	rcu_read_lock();
+	mem = xa_load(&s->tx.mem.table->mems, key >> 8);
+	CHECK(to_side(s), mem);
+	if (mem && mem->state == XIW_MEM_FREE) {
+		WRITE_ONCE(mem->state, XIW_MEM_VALID);
+		status = IB_WC_SUCCESS;
+	}
+	rcu_read_unlock();
+	return status;
+}
+
+/* One of those that are posted at random names no region. */
 static u8 side_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 {
 	struct side *side = to_side(s);
+	struct xiw_mem *mem = side->frwr[0];
 
+	if (wr->opcode == IB_WR_REG_MR)
+		return side_fast_register(s, wr->rkey);
 	CHECK(side, wr->opcode == IB_WR_LOCAL_INV);
+	if (wr->rkey == mem->stag)
+		WRITE_ONCE(mem->state, XIW_MEM_FREE);
 	return IB_WC_SUCCESS;
 }
 
@@ -375,6 +403,7 @@ static void make_side(struct world *w, int n)
 	};
 	size_t size = (size_t)PARTS * MESSAGE + PAGE_SIZE;
 	struct side *side = &w->side[n];
+	int i;
 
 	side->peer = &w->side[!n];
 	side->changed = &w->changed;
@@ -391,6 +420,10 @@ static void make_side(struct world *w, int n)
 	side->mem = make_mem(w, side->arena, size);
 	side->window = make_mem(w, side->arena, PAGE_SIZE);
 	side->sink = make_mem(w, part(side, OF_SINKS), MESSAGE);
+	for (i = 0; i < ARRAY_SIZE(side->frwr); i++) {
+		side->frwr[i] = make_mem(w, side->arena, size);
+		side->frwr[i]->state = XIW_MEM_FREE;
+	}
 	get_random_bytes(part(side, OF_READS), MESSAGE);
 	KUNIT_ASSERT_EQ(w->test, xiw_sq_init(&side->sq, &attr, NULL, NULL), 0);
 	side->sq.send_imm = true;
@@ -468,6 +501,7 @@ static void end_side(struct world *w, int n)
 {
 	struct side *side = &w->side[n];
 	struct xiw_stream *s = &side->s;
+	int i;
 
 	if (s->llp)
 		xiw_stream_detach(s, &side->end.llp);
@@ -488,6 +522,8 @@ static void end_side(struct world *w, int n)
 	xiw_stag_free(side->mem);
 	xiw_stag_free(side->window);
 	xiw_stag_free(side->sink);
+	for (i = 0; i < ARRAY_SIZE(side->frwr); i++)
+		xiw_stag_free(side->frwr[i]);
 }
 
 void world_end(struct world *w)

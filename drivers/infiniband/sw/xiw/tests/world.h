@@ -54,6 +54,7 @@ struct posted {
 	u32 seed;
 	u64 value;		/* that an Atomic must find */
 	u32 off;		/* of what is read */
+	const struct xiw_mem *sink;	/* not @mem or @sink of the side */
 };
 
 /* Who answers an offer. */
@@ -74,6 +75,7 @@ enum who {
  * @mem: all of its memory
  * @window: a region that the peer may invalidate
  * @sink: one that a Read with Invalidate ends
+ * @frwr: all of its memory, too; REG_MR makes them valid
  * @arena: the memory of @mem
  * @word: what the peer's Atomics change; in @arena
  * @model: what the own Atomics must have made of the peer's @word
@@ -111,6 +113,7 @@ struct side {
 	struct xiw_mem *mem;
 	struct xiw_mem *window;
 	struct xiw_mem *sink;
+	struct xiw_mem *frwr[2];
 	u8 *arena;
 	u64 *word;
 	u64 model;
@@ -201,6 +204,11 @@ bool world_is_well(const struct world *w);
 bool world_wait_quiet(struct world *w);
 void side_wait_idle(struct side *side);
 void world_post(struct world *w, u32 number);
+void side_post_local(struct kunit *test, struct side *side, u8 opcode,
+		     const struct xiw_mem *mem);
+void side_post_read(struct kunit *test, struct side *side, u8 opcode,
+		    const struct xiw_mem *mem);
+void side_post_send(struct kunit *test, struct side *side);
 void world_close(struct world *w);
 void world_check_rest(struct world *w, int n, const struct how *how);
 void world_end(struct world *w);

@@ -231,6 +231,77 @@ static void post_random(struct kunit *test, struct side *side)
 		xiw_tx_kick(&side->s, rnd(side, 2));
 }
 
+static struct posted *world_begin_op(struct side *side, u8 opcode)
+{
+	struct posted *op = &side->ops[side->num_posted % DEPTH];
+
+	memset(op, 0, sizeof(*op));
+	op->opcode = opcode;
+	return op;
+}
+
+static void world_post_certain(struct kunit *test, struct side *side,
+			       struct ib_send_wr *wr)
+{
+	const struct ib_send_wr *bad;
+
+	wr->wr_id = side->num_posted;
+	wr->send_flags = IB_SEND_SIGNALED;
+	KUNIT_ASSERT_EQ(test, xiw_sq_post(&side->sq, wr, &bad), 0);
+	side->num_posted++;
+}
+
+/* IB_WR_REG_MR or IB_WR_LOCAL_INV; whoever has posted calls xiw_tx_kick(). */
+void side_post_local(struct kunit *test, struct side *side, u8 opcode,
+		     const struct xiw_mem *mem)
+{
+	struct ib_reg_wr reg = { .wr.opcode = opcode };
+
+	world_begin_op(side, opcode);
+	if (opcode == IB_WR_REG_MR)
+		reg.key = mem->stag;
+	else
+		reg.wr.ex.invalidate_rkey = mem->stag;
+	world_post_certain(test, side, &reg.wr);
+}
+
+/* A Read of 1000 octets, with or without Invalidate, into @mem. */
+void side_post_read(struct kunit *test, struct side *side, u8 opcode,
+		    const struct xiw_mem *mem)
+{
+	struct posted *op = world_begin_op(side, opcode);
+	u8 *p = part(side, OF_SINKS + side->num_posted % DEPTH);
+	struct ib_sge sge = {
+		.addr = mem->iova + (p - side->arena),
+		.length = 1000,
+		.lkey = mem->stag,
+	};
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.opcode = opcode,
+			.sg_list = &sge,
+			.num_sge = 1,
+		},
+		.remote_addr = address_of(side->peer,
+					  part(side->peer, OF_READS)),
+		.rkey = side->peer->mem->stag,
+	};
+
+	op->len = sge.length;
+	op->sink = mem;
+	world_post_certain(test, side, &wr.wr);
+}
+
+/* A Send of nothing. */
+void side_post_send(struct kunit *test, struct side *side)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+
+	world_begin_op(side, IB_WR_SEND);
+	expect(side, IB_WR_SEND, 0, 0, 0);
+	world_post_certain(test, side, &wr);
+}
+
 /* @number of each side, or until the connection is lost. */
 void world_post(struct world *w, u32 number)
 {
