@@ -34,16 +34,17 @@ static u32 block_order(const struct xiw_stream *s, u32 want)
 	return min_t(u32, get_order(need), XIW_TXBUF_ORDER);
 }
 
-static bool get_room(struct xiw_stream *s, u32 order)
+static bool get_room(struct xiw_stream *s, u32 order, u32 lead)
 {
-	return xiw_txbuf_get(&s->tx.buf, order, s->tx.space.sndbuf);
+	return xiw_txbuf_get(&s->tx.buf, order, s->tx.space.sndbuf, lead);
 }
 
 /*
- * Room for an FPDU of up to @want bytes in one piece. Bulk goes into blocks
- * that hold a whole train, small messages share single pages.
+ * Room for an FPDU of up to @want bytes in one piece, the payload behind @lead
+ * of them. Bulk goes into blocks that hold a whole train, small messages share
+ * single pages.
  */
-static u32 reserve(struct xiw_stream *s, u32 want)
+static u32 reserve(struct xiw_stream *s, u32 want, u32 lead)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 room = xiw_txbuf_room(&tx->buf);
@@ -56,11 +57,11 @@ static u32 reserve(struct xiw_stream *s, u32 want)
 		return 0;
 	order = want <= PAGE_SIZE / 4 && tx->msg.len <= PAGE_SIZE / 4 ?
 		0 : block_order(s, want);
-	if (order && get_room(s, order)) {
+	if (order && get_room(s, order, lead)) {
 		xiw_stream_trim_later(s);
 		return xiw_txbuf_room(&tx->buf);
 	}
-	return get_room(s, 0) ? xiw_txbuf_room(&tx->buf) : 0;
+	return get_room(s, 0, lead) ? xiw_txbuf_room(&tx->buf) : 0;
 }
 
 /* The @len bytes at the cursor join the train. */
@@ -184,7 +185,7 @@ static bool build_term(struct xiw_stream *s)
 	u8 *at;
 
 	if (xiw_txbuf_room(&tx->buf) <
-	    xiw_tx_mpa_room(&tx->mpa, tx->term_len) && !get_room(s, 0))
+	    xiw_tx_mpa_room(&tx->mpa, tx->term_len) && !get_room(s, 0, 0))
 		return false;
 	at = xiw_txbuf_cursor(&tx->buf);
 	memcpy(at + gap + XIW_MPA_LEN_FIELD, tx->term_ulpdu, tx->term_len);
@@ -198,12 +199,15 @@ static bool next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 limit = xiw_tx_mpa_limit(&tx->mpa, &tx->buf, !tx->train_len);
+	u32 ulpdu_len;
 	u32 want;
 	u32 room;
 
 	xiw_segment_next(&tx->msg, tx->offset, limit, seg);
-	want = xiw_tx_mpa_room(&tx->mpa, seg->hdr_len + seg->len);
-	room = reserve(s, want);
+	ulpdu_len = seg->hdr_len + seg->len;
+	want = xiw_tx_mpa_room(&tx->mpa, ulpdu_len);
+	room = reserve(s, want, xiw_tx_mpa_gap(&tx->mpa, ulpdu_len) +
+			  XIW_MPA_LEN_FIELD + seg->hdr_len);
 	if (room >= want)
 		return true;
 	/* Memory is short: a smaller FPDU is as good. */

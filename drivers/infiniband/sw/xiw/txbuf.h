@@ -16,6 +16,8 @@ enum xiw_txbuf_limits {
 	XIW_TXBUF_BLOCK		= 64 * 1024,
 	/* A train in one block never needs more fragments than an skb has. */
 	XIW_TXBUF_ORDER		= 4,
+	/* Of the first payload in a page or block; see txbuf.c. */
+	XIW_TXBUF_ALIGN		= 64,
 };
 
 /**
@@ -64,7 +66,7 @@ static inline u8 *xiw_txbuf_cursor(const struct xiw_txbuf *buf)
 
 void xiw_txbuf_init(struct xiw_txbuf *buf, struct mem_cgroup *memcg,
 		    atomic_long_t *held);
-bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order, u32 sndbuf);
+bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order, u32 sndbuf, u32 lead);
 void xiw_txbuf_mark(struct xiw_txbuf *buf);
 bool xiw_txbuf_trim(struct xiw_txbuf *buf);
 void xiw_txbuf_drop(struct xiw_txbuf *buf);
