@@ -298,9 +298,13 @@ static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 		     size_t len, bool more)
 {
 	struct xiw_sock *xs = to_sock(llp);
+	/*
+	 * Nobody writes what TCP holds, see all_ours() in txbuf.c. Without
+	 * saying so TCP would have packets copied to compute their checksums.
+	 */
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES |
-			     (more ? MSG_MORE : 0),
+			     MSG_NO_SHARED_FRAGS | (more ? MSG_MORE : 0),
 	};
 	bool was_busy = xs->busy;
 	int ret;
