@@ -65,5 +65,24 @@ done
 perf ib_send_lat 64 100 -e
 perf ib_read_lat 64 100 -e
 
+# in_few_trains OPERATION: FPDUs on the loopback path are such that messages of
+# 64 KiB fill trains, however they lie in them: a call of TCP for each, and not two.
+in_few_trains()
+{
+	local n=1000 prog=ib_${1}_bw NS_B=$NS_A sum
+
+	sum=$(counter "$DEV_A" tx_sendmsgs)
+	pair "$prog 65536 bytes, $n times, within one host" \
+		"$prog -R -d $DEV_A -p @PORT@ -s 65536 -n $n -F" \
+		"$prog -R -d $DEV_A -p @PORT@ -s 65536 -n $n -F $A4" || return
+	sum=$(($(counter "$DEV_A" tx_sendmsgs) - sum))
+	tap_note "$sum calls"
+	tap_run "  and TCP is called for few of them twice" \
+		test $((10 * sum)) -lt $((14 * n))
+}
+
+in_few_trains write
+in_few_trains send
+
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_done

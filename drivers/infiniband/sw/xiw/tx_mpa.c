@@ -10,6 +10,7 @@
 #include <linux/crc32c.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
@@ -18,6 +19,15 @@
 
 /* Four of them fill what TCP hands to the link at a time. */
 #define FPDU_GOOD	16384U
+
+/*
+ * Where segments are longer than that, this is the most: a Send of 16 KiB. The
+ * last FPDU of a block is as long as the room that is left, unless that is less
+ * than the least.
+ */
+#define FPDU_MOST	(SZ_16K + XIW_MPA_LEN_FIELD + XIW_UNTAGGED_LEN + \
+			 XIW_MPA_CRC_LEN)
+#define FPDU_LEAST	2048U
 
 /**
  * xiw_tx_mpa_start() - a stream begins
@@ -53,22 +63,30 @@ static u32 segments_for(u32 emss)
 void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 {
 	m->emss = emss;
-	/* However full TCP's segment is, the unit ends where a segment does. */
-	m->unit = emss * (m->segments ?: segments_for(emss));
+	m->aligned = emss <= FPDU_GOOD;
+	if (m->aligned) {
+		/* However full TCP's segment is, the unit ends with one. */
+		m->unit = emss * (m->segments ?: segments_for(emss));
+		m->fill = tail_fill;
+	} else {
+		/* What counts is that FPDUs fill blocks. */
+		m->unit = min(FPDU_MOST, emss);
+		m->fill = 0;
+	}
 	m->full = xiw_segment_limit(m->unit, 0, m->mpa.markers);
-	m->fill = tail_fill;
 }
 
-/* An FPDU of several segments has fewer where a block comes to its end. */
+/* Where a block comes to its end an FPDU has fewer segments, or octets. */
 static u32 unit_here(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
 		     bool first)
 {
+	u32 least = m->aligned ? m->emss : FPDU_LEAST;
 	u32 room = xiw_txbuf_room(buf);
 
-	if (first || m->fill || room < m->emss || room >= m->unit ||
+	if (first || m->fill || room < least || room >= m->unit ||
 	    !xiw_txbuf_in_block(buf))
 		return m->unit;
-	return rounddown(room, m->emss);
+	return m->aligned ? rounddown(room, m->emss) : room;
 }
 
 /**
@@ -160,6 +178,7 @@ u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap)
 	if (m->crc)
 		crc = cpu_to_le32(~crc32c(~0, at, end - at));
 	memcpy(end, &crc, XIW_MPA_CRC_LEN);
-	m->fill = (m->fill + len) % m->unit;
+	if (m->aligned)
+		m->fill = (m->fill + len) % m->unit;
 	return len;
 }

@@ -18,15 +18,17 @@ struct xiw_txbuf;
  * @crc: compute CRCs
  * @segments: TCP segments that an FPDU may fill, 0 if that follows from @emss
  * @emss: segment size of TCP in octets, in this train
- * @unit: what an FPDU may fill in octets, so many of them
+ * @aligned: FPDUs end where segments do
+ * @unit: what an FPDU may fill in octets: so many segments, if @aligned
  * @full: largest ULPDU for an empty unit
- * @fill: octets laid out in the unit being filled
+ * @fill: octets laid out in the unit being filled, if @aligned, else 0
  */
 struct xiw_tx_mpa {
 	struct xiw_mpa_tx mpa;
 	bool crc;
 	u32 segments;
 	u32 emss;
+	bool aligned;
 	u32 unit;
 	u32 full;
 	u32 fill;
