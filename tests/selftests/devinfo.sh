@@ -16,6 +16,19 @@ loaded()
 	[[ -e /sys/module/$XIW_LINK_TYPE ]]
 }
 
+logged()
+{
+	dmesg | grep -q "$1"
+}
+
+# describe TEXT: of a device, as its administrator likes.
+describe()
+{
+	local file=/sys/class/infiniband/$DEV_A/node_desc
+
+	echo "$1" >"$file" && [[ $(<"$file") == "$1" ]]
+}
+
 # attribute NAME: its value in $TMP/devinfo.
 attribute()
 {
@@ -76,10 +89,18 @@ tap_run "rdma link add loads it" link_add "$NS_A" "$DEV_A" "$VETH_A"
 tap_run "now it is" loaded
 tap_run "a second device" link_add "$NS_B" "$DEV_B" "$VETH_B"
 tap_run_not "a name is not given twice" link_add "$NS_B" "$DEV_A" "$VETH_B"
+long=abcdefghijklmnopqrstuvwxyz01234
+tap_run_not "a name that iw_cm has no room for is refused" \
+	link_add "$NS_B" "${long}5" lo
+tap_run "the log says why" logged "too long for iw_cm"
+tap_run "one character less is not" link_add "$NS_B" "$long" lo
+tap_run "that device goes again" link_del "$long"
 tap_run_not "an interface that is not there gets no device" \
 	link_add "$NS_B" other nonesuch
 tap_run "its port becomes active" wait_for 20 port_active "$DEV_A"
 tap_run "that of the second one too" wait_for 20 port_active "$DEV_B"
+
+tap_run "it can be described" describe "of a test"
 
 ibv_devices >"$TMP/devices"
 tap_run "ibv_devices lists the first" grep -qw "$DEV_A" "$TMP/devices"

@@ -167,6 +167,18 @@ static int xiw_query_port(struct ib_device *ibdev, u32 port_num,
 	return 0;
 }
 
+/* The description is for administrators and their tools alone. */
+static int xiw_modify_device(struct ib_device *ibdev, int mask,
+			     struct ib_device_modify *change)
+{
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC)
+		memcpy(ibdev->node_desc, change->node_desc,
+		       sizeof(ibdev->node_desc));
+	return 0;
+}
+
 static int xiw_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 				  struct ib_port_immutable *immutable)
 {
@@ -319,6 +331,7 @@ static const struct ib_device_ops device_ops = {
 	.mmap = xiw_mmap,
 	.mmap_free = xiw_mmap_free,
 	.modify_cq = xiw_modify_cq,
+	.modify_device = xiw_modify_device,
 	.modify_qp = xiw_modify_qp,
 	.modify_srq = xiw_modify_srq,
 	.poll_cq = xiw_poll_cq,
@@ -465,6 +478,7 @@ int xiw_device_add(const char *name, struct net_device *netdev)
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 
+	ib_mark_name_assigned_by_user(&dev->ibdev);
 	ret = ib_device_set_netdev(&dev->ibdev, netdev, XIW_PORT);
 	if (ret)
 		goto err_dealloc;

@@ -10,6 +10,7 @@
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/iw_portmap.h>
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_netlink.h>
 
@@ -114,11 +115,23 @@ static void catch_up(struct net_device *netdev, const struct net *net)
 	rtnl_unlock();
 }
 
+/* iw_cm neither listens nor connects on a device whose name is longer. */
+static bool main_name_fits(const char *name)
+{
+	if (strlen(name) < IWPM_DEVNAME_SIZE)
+		return true;
+	pr_notice_ratelimited("xiw: %s: a name of %u characters or more is too long for iw_cm\n",
+			      name, IWPM_DEVNAME_SIZE);
+	return false;
+}
+
 static int xiw_newlink(const char *name, struct net_device *netdev)
 {
 	const struct net *net = dev_net(netdev);
 	int ret;
 
+	if (!main_name_fits(name))
+		return -ENAMETOOLONG;
 	mutex_lock(&xiw_link_mutex);
 	ret = add_device(name, netdev);
 	mutex_unlock(&xiw_link_mutex);

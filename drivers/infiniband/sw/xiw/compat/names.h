@@ -46,6 +46,15 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define dma_buf_vunmap_unlocked	dma_buf_vunmap
 #endif
 
+/* Nothing renamed devices by rule. */
+#ifndef XIW_HAVE_IB_MARK_NAME
+#include <rdma/ib_verbs.h>
+
+static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
+{
+}
+#endif
+
 #ifndef XIW_HAVE_IB_VIRT_DMA_TO_PTR
 #define ib_virt_dma_to_ptr(addr)	((void *)(uintptr_t)(addr))
 #endif
