@@ -7,7 +7,9 @@
 #define _XIW_DEV_H
 
 #include <linux/if_ether.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
@@ -23,6 +25,13 @@
 #include "stream.h"
 
 struct xiw_ep_ops;
+
+/*
+ * The core keeps an event for each process that has the device open, for as
+ * long as it does not read them. So one of a kind is reported at once, and the
+ * state at the end of the period if more has happened.
+ */
+#define XIW_EVENT_PERIOD	HZ
 
 enum xiw_limits {
 	XIW_MAX_QP		= 64 * 1024,
@@ -52,11 +61,14 @@ enum xiw_limits {
  * @netdev_tracker: tracks that reference
  * @gid_mac: hardware address of @netdev when the device was added, or a random
  *	one; the first GID
+ * @port_lock: protects @port_state and @port_next
+ * @port_state: of the port, last reported by an event; IB_PORT_NOP before
+ * @port_next: when the next change may be reported, in jiffies
+ * @port_work: reports what came too early
  * @gid_lock: protects @gids
  * @gids: addresses of the port, zero where there is none
  * @gid_work: brings them up to date; holds a reference that keeps the device
  *	registered
- * @port_active: state last reported by an event; RTNL
  * @qps: QP number to struct ib_qp; its lock guards look-up and reference
  * @mems: STags
  * @cqs: CQ numbers
@@ -95,7 +107,10 @@ struct xiw_dev {
 	struct net_device *netdev;
 	netdevice_tracker netdev_tracker;
 	u8 gid_mac[ETH_ALEN];
-	bool port_active;
+	spinlock_t port_lock; /* see above */
+	enum ib_port_state port_state;
+	unsigned long port_next;
+	struct delayed_work port_work;
 	spinlock_t gid_lock; /* see above */
 	union ib_gid gids[XIW_MAX_GIDS];
 	struct work_struct gid_work;
@@ -155,6 +170,20 @@ struct xiw_pd {
 static inline struct xiw_dev *to_xdev(struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct xiw_dev, ibdev);
+}
+
+static inline bool xiw_dev_port_active(const struct xiw_dev *dev)
+{
+	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev);
+}
+
+/* For how long to wait, in jiffies, with what may be reported from @next on. */
+static inline unsigned long xiw_dev_event_delay(unsigned long next)
+{
+	unsigned long now = jiffies;
+
+	return time_before(now, next) ?
+	       min_t(unsigned long, next - now, XIW_EVENT_PERIOD) : 0;
 }
 
 /* MPA policy for a new connection, a private copy. Process context. */

@@ -92,11 +92,6 @@ static int xiw_query_device(struct ib_device *ibdev,
 	return 0;
 }
 
-static bool port_is_active(const struct xiw_dev *dev)
-{
-	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev);
-}
-
 /* A netdev without a notion of speed is not worth the core's warning. */
 static void query_speed(struct xiw_dev *dev, struct ib_port_attr *attr)
 {
@@ -127,7 +122,7 @@ int xiw_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 	struct ethtool_link_ksettings link = {};
 	int ret = -ENODEV;
 
-	if (!port_is_active(dev)) {
+	if (!xiw_dev_port_active(dev)) {
 		*speed = 0;
 		return 0;
 	}
@@ -150,7 +145,7 @@ static int xiw_query_port(struct ib_device *ibdev, u32 port_num,
 {
 	struct xiw_dev *dev = to_xdev(ibdev);
 
-	if (port_is_active(dev)) {
+	if (xiw_dev_port_active(dev)) {
 		attr->state = IB_PORT_ACTIVE;
 		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
 	} else {
@@ -165,6 +160,76 @@ static int xiw_query_port(struct ib_device *ibdev, u32 port_num,
 	attr->pkey_tbl_len = 1;
 	query_speed(dev, attr);
 	return 0;
+}
+
+static void device_dispatch(struct xiw_dev *dev, enum ib_event_type type)
+{
+	const struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = XIW_PORT,
+		.event = type,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+/**
+ * xiw_device_update_port() - report a change of the port's state, if any
+ * @dev: registered device, to which the caller has a reference
+ *
+ * The first time there is something to report in any case: what the core has
+ * found out by itself may be out of date.
+ *
+ * Context: Process context.
+ */
+void xiw_device_update_port(struct xiw_dev *dev)
+{
+	enum ib_port_state state;
+	unsigned long delay;
+
+	spin_lock(&dev->port_lock);
+	state = xiw_dev_port_active(dev) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	delay = xiw_dev_event_delay(dev->port_next);
+	if (state == dev->port_state)
+		goto unlock;
+	if (delay) {
+		queue_delayed_work(system_dfl_wq, &dev->port_work, delay);
+		goto unlock;
+	}
+	/* What makes the port known needs no other one behind it. */
+	if (dev->port_state != IB_PORT_NOP)
+		dev->port_next = jiffies + XIW_EVENT_PERIOD;
+	dev->port_state = state;
+	device_dispatch(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+						       IB_EVENT_PORT_ERR);
+unlock:
+	spin_unlock(&dev->port_lock);
+}
+
+static void device_port_work(struct work_struct *work)
+{
+	struct xiw_dev *dev = container_of(to_delayed_work(work),
+					   struct xiw_dev, port_work);
+
+	/* Only of a device that is registered may anything be reported. */
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
+	xiw_device_update_port(dev);
+	ib_device_put(&dev->ibdev);
+}
+
+/**
+ * xiw_report_port_event() - ib_device_ops.report_port_event
+ * @ibdev: device
+ * @netdev: its netdev
+ * @event: what has happened to that
+ *
+ * The core calls this instead of reporting a port's state itself. The module's
+ * own notifier sees bonds, too, which the core leaves out, and does it.
+ */
+void xiw_report_port_event(struct ib_device *ibdev, struct net_device *netdev,
+			   unsigned long event)
+{
 }
 
 /* The description is for administrators and their tools alone. */
@@ -277,6 +342,7 @@ static void xiw_dealloc_driver(struct ib_device *ibdev)
 {
 	struct xiw_dev *dev = to_xdev(ibdev);
 
+	cancel_delayed_work_sync(&dev->port_work);
 	xiw_cm_device_exit(dev);
 
 	WARN_ON(!xa_empty(&dev->qps));
@@ -348,6 +414,7 @@ static const struct ib_device_ops device_ops = {
 	.query_srq = xiw_query_srq,
 	.reg_user_mr = xiw_op_reg_user_mr,
 	.reg_user_mr_dmabuf = xiw_op_reg_user_mr_dmabuf,
+	XIW_OPS_REPORT_PORT_EVENT
 	.req_notify_cq = xiw_req_notify_cq,
 	.rereg_user_mr = xiw_rereg_user_mr,
 	.resize_user_cq = xiw_op_resize_user_cq,
@@ -396,6 +463,9 @@ static void device_init(struct xiw_dev *dev)
 	spin_lock_init(&dev->policy_lock);
 	dev->policy = default_policy;
 	dev->caps = XIW_CAP_ATOMIC | XIW_CAP_IMM | XIW_CAP_SEND_IMM;
+	spin_lock_init(&dev->port_lock);
+	dev->port_next = jiffies;
+	INIT_DELAYED_WORK(&dev->port_work, device_port_work);
 	spin_lock_init(&dev->ep_lock);
 	INIT_LIST_HEAD(&dev->eps);
 	xiw_rdv_device_init(dev);
@@ -502,26 +572,4 @@ err_dealloc:
 void xiw_device_rename(struct xiw_dev *dev)
 {
 	strscpy(dev->ibdev.iw_ifname, dev->netdev->name);
-}
-
-/**
- * xiw_device_update_port() - report a change of the port's state, if any
- * @dev: registered device
- *
- * Context: RTNL held, which serializes the reports.
- */
-void xiw_device_update_port(struct xiw_dev *dev)
-{
-	struct ib_event event = {
-		.device = &dev->ibdev,
-		.element.port_num = XIW_PORT,
-	};
-	bool active = port_is_active(dev);
-
-	ASSERT_RTNL();
-	if (active == dev->port_active)
-		return;
-	dev->port_active = active;
-	event.event = active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
-	ib_dispatch_event(&event);
 }

@@ -14,6 +14,8 @@ struct xiw_dev;
 int xiw_device_add(const char *name, struct net_device *netdev);
 void xiw_device_rename(struct xiw_dev *dev);
 void xiw_device_update_port(struct xiw_dev *dev);
+void xiw_report_port_event(struct ib_device *ibdev, struct net_device *netdev,
+			   unsigned long event);
 int xiw_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed);
 
 #endif /* _XIW_DEVICE_H */

@@ -58,6 +58,14 @@ static inline int xiw_op_resize_user_cq(struct ib_cq *ibcq, int cqe,
 #define XIW_OPS_QUERY_PORT_SPEED
 #endif
 
+/* The core did not report the state of ports itself. */
+#ifdef XIW_HAVE_REPORT_PORT_EVENT
+#define XIW_OPS_REPORT_PORT_EVENT \
+	.report_port_event = xiw_report_port_event,
+#else
+#define XIW_OPS_REPORT_PORT_EVENT
+#endif
+
 /* Hints for devices that do DMA came later than the bundle. */
 #ifdef XIW_HAVE_REG_MR_DMAH
 #define xiw_op_reg_user_mr		xiw_reg_user_mr
