@@ -168,7 +168,7 @@ static bool no_endpoints(struct xiw_dev *dev)
 void xiw_cm_device_open(struct xiw_dev *dev)
 {
 	spin_lock(&dev->ep_lock);
-	dev->eps_closed = false;
+	WRITE_ONCE(dev->eps_closed, false);
 	spin_unlock(&dev->ep_lock);
 	WRITE_ONCE(dev->joining, true);
 }
@@ -199,7 +199,7 @@ void xiw_cm_device_kill(struct xiw_dev *dev)
 	struct xiw_ep *ep;
 
 	spin_lock(&dev->ep_lock);
-	dev->eps_closed = true;
+	WRITE_ONCE(dev->eps_closed, true);
 	list_for_each_entry(ep, &dev->eps, node)
 		xiw_ep_raise(ep, XIW_EPE_KILL);
 	spin_unlock(&dev->ep_lock);

@@ -127,9 +127,13 @@ bool xiw_consumer_here(const struct xiw_dev *dev)
  * xiw_consumer_get_net() - the namespace of a device's own sockets
  * @dev: device
  *
+ * A netdev that leaves its namespace ends the endpoints of its device first,
+ * but does not wait for them: one that is about to connect must not do so from
+ * where the netdev has gone to.
+ *
  * Context: Any.
- * Return: That of the netdev, with a reference for the caller, or NULL if it is
- * going.
+ * Return: That of the netdev, with a reference for the caller, or NULL if the
+ * namespace is going, or the netdev from there.
  */
 struct net *xiw_consumer_get_net(const struct xiw_dev *dev)
 {
@@ -138,6 +142,12 @@ struct net *xiw_consumer_get_net(const struct xiw_dev *dev)
 	rcu_read_lock();
 	net = maybe_get_net(dev_net_rcu(dev->netdev));
 	rcu_read_unlock();
+	/* Pairs with all that is between the notifier and the change. */
+	smp_rmb();
+	if (net && READ_ONCE(dev->eps_closed)) {
+		put_net(net);
+		return NULL;
+	}
 	return net;
 }
 
