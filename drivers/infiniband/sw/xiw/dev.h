@@ -6,7 +6,6 @@
 #ifndef _XIW_DEV_H
 #define _XIW_DEV_H
 
-#include <linux/if_ether.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
@@ -59,16 +58,17 @@ enum xiw_limits {
  * @netdev: the netdev below, with a reference of our own, because the core
  *	drops its reference before the last endpoints are gone
  * @netdev_tracker: tracks that reference
- * @gid_mac: hardware address of @netdev when the device was added, or a random
- *	one; the first GID
- * @port_lock: protects @port_state and @port_next
+ * @port_lock: protects @port_state, @port_next and @gids
  * @port_state: of the port, last reported by an event; IB_PORT_NOP before
  * @port_next: when the next change may be reported, in jiffies
  * @port_work: reports what came too early
- * @gid_lock: protects @gids
- * @gids: addresses of the port, zero where there is none
- * @gid_work: brings them up to date; holds a reference that keeps the device
- *	registered
+ * @gids: addresses of the port, zero where there is none; see gid.c
+ * @gids_full: the log says that one address found no place in @gids; written
+ *	by @gid_work only
+ * @gid_next: when to look at the addresses again, in jiffies
+ * @gid_work: brings @gids up to date
+ * @gid_keeper: task of the core that is to leave a GID as it is; written in
+ *	that task only, which holds the mutex of the core's table
  * @qps: QP number to struct ib_qp; its lock guards look-up and reference
  * @mems: STags
  * @cqs: CQ numbers
@@ -106,14 +106,15 @@ struct xiw_dev {
 	struct ib_device ibdev;
 	struct net_device *netdev;
 	netdevice_tracker netdev_tracker;
-	u8 gid_mac[ETH_ALEN];
 	spinlock_t port_lock; /* see above */
 	enum ib_port_state port_state;
 	unsigned long port_next;
 	struct delayed_work port_work;
-	spinlock_t gid_lock; /* see above */
 	union ib_gid gids[XIW_MAX_GIDS];
-	struct work_struct gid_work;
+	bool gids_full;
+	unsigned long gid_next;
+	struct delayed_work gid_work;
+	struct task_struct *gid_keeper;
 
 	struct xarray qps;
 	struct xiw_mem_table mems;

@@ -329,7 +329,12 @@ static int xiw_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
  */
 static int xiw_enable_driver(struct ib_device *ibdev)
 {
-	xiw_cm_device_open(to_xdev(ibdev));
+	struct xiw_dev *dev = to_xdev(ibdev);
+
+	xiw_cm_device_open(dev);
+	/* The notifiers find it from now on. Make up for what they missed. */
+	xiw_device_update_port(dev);
+	xiw_gid_update(dev);
 	return 0;
 }
 
@@ -342,6 +347,7 @@ static void xiw_dealloc_driver(struct ib_device *ibdev)
 {
 	struct xiw_dev *dev = to_xdev(ibdev);
 
+	xiw_gid_exit(dev);
 	cancel_delayed_work_sync(&dev->port_work);
 	xiw_cm_device_exit(dev);
 
@@ -384,6 +390,7 @@ static const struct ib_device_ops device_ops = {
 	.get_dma_mr = xiw_get_dma_mr,
 	.get_hw_stats = xiw_get_hw_stats,
 	.get_link_layer = xiw_get_link_layer,
+	.get_netdev = xiw_get_netdev,
 	.get_port_immutable = xiw_get_port_immutable,
 	.iw_accept = xiw_cm_accept,
 	.iw_add_ref = xiw_iwqp_add_ref,
@@ -406,7 +413,7 @@ static const struct ib_device_ops device_ops = {
 	.post_send = xiw_post_send,
 	.post_srq_recv = xiw_post_srq_recv,
 	.query_device = xiw_query_device,
-	.query_gid = xiw_query_gid,
+	.query_gid = xiw_op_query_gid,
 	.query_pkey = xiw_query_pkey,
 	.query_port = xiw_query_port,
 	XIW_OPS_QUERY_PORT_SPEED
@@ -443,12 +450,14 @@ static const struct xiw_mpa_policy default_policy = {
 /* Interfaces such as loopback and tunnels have no address: invent one. */
 static void choose_guid(struct xiw_dev *dev, const struct net_device *netdev)
 {
+	u8 mac[ETH_ALEN];
+
 	if (netdev->addr_len == ETH_ALEN &&
 	    is_valid_ether_addr(netdev->dev_addr))
-		ether_addr_copy(dev->gid_mac, netdev->dev_addr);
+		ether_addr_copy(mac, netdev->dev_addr);
 	else
-		eth_random_addr(dev->gid_mac);
-	addrconf_addr_eui48((u8 *)&dev->ibdev.node_guid, dev->gid_mac);
+		eth_random_addr(mac);
+	addrconf_addr_eui48((u8 *)&dev->ibdev.node_guid, mac);
 }
 
 static void device_init(struct xiw_dev *dev)

@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The GIDs of a port. The first one is the hardware address, zero-filled, which
- * rdma_cm needs and which never changes. The others are the addresses of the
- * netdev, IPv4 ones mapped into IPv6: programs that connect by number name the
- * ends of a connection with them. Index and address stay together for as long
- * as the netdev has the address.
+ * The GIDs of a port. Those from index 1 on are the addresses of the netdev,
+ * IPv4 ones mapped into IPv6: programs that connect by number name the ends of
+ * a connection with them. Index and address stay together for as long as the
+ * netdev has the address. Link-local addresses are kept behind the others, and
+ * the first index is left to IPv4, so that the same index means the same kind
+ * of address on both hosts.
+ *
+ * The first GID never changes. It is the link-local address of the netdev, or
+ * the one that its hardware address makes if it has none yet. rdma_cm takes its
+ * entry in the core's table for the device (cma_validate_port()) and reads the
+ * entry's netdev without a lock: where the core has taken that entry out of the
+ * table in between, there is none, and rdma_cm crashes with its mutex held. The
+ * core takes out and puts in again all entries when the driver reports a
+ * change, the same or not (config_non_roce_gid_cache()). But it leaves an entry
+ * alone if the driver has no netdev when it asks for that, as it does after it
+ * asked for the GID: so there is none for a GID that the table has already,
+ * which is always so for the first one. packaging/patches-for/linux has what
+ * makes that unnecessary. Before Linux 6.6 entries have no netdev; rdma_cm then
+ * refuses to resolve an address while the first GID is taken out.
  *
  * The notifiers of addresses may be called in atomic context, so all they do is
- * to queue a work item, which looks at the netdev. The core keeps a copy of the
- * table: it is told with an event, and then asks for all of it. While it copies
- * an entry, that entry is not found, the first one included, for the core takes
- * the old one out before it puts the new one in: who resolves an address with
- * rdma_cm in that instant is refused. packaging/patches-for/linux has the
- * change of the core that leaves alone what is the same.
+ * to queue a work item, which looks at the netdev, at most once per
+ * XIW_EVENT_PERIOD. No notifier is called when an IPv6 address stops being
+ * tentative, so the work item looks again while there is one.
  */
 #include "gid.h"
 
-#include <linux/etherdevice.h>
+#include <linux/bitmap.h>
+#include <linux/in.h>
 #include <linux/inetdevice.h>
 #include <linux/notifier.h>
+#include <linux/sched.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 #include <net/ipv6.h>
@@ -26,135 +39,268 @@
 
 #include "dev.h"
 
-/**
- * struct addresses - of a netdev
- * @gid: as GIDs
- * @count: how many
- */
-struct addresses {
-	union ib_gid gid[XIW_MAX_GIDS];
-	u32 count;
+/* The indices from which on an address looks for a place. */
+enum gid_place {
+	GID_IPV4	= 1,
+	GID_IPV6	= 2,
+	GID_LINK_LOCAL	= 32,
 };
 
-static void add(struct addresses *list, const struct in6_addr *addr)
-{
-	if (list->count < ARRAY_SIZE(list->gid))
-		memcpy(&list->gid[list->count++], addr, sizeof(*addr));
-}
+/**
+ * struct gid_look - a look at the addresses of a netdev
+ * @dev: its device
+ * @visit: called for each address that can be used; false ends the look
+ * @again: those that are tentative again are visited, too
+ * @seen: indices whose address the netdev has
+ * @tentative: some address may become usable by itself
+ * @changed: the GIDs have changed
+ * @full: @left_out found no place
+ * @left_out: an address
+ */
+struct gid_look {
+	struct xiw_dev *dev;
+	bool (*visit)(struct gid_look *look, const struct in6_addr *addr);
+	bool again;
+	DECLARE_BITMAP(seen, XIW_MAX_GIDS);
+	bool tentative;
+	bool changed;
+	bool full;
+	struct in6_addr left_out;
+};
 
-static void add_ipv4(struct addresses *list, const struct net_device *netdev)
+static bool gid_visit_ipv4(struct gid_look *look)
 {
 	const struct in_device *in_dev;
 	const struct in_ifaddr *ifa;
 	struct in6_addr mapped;
+	bool go_on = true;
 
 	rcu_read_lock();
-	in_dev = __in_dev_get_rcu(netdev);
+	in_dev = __in_dev_get_rcu(look->dev->netdev);
 	if (in_dev) {
 		in_dev_for_each_ifa_rcu(ifa, in_dev) {
 			ipv6_addr_set_v4mapped(ifa->ifa_local, &mapped);
-			add(list, &mapped);
+			go_on = look->visit(look, &mapped);
+			if (!go_on)
+				break;
 		}
 	}
 	rcu_read_unlock();
+	return go_on;
 }
 
-static void add_ipv6(struct addresses *list, const struct net_device *netdev)
+/* Nothing can be bound to an address that may be somebody else's. */
+static bool gid_usable(struct gid_look *look, const struct inet6_ifaddr *ifa)
+{
+	u32 flags = READ_ONCE(ifa->flags);
+
+	if (flags & IFA_F_DADFAILED)
+		return false;
+	if (!(flags & IFA_F_TENTATIVE) || flags & IFA_F_OPTIMISTIC)
+		return true;
+	look->tentative = true;
+	return look->again;
+}
+
+static void gid_visit_ipv6(struct gid_look *look)
 {
 	const struct inet6_ifaddr *ifa;
 	struct inet6_dev *in6_dev;
 
 	if (!IS_ENABLED(CONFIG_IPV6))
 		return;
-	in6_dev = in6_dev_get(netdev);
+	in6_dev = in6_dev_get(look->dev->netdev);
 	if (!in6_dev)
 		return;
 	read_lock_bh(&in6_dev->lock);
-	list_for_each_entry(ifa, &in6_dev->addr_list, if_list)
-		add(list, &ifa->addr);
+	list_for_each_entry(ifa, &in6_dev->addr_list, if_list) {
+		if (gid_usable(look, ifa) && !look->visit(look, &ifa->addr))
+			break;
+	}
 	read_unlock_bh(&in6_dev->lock);
 	in6_dev_put(in6_dev);
 }
 
-static bool has(const union ib_gid *gids, u32 count, const union ib_gid *gid)
+static void gid_look_at(struct gid_look *look,
+			bool (*visit)(struct gid_look *look,
+				      const struct in6_addr *addr))
 {
-	while (count--)
-		if (!memcmp(&gids[count], gid, sizeof(*gid)))
-			return true;
+	look->visit = visit;
+	if (gid_visit_ipv4(look))
+		gid_visit_ipv6(look);
+}
+
+/* The first one is not among those that are looked for. */
+static u32 gid_find(const struct xiw_dev *dev, const struct in6_addr *addr)
+{
+	u32 slot;
+
+	for (slot = 1; slot < XIW_MAX_GIDS; slot++)
+		if (!memcmp(&dev->gids[slot], addr, sizeof(*addr)))
+			break;
+	return slot;
+}
+
+static u32 gid_first_choice(const struct in6_addr *addr)
+{
+	if (ipv6_addr_v4mapped(addr))
+		return ipv4_is_linklocal_169(addr->s6_addr32[3]) ?
+		       GID_LINK_LOCAL : GID_IPV4;
+	return ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL ?
+	       GID_LINK_LOCAL : GID_IPV6;
+}
+
+/* XIW_MAX_GIDS if there is none. */
+static u32 gid_free_slot(const struct xiw_dev *dev, u32 first)
+{
+	u32 slot;
+
+	for (slot = first; slot < XIW_MAX_GIDS; slot++)
+		if (rdma_is_zero_gid(&dev->gids[slot]))
+			return slot;
+	for (slot = first - 1; slot > 0; slot--)
+		if (rdma_is_zero_gid(&dev->gids[slot]))
+			return slot;
+	return XIW_MAX_GIDS;
+}
+
+static bool gid_see(struct gid_look *look, const struct in6_addr *addr)
+{
+	u32 slot = gid_find(look->dev, addr);
+
+	if (slot < XIW_MAX_GIDS)
+		__set_bit(slot, look->seen);
+	return true;
+}
+
+static bool gid_fill(struct gid_look *look, const struct in6_addr *addr)
+{
+	struct xiw_dev *dev = look->dev;
+	u32 slot;
+
+	if (gid_find(dev, addr) < XIW_MAX_GIDS)
+		return true;
+	slot = gid_free_slot(dev, gid_first_choice(addr));
+	if (slot == XIW_MAX_GIDS) {
+		look->full = true;
+		look->left_out = *addr;
+		return false;
+	}
+	memcpy(&dev->gids[slot], addr, sizeof(*addr));
+	look->changed = true;
+	return true;
+}
+
+static void gid_forget(struct gid_look *look)
+{
+	struct xiw_dev *dev = look->dev;
+	u32 slot;
+
+	for (slot = 1; slot < XIW_MAX_GIDS; slot++) {
+		if (rdma_is_zero_gid(&dev->gids[slot]) ||
+		    test_bit(slot, look->seen))
+			continue;
+		memset(&dev->gids[slot], 0, sizeof(dev->gids[slot]));
+		look->changed = true;
+	}
+}
+
+/*
+ * What changes between the two looks is another occasion. An address that was
+ * usable keeps its index while it is tentative again, as after a link flap. The
+ * second look ends when the table is full, so it does not take long, however
+ * many addresses there are.
+ */
+static void gid_refresh(struct gid_look *look)
+{
+	spin_lock(&look->dev->port_lock);
+	look->again = true;
+	gid_look_at(look, gid_see);
+	gid_forget(look);
+	look->again = false;
+	gid_look_at(look, gid_fill);
+	spin_unlock(&look->dev->port_lock);
+}
+
+static bool gid_take_link_local(struct gid_look *look,
+				const struct in6_addr *addr)
+{
+	if (!(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL))
+		return true;
+	memcpy(&look->dev->gids[0], addr, sizeof(*addr));
 	return false;
 }
 
-/* True if something has changed. */
-static bool merge(union ib_gid *gids, const struct addresses *now)
+static void gid_choose_first(struct gid_look *look)
 {
-	bool changed = false;
-	u32 slot;
-	u32 i;
+	union ib_gid *gid = &look->dev->gids[0];
 
-	for (slot = 1; slot < XIW_MAX_GIDS; slot++) {
-		if (rdma_is_zero_gid(&gids[slot]) ||
-		    has(now->gid, now->count, &gids[slot]))
-			continue;
-		memset(&gids[slot], 0, sizeof(*gids));
-		changed = true;
-	}
-	for (i = 0; i < now->count; i++) {
-		if (has(gids, XIW_MAX_GIDS, &now->gid[i]))
-			continue;
-		for (slot = 1; slot < XIW_MAX_GIDS; slot++)
-			if (rdma_is_zero_gid(&gids[slot]))
-				break;
-		if (slot == XIW_MAX_GIDS)
-			break;
-		gids[slot] = now->gid[i];
-		changed = true;
-	}
-	return changed;
+	gid->global.subnet_prefix = cpu_to_be64(0xfe80000000000000ULL);
+	gid->global.interface_id = look->dev->ibdev.node_guid;
+	look->visit = gid_take_link_local;
+	gid_visit_ipv6(look);
 }
 
-static bool refresh(struct xiw_dev *dev)
+/* Once, until all have a place again. */
+static void gid_note_left_out(struct xiw_dev *dev, const struct gid_look *look)
 {
-	struct addresses *now = kzalloc(sizeof(*now), GFP_KERNEL);
-	bool changed;
-
-	/* The next change of an address is another occasion. */
-	if (!now)
-		return false;
-	add_ipv4(now, dev->netdev);
-	add_ipv6(now, dev->netdev);
-	spin_lock(&dev->gid_lock);
-	changed = merge(dev->gids, now);
-	spin_unlock(&dev->gid_lock);
-	kfree(now);
-	return changed;
+	if (look->full && !dev->gids_full)
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "%pI6c has no GID: there are %u already\n",
+					 &look->left_out, XIW_MAX_GIDS);
+	dev->gids_full = look->full;
 }
 
+/* Only of a device that is registered may anything be reported. */
 static void gid_work(struct work_struct *work)
 {
-	struct xiw_dev *dev = container_of(work, struct xiw_dev, gid_work);
+	struct xiw_dev *dev = container_of(to_delayed_work(work),
+					   struct xiw_dev, gid_work);
+	struct gid_look look = { .dev = dev };
 	struct ib_event event = {
 		.device = &dev->ibdev,
 		.element.port_num = 1,
 		.event = IB_EVENT_GID_CHANGE,
 	};
 
-	if (refresh(dev))
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
+	WRITE_ONCE(dev->gid_next, jiffies + XIW_EVENT_PERIOD);
+	gid_refresh(&look);
+	gid_note_left_out(dev, &look);
+	if (look.changed)
 		ib_dispatch_event(&event);
+	/* While the link is down nothing becomes of them. */
+	if (look.tentative && xiw_dev_port_active(dev))
+		xiw_gid_update(dev);
 	ib_device_put(&dev->ibdev);
 }
 
 /**
  * xiw_gid_init() - the GIDs of a new device
- * @dev: device that is not registered yet, with its netdev and hardware address
+ * @dev: device that is not registered yet, with its netdev and GUID
  *
  * Context: Sleeps.
  */
 void xiw_gid_init(struct xiw_dev *dev)
 {
-	spin_lock_init(&dev->gid_lock);
-	INIT_WORK(&dev->gid_work, gid_work);
-	memcpy(dev->gids[0].raw, dev->gid_mac, ETH_ALEN);
-	refresh(dev);
+	struct gid_look look = { .dev = dev };
+
+	dev->gid_next = jiffies;
+	INIT_DELAYED_WORK(&dev->gid_work, gid_work);
+	gid_choose_first(&look);
+	gid_refresh(&look);
+}
+
+/**
+ * xiw_gid_exit() - let go of a device
+ * @dev: device that is not registered any more
+ *
+ * Context: Sleeps.
+ */
+void xiw_gid_exit(struct xiw_dev *dev)
+{
+	cancel_delayed_work_sync(&dev->gid_work);
 }
 
 /**
@@ -165,11 +311,43 @@ void xiw_gid_init(struct xiw_dev *dev)
  */
 void xiw_gid_update(struct xiw_dev *dev)
 {
-	/* Unless its end has begun. */
-	if (!ib_device_try_get(&dev->ibdev))
-		return;
-	if (!queue_work(system_dfl_wq, &dev->gid_work))
-		ib_device_put(&dev->ibdev);
+	queue_delayed_work(system_dfl_wq, &dev->gid_work,
+			   xiw_dev_event_delay(READ_ONCE(dev->gid_next)));
+}
+
+/**
+ * xiw_gid_is_address() - is a GID an address that the netdev can use
+ * @dev: device
+ * @gid: GID
+ *
+ * Context: Process context.
+ * Return: true if it is, as far as that was looked at.
+ */
+bool xiw_gid_is_address(struct xiw_dev *dev, const union ib_gid *gid)
+{
+	struct in6_addr addr;
+	bool found;
+
+	memcpy(&addr, gid, sizeof(addr));
+	spin_lock(&dev->port_lock);
+	found = gid_find(dev, &addr) < XIW_MAX_GIDS;
+	spin_unlock(&dev->port_lock);
+	return found;
+}
+
+static bool gid_in_table(struct xiw_dev *dev, int index,
+			 const union ib_gid *gid)
+{
+	const struct ib_gid_attr *attr;
+	bool same;
+
+	attr = rdma_get_gid_attr(&dev->ibdev, 1, index);
+	if (IS_ERR(attr))
+		return false;
+	/* The first one never changes. */
+	same = !index || !memcmp(&attr->gid, gid, sizeof(*gid));
+	rdma_put_gid_attr(attr);
+	return same;
 }
 
 /**
@@ -179,6 +357,9 @@ void xiw_gid_update(struct xiw_dev *dev)
  * @index: of the GID
  * @gid: result; zero where there is none
  *
+ * Only the core asks, to fill its table: from index 0 to the last one, in one
+ * task at a time, with the table's mutex held.
+ *
  * Context: Process context.
  * Return: 0.
  */
@@ -186,11 +367,37 @@ int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 		  union ib_gid *gid)
 {
 	struct xiw_dev *dev = to_xdev(ibdev);
+	bool keep;
 
-	spin_lock(&dev->gid_lock);
+	spin_lock(&dev->port_lock);
 	*gid = dev->gids[index];
-	spin_unlock(&dev->gid_lock);
+	spin_unlock(&dev->port_lock);
+	/* That of the last index is given up even if the core does not ask. */
+	keep = index < XIW_MAX_GIDS - 1 && gid_in_table(dev, index, gid);
+	WRITE_ONCE(dev->gid_keeper, keep ? current : NULL);
 	return 0;
+}
+
+/**
+ * xiw_get_netdev() - ib_device_ops.get_netdev
+ * @ibdev: device
+ * @port_num: port
+ *
+ * Context: Any.
+ * Return: The netdev, with a reference for the caller. NULL for the task that
+ * has just asked for a GID that the core has in its table, which is to stay
+ * there.
+ */
+struct net_device *xiw_get_netdev(struct ib_device *ibdev, u32 port_num)
+{
+	struct xiw_dev *dev = to_xdev(ibdev);
+
+	if (READ_ONCE(dev->gid_keeper) == current) {
+		WRITE_ONCE(dev->gid_keeper, NULL);
+		return NULL;
+	}
+	dev_hold(dev->netdev);
+	return dev->netdev;
 }
 
 static int address_changed(const struct net_device *netdev)

@@ -88,15 +88,9 @@ static struct ib_client xiw_client = {
 	.remove = device_ends,
 };
 
-static void bring_up_to_date(struct xiw_dev *dev)
-{
-	xiw_device_update_port(dev);
-	xiw_gid_update(dev);
-}
-
 /*
- * The notifier does not see a device before it is registered. Make up for
- * what happened to the netdev meanwhile.
+ * The notifier does not see a device before it is registered. The netdev may
+ * have gone meanwhile.
  */
 static void catch_up(struct net_device *netdev, const struct net *net)
 {
@@ -108,8 +102,6 @@ static void catch_up(struct net_device *netdev, const struct net *net)
 		if (netdev->reg_state != NETREG_REGISTERED ||
 		    !net_eq(dev_net(netdev), net))
 			lose_netdev(ibdev);
-		else
-			bring_up_to_date(to_xdev(ibdev));
 		ib_device_put(ibdev);
 	}
 	rtnl_unlock();
@@ -146,9 +138,8 @@ static struct rdma_link_ops xiw_link_ops = {
 };
 
 /*
- * The first GID stays what it was when the device was made, because it
- * identifies the device and nothing else; the others follow the addresses
- * (gid.c), and the MTU is looked up when it is asked for.
+ * IPv6 addresses may begin to be usable when the link comes up, of which their
+ * own notifier says nothing. The MTU is looked up when it is asked for.
  */
 static int xiw_netdev_event(struct notifier_block *nb, unsigned long event,
 			    void *info)
@@ -165,6 +156,7 @@ static int xiw_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		xiw_device_update_port(to_xdev(ibdev));
+		xiw_gid_update(to_xdev(ibdev));
 		break;
 	case NETDEV_CHANGENAME:
 		xiw_device_rename(to_xdev(ibdev));

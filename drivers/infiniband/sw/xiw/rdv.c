@@ -12,6 +12,7 @@
 #include "consumer.h"
 #include "dev.h"
 #include "ep.h"
+#include "gid.h"
 #include "qp.h"
 #include "qp_stream.h"
 #include "rdv_active.h"
@@ -51,8 +52,9 @@ static int check_address(const struct xiw_qp *qp,
 		refuse(qp, "no GID was given; many programs have an option for a GID index, -g or -x");
 		return -EINVAL;
 	}
-	if (!grh->sgid_index || !grh->sgid_attr) {
-		refuse(qp, "GID index %u is not an IP address; choose another one, see ibv_devinfo -v",
+	if (!grh->sgid_attr ||
+	    !xiw_gid_is_address(qp->dev, &grh->sgid_attr->gid)) {
+		refuse(qp, "the GID of index %u is not an IP address of the interface; choose another one, see ibv_devinfo -v",
 		       grh->sgid_index);
 		return -EINVAL;
 	}

@@ -58,6 +58,32 @@ static inline int xiw_op_resize_user_cq(struct ib_cq *ibcq, int cqe,
 #define XIW_OPS_QUERY_PORT_SPEED
 #endif
 
+/*
+ * Before 6.6, rdma_cm finds the device of a netdev by a GID that is the
+ * hardware address. No header tells.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
+		  union ib_gid *gid);
+
+static inline int xiw_op_query_gid(struct ib_device *ibdev, u32 port_num,
+				   int index, union ib_gid *gid)
+{
+	const u8 *eui = (const u8 *)&ibdev->node_guid;
+	int ret = xiw_query_gid(ibdev, port_num, index, gid);
+
+	if (ret || index)
+		return ret;
+	memset(gid, 0, sizeof(*gid));
+	memcpy(gid->raw, eui, 3);
+	memcpy(gid->raw + 3, eui + 5, 3);
+	gid->raw[0] ^= 2;
+	return 0;
+}
+#else
+#define xiw_op_query_gid	xiw_query_gid
+#endif
+
 /* The core did not report the state of ports itself. */
 #ifdef XIW_HAVE_REPORT_PORT_EVENT
 #define XIW_OPS_REPORT_PORT_EVENT \

@@ -14,6 +14,8 @@
 #include <linux/rtnetlink.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_cache.h>
 
 #include "../cq.h"
 #include "../dev.h"
@@ -792,6 +794,55 @@ static void verbs_port_speed(struct kunit *test)
 	set_ethtool_ops(netdev, before);
 }
 
+/* The core has done what it does on this event. */
+static void port_event(struct ib_device *ibdev, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = ibdev,
+		.element.port_num = 1,
+		.event = type,
+	};
+
+	ib_dispatch_event(&event);
+	flush_workqueue(ib_wq);
+}
+
+/*
+ * rdma_cm looks at the netdev of the first GID without a lock, and crashes
+ * where the core takes that GID out of its table in between: no event may make
+ * it do so, whatever has changed.
+ */
+static void verbs_first_gid_stays(struct kunit *test)
+{
+	static const enum ib_event_type types[] = {
+		IB_EVENT_GID_CHANGE, IB_EVENT_CLIENT_REREGISTER,
+		IB_EVENT_PORT_ERR, IB_EVENT_PORT_ACTIVE, IB_EVENT_LID_CHANGE,
+		IB_EVENT_PKEY_CHANGE,
+	};
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_device *ibdev = p->b.id->device;
+	const struct ib_gid_attr *before = rdma_get_gid_attr(ibdev, 1, 0);
+	const struct ib_gid_attr *after;
+	bool netdev, stays;
+	int i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(before));
+	netdev = rcu_access_pointer(before->ndev);
+	for (i = 0; netdev && i < ARRAY_SIZE(types); i++) {
+		port_event(ibdev, types[i]);
+		stays = rcu_access_pointer(before->ndev);
+		KUNIT_EXPECT_TRUE_MSG(test, stays, "%s",
+				      ib_event_msg(types[i]));
+		after = rdma_get_gid_attr(ibdev, 1, 0);
+		KUNIT_EXPECT_PTR_EQ(test, after, before);
+		if (!IS_ERR(after))
+			rdma_put_gid_attr(after);
+	}
+	rdma_put_gid_attr(before);
+	if (!netdev)
+		kunit_skip(test, "this core keeps no netdev with a GID");
+}
+
 static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_cq_direct),
 	KUNIT_CASE(verbs_cq_softirq),
@@ -820,6 +871,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_destroy_in_handler),
 	KUNIT_CASE(verbs_qp_is_whole),
 	KUNIT_CASE(verbs_port_speed),
+	KUNIT_CASE(verbs_first_gid_stays),
 	{}
 };
 

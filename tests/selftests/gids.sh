@@ -1,0 +1,326 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# The addresses of an interface as GIDs of the port: which there are, at which
+# index, and for how long; the events of a port; and rdma_cm while addresses and
+# the link change.
+#
+# xiw-kernel: uml debug
+# xiw-packages: ibverbs-utils
+# xiw-timeout: 600
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+SECONDS_OF_STRESS=${XIW_SECONDS:-8}
+
+# gid6 PREFIX N: of PREFIX::N in hexadecimal, as sysfs shows it.
+gid6()
+{
+	printf '%s:0000:0000:0000:0000:0000:0000:%s\n' "$1" "$2"
+}
+
+# gid_of INDEX
+gid_of()
+{
+	cat "/sys/class/infiniband/$DEV_A/ports/1/gids/$1"
+}
+
+# at INDEX GID: the GID is there, and nowhere else before.
+at()
+{
+	local index
+
+	index=$(gid_index "$DEV_A" "$2")
+	[[ $index == "$1" ]] || { echo "$2 is at '$index'"; return 1; }
+}
+
+no_gid()
+{
+	! gid_index "$DEV_A" "$1" >"$TMP/index" || { cat "$TMP/index"; return 1; }
+}
+
+# addresses VERB FROM TO: of 10.79.0.0/16.
+addresses()
+{
+	local n
+
+	for ((n = $2; n <= $3; n++)); do
+		echo "addr $1 10.79.0.$n/32 dev $VETH_A"
+	done | ip -n "$NS_A" -force -batch - 2>/dev/null
+}
+
+# has_link_local: the kernel has given the interface one, and uses it.
+has_link_local()
+{
+	ip -n "$NS_A" -6 addr show dev "$VETH_A" scope link -tentative |
+		grep -q inet6
+}
+
+# as_at_boot: a device that is older than the addresses but the link-local one.
+as_at_boot()
+{
+	modprobe "rdma-link-$XIW_LINK_TYPE" && modprobe rdma_ucm &&
+		rdma system set netns shared 2>/dev/null
+	{
+		ip netns add "$NS_A" && ip netns add "$NS_B" &&
+		ip link add "$VETH_A" netns "$NS_A" type veth \
+			peer name "$VETH_B" netns "$NS_B" &&
+		ip -n "$NS_A" link set "$VETH_A" up &&
+		ip -n "$NS_B" link set "$VETH_B" up &&
+		wait_for 20 has_link_local &&
+		link_add "$NS_A" "$DEV_A" "$VETH_A" &&
+		peer_up "$NS_A" "$VETH_A" "$A4" "$A6" &&
+		peer_up "$NS_B" "$VETH_B" "$B4" "$B6" &&
+		link_add "$NS_B" "$DEV_B" "$VETH_B" &&
+		wait_for 20 port_active "$DEV_A" &&
+		wait_for 20 port_active "$DEV_B"
+	} || bail "set-up: two devices"
+}
+
+order()
+{
+	tap_run "the IPv4 address is the GID of index 1" \
+		wait_for 20 at 1 "$(gid4 "$A4")"
+	tap_run "the IPv6 address is behind it" \
+		wait_for 20 at 2 "$(gid6 fd77 "$GID_A6")"
+	tap_run "nothing else is before the link-local ones" \
+		test "$(gid_of 3)" = "$(gid6 0000 0000)"
+}
+
+# index_stays: beyond what the table can hold, too.
+index_stays()
+{
+	local last
+
+	ip -n "$NS_A" addr add fd77::64/64 dev "$VETH_A" nodad
+	tap_run "one more IPv6 address" wait_for 20 at 3 "$(gid6 fd77 0064)"
+	addresses add 1 90
+	last=$(gid4 10.79.0.50)
+	tap_run "ninety IPv4 addresses more than fill the table" \
+		wait_for 20 gid_index "$DEV_A" "$last"
+	tap_run "$A4 stays where it was" at 1 "$(gid4 "$A4")"
+	tap_run "so does the first IPv6 address" at 2 "$(gid6 fd77 "$GID_A6")"
+	tap_run "and the second one" at 3 "$(gid6 fd77 0064)"
+	tap_run "the log says that one is left out" \
+		wait_for 5 logged "has no GID"
+	last=$(gid_index "$DEV_A" "$last")
+	addresses del 1 39
+	tap_run "one that found no place gets one that was given up" \
+		wait_for 20 gid_index "$DEV_A" "$(gid4 10.79.0.90)"
+	tap_run "the others stay: $A4" at 1 "$(gid4 "$A4")"
+	tap_run "IPv6" at 3 "$(gid6 fd77 0064)"
+	tap_run "and one in the middle" at "$last" "$(gid4 10.79.0.50)"
+	addresses del 40 90
+	ip -n "$NS_A" addr del fd77::64/64 dev "$VETH_A"
+	tap_run "all that has gone is no GID" \
+		wait_for 20 no_gid "$(gid6 fd77 0064)"
+}
+
+logged()
+{
+	dmesg | grep -q "$1"
+}
+
+dad_over()
+{
+	ip -n "$NS_A" -6 addr show dev "$VETH_A" | grep -A1 -w "$1/64" >"$TMP/addr"
+	! grep -q tentative "$TMP/addr"
+}
+
+dad_failed()
+{
+	ip -n "$NS_A" -6 addr show dev "$VETH_A" | grep -w "$1/64" | grep -q dadfailed
+}
+
+# usable: what nothing can be bound to is no GID.
+usable()
+{
+	local seen
+
+	ip -n "$NS_A" addr add fd05::5/64 dev "$VETH_A"
+	while ! dad_over fd05::5; do
+		seen=$(gid_index "$DEV_A" "$(gid6 fd05 0005)")
+		# It may have been told from others in between.
+		[[ -z $seen ]] || dad_over fd05::5 || break
+		sleep 0.1
+	done
+	tap_is "a tentative address is no GID" "$seen" ""
+	tap_run "it becomes one when it is the interface's own" \
+		wait_for 20 gid_index "$DEV_A" "$(gid6 fd05 0005)"
+	ip -n "$NS_B" addr add fd06::6/64 dev "$VETH_B" nodad
+	ip -n "$NS_A" addr add fd06::6/64 dev "$VETH_A"
+	tap_run "a duplicate address is found out" wait_for 20 dad_failed fd06::6
+	ip -n "$NS_A" addr add fd07::7/64 dev "$VETH_A" nodad
+	tap_run "another one becomes a GID" \
+		wait_for 20 gid_index "$DEV_A" "$(gid6 fd07 0007)"
+	tap_run "the duplicate one does not" no_gid "$(gid6 fd06 0006)"
+	ip -n "$NS_A" -batch - <<-END
+		addr del fd05::5/64 dev $VETH_A
+		addr del fd06::6/64 dev $VETH_A
+		addr del fd07::7/64 dev $VETH_A
+	END
+	tap_run "what has gone is no GID" wait_for 20 no_gid "$(gid6 fd07 0007)"
+}
+
+# ---- the first GID -------------------------------------------------------
+
+# pingpong ARGS...: by number, both ends with that GID index.
+pingpong()
+{
+	local port server
+
+	port=$(free_port)
+	in_a ibv_rc_pingpong -d "$DEV_A" -p "$port" -n 100 "$@" \
+		>"$TMP/pp.a" 2>&1 &
+	server=$!
+	wait_for 20 listening "$NS_A" "$port" || return
+	in_b ibv_rc_pingpong -d "$DEV_B" -p "$port" -n 100 "$@" "$A4" || {
+		cat "$TMP/pp.a"
+		return 1
+	}
+	wait "$server"
+}
+
+# ---- events --------------------------------------------------------------
+
+watch_start()
+{
+	in_a stdbuf -oL ibv_asyncwatch -d "$DEV_A" >"$TMP/events" 2>&1 &
+	watch_pid=$!
+	wait_for 20 grep -q "async event FD" "$TMP/events" ||
+		bail "set-up: nothing watches the events"
+}
+
+watch_stop()
+{
+	kill "$watch_pid"
+	wait "$watch_pid" 2>/dev/null
+}
+
+# events TYPE: how many were seen.
+events()
+{
+	grep -c "IBV_EVENT_$1 " "$TMP/events"
+}
+
+# seen TYPE N: at least so many.
+seen()
+{
+	(($(events "$1") >= $2))
+}
+
+# flap N: the link goes and comes, for the Nth time.
+flap()
+{
+	ip -n "$NS_A" link set "$VETH_A" down
+	tap_run "the link goes: that is told" wait_for 20 seen PORT_ERR "$1"
+	ip -n "$NS_A" link set "$VETH_A" up
+	tap_run "the link comes: that is told" wait_for 20 seen PORT_ACTIVE "$1"
+}
+
+# storm: addresses and the link change as fast as they can.
+storm()
+{
+	local end=$((SECONDS + 5))
+
+	while ((SECONDS < end)); do
+		addresses add 1 20
+		addresses del 1 20
+		ip -n "$NS_A" link set "$VETH_A" down
+		ip -n "$NS_A" link set "$VETH_A" up
+		changes=$((changes + 1))
+	done
+}
+
+# below TYPE N
+below()
+{
+	(($(events "$1") <= $2)) || { events "$1"; return 1; }
+}
+
+port_events()
+{
+	watch_start
+	flap 1
+	flap 2
+	tap_is "each is told once: PORT_ERR" "$(events PORT_ERR)" 2
+	tap_is "PORT_ACTIVE" "$(events PORT_ACTIVE)" 2
+	watch_stop
+	peer_up "$NS_A" "$VETH_A" "$A4" "$A6" 2>/dev/null
+	watch_start
+	changes=0
+	storm
+	tap_note "$changes rounds"
+	tap_run "many changes make few events: PORT_ERR" below PORT_ERR 9
+	tap_run "PORT_ACTIVE" below PORT_ACTIVE 9
+	ip -n "$NS_A" link set "$VETH_A" down
+	tap_run "the last state is told" wait_for 20 last_is PORT_ERR
+	ip -n "$NS_A" link set "$VETH_A" up
+	tap_run "and the next one" wait_for 20 last_is PORT_ACTIVE
+	watch_stop
+	ip -n "$NS_A" addr add "$A6/64" dev "$VETH_A" nodad 2>/dev/null
+}
+
+# last_is TYPE: of the events of the port's state.
+last_is()
+{
+	[[ $(grep -oE "PORT_(ACTIVE|ERR)" "$TMP/events" | tail -n 1) == "$1" ]]
+}
+
+# ---- rdma_cm beside all that ---------------------------------------------
+
+# change UNTIL: addresses of no interest come and go.
+change()
+{
+	while [[ -e $1 ]]; do
+		addresses add 1 5
+		addresses del 1 5
+	done
+}
+
+connects()
+{
+	local end=$((SECONDS + SECONDS_OF_STRESS))
+
+	while ((SECONDS < end)); do
+		in_b rping -c -a "$A4" -p "$1" -C 1 || return
+	done
+}
+
+stress()
+{
+	local port changer binder
+
+	touch "$TMP/changing"
+	change "$TMP/changing" &
+	changer=$!
+	port=$(free_port)
+	start_server stress "$NS_A" rping -s -a "$A4" -p "$port" -P
+	wait_listen stress "$NS_A" "$port"
+	in_a xt_bind "$A4" "$B4" "$SECONDS_OF_STRESS" >"$TMP/bind" 2>&1 &
+	binder=$!
+	tap_run "addresses change: connects succeed" connects "$port"
+	wait "$binder"
+	tap_result $? "addresses change: bind and resolve succeed"
+	tap_show "$TMP/bind"
+	stop_server stress
+	rm "$TMP/changing"
+	wait "$changer"
+}
+
+GID_A6=$(printf '%04x' "0x${A6##*:}")
+as_at_boot
+order
+usable
+index_stays
+tap_run "by number with the documented index" pingpong -g 1
+if [[ $(gid_of 0) == fe80:* ]]; then
+	tap_run "by number with the first index" pingpong -g 0
+else
+	tap_skip "by number with the first index" "this kernel needs it otherwise"
+fi
+port_events
+stress
+topo_down
+tap_done
