@@ -22,12 +22,24 @@
  * does. So a Request that is ready waits while an older child of the same peer
  * has none; that has as long as TCP needs to send a lost one again. Those that
  * are ready never overtake each other.
+ *
+ * DOC: requests for the address of another interface
+ *
+ * A consumer that listens everywhere has a listener on each device, which takes
+ * what arrives on its interface. That may be for an address of another one: a
+ * service address on dummy or lo, or, where two interfaces are in one subnet, the
+ * one that the peer's neighbour table takes for this one. rdma_cm goes by the
+ * address. So a connection becomes a child of the listener that the same consumer
+ * has on the device of the address. Where there is none, it stays where it
+ * arrived, and its Request is refused.
  */
 #include "cm_listen.h"
 
 #include <linux/jiffies.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <net/ipv6.h>
+#include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
 #include "cm_conn.h"
@@ -174,18 +186,25 @@ static void drop_child(struct xiw_ep_listen *listen)
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 }
 
-static void join(struct xiw_ep *ep, struct xiw_ep *parent)
+/* Only a listener that is not locked may have ended: then -ECONNABORTED. */
+static int join(struct xiw_ep *ep, struct xiw_ep *parent)
 {
 	struct xiw_ep_listen *listen = parent->listen;
+	int ret = -ECONNABORTED;
 
 	xiw_ep_get(parent);
 	ep->parent = parent;
 	ep->place.peer = xiw_sock_peer(ep->xs);
 	spin_lock(&listen->lock);
+	if (listen->closed)
+		goto unlock;
 	if (listen->half_open.count >= XIW_EP_BACKLOG)
 		drop_child(listen);
 	xiw_crowd_join(&listen->half_open, &ep->place);
+	ret = 0;
+unlock:
 	spin_unlock(&listen->lock);
+	return ret;
 }
 
 static int add_child(struct xiw_ep *parent, struct xiw_sock *xs)
@@ -202,8 +221,9 @@ static int add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 	xiw_sock_set_keepalive(xs, XIW_EP_KEEPIDLE_S, XIW_EP_KEEPINTVL_S,
 			       XIW_EP_KEEPCNT);
 	xiw_conn_own_sock(ep, xs);
-	join(ep, parent);
-	ret = xiw_ep_publish(ep);
+	ret = join(ep, parent);
+	if (!ret)
+		ret = xiw_ep_publish(ep);
 	if (ret) {
 		xiw_ep_discard(ep);
 		return ret;
@@ -211,6 +231,80 @@ static int add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 	xiw_ep_set_timer(ep, ep->policy.request_ms);
 	xiw_ep_arm(ep, XIW_EPS_REQUEST);
 	return 0;
+}
+
+/*
+ * Does one of another device belong to the same call of rdma_listen()? rdma_cm
+ * gives an address and a port to one in a namespace, and the device's listeners
+ * are all of the namespace of its netdev.
+ */
+static bool is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = other->listen;
+	bool twin;
+
+	spin_lock(&listen->lock);
+	/* Open, a listener has its cm_id, or is one of connections by number. */
+	twin = !listen->closed && other->cm_id &&
+	       !memcmp(&other->cm_id->local_addr, &ep->cm_id->local_addr,
+		       sizeof(ep->cm_id->local_addr));
+	spin_unlock(&listen->lock);
+	return twin;
+}
+
+/* Returns a reference, or NULL. */
+static struct xiw_ep *get_twin(struct xiw_dev *dev, const struct xiw_ep *ep)
+{
+	struct xiw_ep *twin = NULL;
+	struct xiw_ep *other;
+
+	spin_lock(&dev->ep_lock);
+	list_for_each_entry(other, &dev->eps, node) {
+		if (!other->listen)
+			break;
+		if (is_twin(other, ep)) {
+			xiw_ep_get(other);
+			twin = other;
+			break;
+		}
+	}
+	spin_unlock(&dev->ep_lock);
+	return twin;
+}
+
+/* The device of the local address if that is not @ep's; has a reference. */
+static struct xiw_dev *get_other_dev(const struct xiw_ep *ep,
+				     struct xiw_sock *xs)
+{
+	struct sockaddr_storage remote;
+	struct sockaddr_storage local;
+	struct xiw_dev *dev = NULL;
+	struct net *net;
+	int ifindex;
+
+	/* A connection by number is for the queue pair that its Request names. */
+	if (!ep->cm_id || xiw_sock_names(xs, &local, &remote))
+		return NULL;
+	net = xiw_sock_get_net(xs);
+	ifindex = xiw_consumer_netdev(net, &local);
+	if (!xiw_consumer_takes(ep->dev, net, ifindex))
+		dev = xiw_consumer_get_dev(net, ifindex);
+	put_net(net);
+	return dev;
+}
+
+/* A new connection goes to the listener of the device that has its address. */
+static int admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
+{
+	struct xiw_dev *dev = get_other_dev(ep, xs);
+	struct xiw_ep *twin = dev ? get_twin(dev, ep) : NULL;
+	int ret = add_child(twin ?: ep, xs);
+
+	if (twin)
+		xiw_ep_put(twin);
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	return ret;
 }
 
 /**
@@ -237,7 +331,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 		if (ret == -EAGAIN || ret == -EINVAL)
 			break;
 		if (!ret)
-			ret = add_child(ep, xs);
+			ret = admit_child(ep, xs);
 		if (ret) {
 			xiw_ep_dbg(ep, "accepting failed: %d\n", ret);
 			xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);

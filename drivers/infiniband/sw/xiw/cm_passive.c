@@ -31,8 +31,10 @@
 #include "cm_passive.h"
 
 #include <linux/jiffies.h>
+#include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
+#include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
 #include "cm_conn.h"
@@ -158,6 +160,49 @@ static enum xiw_ep_state wait_for_room(struct xiw_ep *ep)
 	return XIW_EPS_READY;
 }
 
+static enum xiw_ep_state refuse(struct xiw_ep *ep, const void *pdata,
+				u8 pdata_len)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_mpa_frame reply;
+	int len;
+
+	/* Nothing in the Request stood in its way. */
+	xiw_nego_reject(&ep->policy, &st->req, ep->policy.max_ird,
+			min(ep->policy.max_ord, st->req.enh.ird), &reply);
+	reply.pd_len = pdata_len;
+	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &reply, pdata);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
+	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
+		return XIW_EPS_DEAD;
+	/* Behind its Request the peer must send nothing: no time for that. */
+	return xiw_end_hand_over(ep);
+}
+
+/*
+ * An accept would name a queue pair of another device: see "requests for the
+ * address of another interface" in cm_listen.c.
+ */
+static bool is_misrouted(struct xiw_ep *ep, const struct sockaddr_storage *local)
+{
+	struct net *net = xiw_sock_get_net(ep->xs);
+	int ifindex = xiw_consumer_netdev(net, local);
+	bool misrouted = !xiw_consumer_takes(ep->dev, net, ifindex);
+	struct net_device *netdev;
+
+	if (misrouted) {
+		rcu_read_lock();
+		netdev = dev_get_by_index_rcu(net, ifindex);
+		ibdev_info_ratelimited(&ep->dev->ibdev,
+				       "refused a connection to %pISpc, an address of %s, which has no xiw device that listens for it\n",
+				       local, netdev ? netdev->name : "no interface");
+		rcu_read_unlock();
+		xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_MISROUTED);
+	}
+	put_net(net);
+	return misrouted;
+}
+
 /* The Request is complete and good: tell iw_cm. */
 static enum xiw_ep_state announce(struct xiw_ep *ep)
 {
@@ -167,8 +212,11 @@ static enum xiw_ep_state announce(struct xiw_ep *ep)
 	};
 	int ret;
 
-	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr) ||
-	    enter_request(ep))
+	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr))
+		return failed(ep);
+	if (is_misrouted(ep, &event.local_addr))
+		return refuse(ep, NULL, 0);
+	if (enter_request(ep))
 		return failed(ep);
 	xiw_conn_set_depths(ep, &event, req->enhanced, req->enh.ird,
 			    req->enh.ord);
@@ -252,25 +300,6 @@ enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
 /*
  * Answers
  */
-
-static enum xiw_ep_state refuse(struct xiw_ep *ep, const void *pdata,
-				u8 pdata_len)
-{
-	struct xiw_ep_startup *st = ep->startup;
-	struct xiw_mpa_frame reply;
-	int len;
-
-	/* Nothing but the consumer's will stood in the way of the Request. */
-	xiw_nego_reject(&ep->policy, &st->req, ep->policy.max_ird,
-			min(ep->policy.max_ord, st->req.enh.ird), &reply);
-	reply.pd_len = pdata_len;
-	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &reply, pdata);
-	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
-	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
-		return XIW_EPS_DEAD;
-	/* Behind its Request the peer must send nothing: no time for that. */
-	return xiw_end_hand_over(ep);
-}
 
 /**
  * xiw_passive_reject() - iw_cm says no

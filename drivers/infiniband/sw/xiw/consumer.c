@@ -27,12 +27,14 @@
 
 #include <linux/fdtable.h>
 #include <linux/fs.h>
+#include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/stat.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
 
@@ -151,6 +153,80 @@ struct net *xiw_consumer_get_net(const struct xiw_dev *dev)
 	return net;
 }
 
+/**
+ * xiw_consumer_netdev() - the interface by which rdma_cm judges a request
+ * @net: namespace of the connection
+ * @local: its local address
+ *
+ * rdma_cm looks for the address, wherever the request arrived. Where several
+ * interfaces have it, this is the one that rdma_cm finds, by the same call.
+ *
+ * Context: Process context.
+ * Return: Index of the interface, 0 if none has the address.
+ */
+int xiw_consumer_netdev(struct net *net, const struct sockaddr_storage *local)
+{
+	struct rdma_dev_addr found = { .net = net };
+
+	if (rdma_translate_ip((const struct sockaddr *)local, &found))
+		return 0;
+	return found.bound_dev_if;
+}
+
+/* A VLAN and the interface below it are one to rdma_cm. */
+static bool is_vlan_of(const struct net_device *vlan,
+		       const struct net_device *lower)
+{
+	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == lower;
+}
+
+/**
+ * xiw_consumer_takes() - does rdma_cm leave a request with its device
+ * @dev: device whose listener reports the request
+ * @net: namespace of the connection
+ * @ifindex: result of xiw_consumer_netdev()
+ *
+ * Otherwise rdma_cm gives the consumer another device, or rejects the request.
+ * An accept would then name a queue pair of that other device, whose number
+ * means nothing here, or another queue pair.
+ *
+ * Context: Any.
+ * Return: true if it does.
+ */
+bool xiw_consumer_takes(const struct xiw_dev *dev, struct net *net, int ifindex)
+{
+	const struct net_device *netdev;
+	bool takes;
+
+	rcu_read_lock();
+	netdev = dev_get_by_index_rcu(net, ifindex);
+	takes = netdev && (netdev == dev->netdev ||
+			   is_vlan_of(netdev, dev->netdev) ||
+			   is_vlan_of(dev->netdev, netdev));
+	rcu_read_unlock();
+	return takes;
+}
+
+/**
+ * xiw_consumer_get_dev() - the device of an interface
+ * @net: namespace of the interface
+ * @ifindex: its index
+ *
+ * Context: Process context.
+ * Return: Device, registered until the caller's ib_device_put(), or NULL.
+ */
+struct xiw_dev *xiw_consumer_get_dev(struct net *net, int ifindex)
+{
+	struct net_device *netdev = dev_get_by_index(net, ifindex);
+	struct ib_device *ibdev;
+
+	if (!netdev)
+		return NULL;
+	ibdev = ib_device_get_by_netdev(netdev, XIW_RDMA_DRIVER_ID);
+	dev_put(netdev);
+	return ibdev ? to_xdev(ibdev) : NULL;
+}
+
 /* files->file_lock held. What is no device may keep a number there. */
 static int is_file_of(const void *ufile, struct file *file, unsigned int fd)
 {
@@ -168,17 +244,22 @@ static int is_file_of(const void *ufile, struct file *file, unsigned int fd)
  * forked with it. They can do everything else with it, too. One of a consumer
  * in the kernel belongs to the identifier that it was made for.
  *
+ * An address may move to another interface behind xiw_consumer_takes(). rdma_cm
+ * has given the consumer the device of that one then, and the number is of a
+ * queue pair there: the identifier is not recognised as one of this device.
+ *
  * Context: The consumer's call of iw_cm, in its task.
  * Return: 0 or -EPERM.
  */
 int xiw_consumer_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp)
 {
-	const struct rdma_cm_id *id;
+	const struct rdma_cm_id *id = consumer_id(cm_id);
 
+	if (!id)
+		return -EPERM;
 	/* The context of a process outlives its queue pairs. */
 	if (qp->uctx)
 		return iterate_fd(current->files, 0, is_file_of,
 				  qp->uctx->ufile) ? 0 : -EPERM;
-	id = consumer_id(cm_id);
-	return id && id->qp == &qp->ibqp ? 0 : -EPERM;
+	return id->qp == &qp->ibqp ? 0 : -EPERM;
 }

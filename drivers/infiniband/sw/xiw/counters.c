@@ -36,6 +36,7 @@ static const struct rdma_stat_desc xiw_stat_descs[] = {
 	[XIW_STAT_CONN_REJECTED].name	= "connections_rejected",
 	[XIW_STAT_CONN_FAILED].name	= "connections_failed",
 	[XIW_STAT_CONN_TIMEOUT].name	= "connections_timed_out",
+	[XIW_STAT_CONN_MISROUTED].name	= "connections_misrouted",
 	[XIW_STAT_MPA_MALFORMED].name	= "mpa_malformed",
 	[XIW_STAT_MPA_FALLBACK].name	= "mpa_fallbacks",
 	[XIW_STAT_LLP_LOST].name	= "connections_lost",

@@ -87,7 +87,7 @@ enum xiw_limits {
  * @rdv_ops: what those of connections by number do
  * @cm_wq: runs the endpoints' work; created with the device
  * @ep_lock: protects @eps, @eps_closed and @lingering
- * @eps: every struct xiw_ep of the device, for teardown
+ * @eps: every struct xiw_ep of the device, for teardown; listeners first
  * @eps_closed: teardown began, no endpoint may be added
  * @joining: rdma_cm is being told of the device, see xiw_cm_create_listen()
  * @lingering: those whose closed connections wait for the peer's FIN

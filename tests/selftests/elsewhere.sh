@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Requests that arrive on one interface for the address of another: service
+# addresses on a dummy interface or on lo, and two interfaces of one subnet.  A
+# server that listens everywhere gets them on the device of the address, or they
+# are refused, counted and logged.
+#
+# xiw-kernel: uml
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+SERVICE4=10.99.0.1
+SERVICE6=fd99::1
+
+# service NETDEV: an interface of xa that packets do not arrive on, its addresses,
+# and the way of xb to them.
+service()
+{
+	[[ $1 == lo ]] || ip -n "$NS_A" link add "$1" type dummy
+	{
+		ip -n "$NS_A" addr add $SERVICE4/32 dev "$1" &&
+		ip -n "$NS_A" addr add $SERVICE6/128 dev "$1" nodad &&
+		ip -n "$NS_A" link set "$1" up &&
+		ip -n "$NS_B" route replace $SERVICE4 via "$A4" &&
+		ip -n "$NS_B" route replace $SERVICE6 via "$A6"
+	} || bail "set-up: the addresses of $1"
+}
+
+# serve ADDRESS: a server of many clients, at $PORT.
+serve()
+{
+	PORT=$(free_port)
+	start_server rping "$NS_A" rping -s -P -a "$1" -p "$PORT"
+	wait_listen rping "$NS_A" "$PORT" || bail "set-up: no server"
+}
+
+# client ADDRESS: of xb.
+client()
+{
+	in_b rping -c -V -a "$1" -p "$PORT" -C 10 -S 20000
+}
+
+# refused ADDRESS: at once, and the client is told.
+refused()
+{
+	client "$1" 2>&1 | grep -q 'REJECTED, error -111'
+}
+
+log_says()
+{
+	dmesg | grep -qF "$1"
+}
+
+# nowhere: no device has the address.
+nowhere()
+{
+	local before
+
+	service dm0
+	before=$(counter "$DEV_A" connections_misrouted)
+	serve ::
+	tap_run "no device there: IPv4 is refused" refused $SERVICE4
+	tap_run "no device there: IPv6 is refused" refused $SERVICE6
+	tap_is "no device there: both are counted" \
+		"$(counter "$DEV_A" connections_misrouted)" "$((before + 2))"
+	tap_run "no device there: the log names the interface" log_says \
+		"refused a connection to $SERVICE4:$PORT, an address of dm0"
+	tap_run "no device there: others connect" client "$A4"
+	stop_server rping
+}
+
+# there WHAT NETDEV: a device on the interface has the address.
+there()
+{
+	tap_run "$1: a device" link_add "$NS_A" xiwC "$2"
+	wait_for 20 port_active xiwC || bail "set-up: $1"
+	serve ::
+	tap_run "$1: IPv4 works" client $SERVICE4
+	tap_run "$1: IPv6 works" client $SERVICE6
+	tap_is "$1: on the device of the address" \
+		"$(counter xiwC connections_passive)" 2
+	tap_run "$1: the other address works" client "$A4"
+	tap_run "$1: and the other one of IPv6" client "$A6"
+	stop_server rping
+	serve $SERVICE4
+	tap_run "$1: bound to the address it works" client $SERVICE4
+	stop_server rping
+	tap_is "$1: nothing was refused" \
+		"$(counter xiwC connections_misrouted)" 0
+}
+
+dummy()
+{
+	there dummy dm0
+	tap_run "dummy: the device can be deleted" link_del xiwC
+	ip -n "$NS_A" link del dm0
+}
+
+loopback()
+{
+	service lo
+	there lo lo
+	serve ::
+	tap_run "lo: the host connects to its own address" in_a rping -c -V \
+		-a "$A4" -p "$PORT" -C 10 -S 20000
+	stop_server rping
+	tap_run "lo: the device can be deleted" link_del xiwC
+}
+
+# ARP flux: the client's neighbour entry of one address has the other's interface.
+one_subnet()
+{
+	local address=10.77.0.3 mac
+
+	{
+		ip link add vc netns "$NS_A" type veth peer name vd netns "$NS_B" &&
+		ip -n "$NS_A" addr add $address/24 dev vc &&
+		ip -n "$NS_A" link set vc up &&
+		ip -n "$NS_B" link set vd up
+	} || bail "set-up: another interface"
+	mac=$(ip netns exec "$NS_A" cat "/sys/class/net/$VETH_A/address")
+	ip -n "$NS_B" neigh replace $address lladdr "$mac" dev "$VETH_B" ||
+		bail "set-up: the neighbour"
+	tap_run "one subnet: a device" link_add "$NS_A" xiwC vc
+	wait_for 20 port_active xiwC || bail "set-up: one subnet"
+	serve 0.0.0.0
+	tap_run "one subnet: the address of the other interface" client $address
+	tap_run "one subnet: the address of this one" client "$A4"
+	stop_server rping
+	tap_run "one subnet: the device can be deleted" link_del xiwC
+	ip -n "$NS_A" link del vc
+}
+
+topo_up
+nowhere
+dummy
+loopback
+one_subnet
+tap_done
