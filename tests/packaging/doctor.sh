@@ -200,7 +200,7 @@ umount /etc
 
 finds warn "$DEV_B: its interface is in another network" "ip netns exec"
 link_del $DEV_B
-finds FAIL "there is no xiw device" "systemctl enable --now xiw@"
+finds FAIL "there is no xiw device" "xiw-link enable"
 net_down
 rdma system set netns exclusive
 net_up
