@@ -71,6 +71,17 @@ tap_is "the policy can be compared" "$(grep -xE '(crc 1|revision 2|rtr_types wri
 
 # ---- broken, one thing at a time ----
 
+doctor
+grep -q 'not the installed one' "$TMP/doctor"
+tap_is "the loaded module is the installed one" $? 1
+note=/sys/module/xiw/notes/.note.gnu.build-id
+printf %s 0123456789abcdefghijklmnopqrstuvwxyz >"$TMP/note"
+mount --bind "$TMP/note" $note
+finds warn "loaded module is not the installed one" "modprobe -r xiw"
+finds warn "loaded module is not the installed one" "modprobe -r xiw" \
+	diagnose "$DOCTOR" -q
+umount $note
+
 ip -n $NS_A link set $VETH_A down
 finds FAIL "$VETH_A is down" "ip link set $VETH_A up"
 ip -n $NS_A link set $VETH_A up
