@@ -1632,6 +1632,35 @@ def port_other(bench):
         bench.port = 4791
 
 
+@case
+# Covers: RDV-21
+def port_privileged(bench):
+    """a Responder's port below 1024 needs the capability, open or not"""
+    # Another process: rdma_cm serves none that has changed its credentials.
+    target, bench.target = bench.target, Target(
+        f"{bench.namespaces[0]}/{bench.addr_a}", bench.addr_b)
+    bench.policy(rendezvous_port=700)
+    bench.port = 700
+    try:
+        one, two = (bench.qp("R", INIT, peer=p) for p in (5, NUMBER))
+        for open_already in False, True:
+            bench.target.do("plain")
+            with raises(errno.EACCES):
+                two.rtr()
+            # The Initiator needs none.
+            bench.qp("I", RTR).reset()
+            bench.target.do("privileged")
+            if not open_already:
+                one.rtr()
+        two.rtr().rts()
+        still_reachable(bench, two)
+    finally:
+        bench.port = 4791
+        bench.target.proc.kill()
+        bench.target.proc.wait()
+        bench.target = target
+
+
 LISTEN = "import socket,sys; s=socket.create_server((sys.argv[1], 4791), " \
     "family=socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET);" \
     "print(flush=True); sys.stdin.read()"
@@ -1772,6 +1801,21 @@ def attributes(bench):
     qp.rts()
     state, peer, rq_psn, sq_psn = map(int, qp._do("query").split())
     assert (state, peer, rq_psn, sq_psn) == (RTS, NUMBER, 0, 0)
+
+
+@case
+# Covers: RDV-25
+def not_shown(bench):
+    """every user of the host sees the number, but not that of the peer"""
+    qp = bench.qp("R")
+    shown = json.loads(subprocess.run(
+        ["rdma", "-j", "resource", "show", "qp"], check=True,
+        capture_output=True).stdout)
+    mine = [one for one in shown if one["ifname"] == bench.target.device and
+            one["lqpn"] == qp.qpn]
+    assert len(mine) == 1, shown
+    assert not mine[0].get("rqpn"), mine
+    assert int(qp._do("query").split()[1]) == NUMBER
 
 
 @case

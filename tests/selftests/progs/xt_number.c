@@ -14,7 +14,10 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/capability.h>
 
 #include "xt.h"
 
@@ -288,6 +291,23 @@ static int leave(bool leave)
 	return 0;
 }
 
+/* Ports below 1024 are, or are not, for it. */
+static int privileged(bool on)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+	const __u32 bit = 1U << CAP_NET_BIND_SERVICE;
+
+	XT_OK(syscall(SYS_capget, &head, caps));
+	if (on)
+		caps[0].effective |= bit;
+	else
+		caps[0].effective &= ~bit;
+	return syscall(SYS_capset, &head, caps) ? errno : 0;
+}
+
 static void release(struct number *n)
 {
 	XT_OK(ibv_destroy_qp(n->qp));
@@ -331,6 +351,8 @@ static int execute(char **arg)
 		return dial(n, arg);
 	if (!strcmp(arg[0], "leave") || !strcmp(arg[0], "return"))
 		return leave(arg[0][0] == 'l');
+	if (!strcmp(arg[0], "plain") || !strcmp(arg[0], "privileged"))
+		return privileged(arg[0][1] == 'r');
 	if (!strcmp(arg[0], "free"))
 		release(n);
 	else if (!strcmp(arg[0], "guards"))

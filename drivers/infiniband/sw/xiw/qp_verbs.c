@@ -373,7 +373,7 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * xiw_query_qp() - ib_device_ops.query_qp
  * @ibqp: queue pair
  * @attr: result
- * @mask: unused, everything is filled in
+ * @mask: unused but for the number of the peer; all else is filled in
  * @init: result
  *
  * Context: Any with interrupts on.
@@ -394,7 +394,7 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->max_rd_atomic = min(READ_ONCE(qp->stream.ord), 255U);
 	attr->max_dest_rd_atomic =
 		min(READ_ONCE(qp->stream.irq_size), 255U);
-	xiw_rdv_query(qp, attr);
+	xiw_rdv_query(qp, attr, mask);
 	spin_unlock_bh(&qp->stream.lock);
 
 	attr->port_num = 1;

@@ -7,6 +7,9 @@
  */
 #include "rdv.h"
 
+#include <linux/capability.h>
+#include <linux/nsproxy.h>
+#include <net/ip.h>
 #include <rdma/ib_cache.h>
 
 #include "consumer.h"
@@ -77,15 +80,27 @@ static int check_path(const struct xiw_qp *qp, const struct xiw_rdv_path *path)
 	return ret;
 }
 
-static int check_policy(const struct xiw_qp *qp)
+static int check_policy(const struct xiw_qp *qp, u16 port)
 {
 	if (!qp->kernel && !xiw_consumer_here(qp->dev)) {
 		refuse(qp, "its device is not usable in the network namespace of the process");
 		return -ENETUNREACH;
 	}
-	if (READ_ONCE(qp->dev->rdv_port))
+	if (port)
 		return 0;
 	refuse(qp, "connecting by number is switched off; write a port number to mpa/rendezvous_port, or use rdma_cm");
+	return -EACCES;
+}
+
+/* As bind() does. Here, because the listener may be there already. */
+static int rdv_check_privilege(const struct xiw_qp *qp, u16 port)
+{
+	struct net *net = current->nsproxy->net_ns;
+
+	if (qp->kernel || !inet_port_requires_bind_service(net, port) ||
+	    ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
+		return 0;
+	refuse(qp, "TCP port %u needs CAP_NET_BIND_SERVICE", port);
 	return -EACCES;
 }
 
@@ -105,12 +120,13 @@ static int get_path(const struct xiw_qp *qp, const struct ib_qp_attr *attr,
 }
 
 static void name_peer(struct xiw_rdv_use *use, const struct ib_qp_attr *attr,
-		      const struct xiw_rdv_path *path)
+		      const struct xiw_rdv_path *path, u16 port)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 
 	use->named = true;
 	use->path = *path;
+	use->port = port;
 	use->role = xiw_rdv_role(&path->own, &path->peer);
 	use->sgid_index = grh->sgid_index;
 	use->tclass = grh->traffic_class;
@@ -121,7 +137,7 @@ static void name_peer(struct xiw_rdv_use *use, const struct ib_qp_attr *attr,
 
 /* From here on the queue pair is not rdma_cm's, or it was before. */
 static int begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
-		     const struct xiw_rdv_path *path)
+		     const struct xiw_rdv_path *path, u16 port)
 {
 	struct xiw_stream *s = &qp->stream;
 	int ret = -EINVAL;
@@ -131,8 +147,7 @@ static int begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		ret = -EISCONN;
 	} else if (s->state == XIW_QPS_IDLE && qp->ib_state == IB_QPS_INIT &&
 		   !qp->destroying) {
-		name_peer(&qp->rdv, attr, path);
-		qp->rdv.port = READ_ONCE(qp->dev->rdv_port);
+		name_peer(&qp->rdv, attr, path, port);
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
 		WRITE_ONCE(qp->sq.send_imm, true);
 		/* Here it has a meaning that nothing is admitted. */
@@ -145,11 +160,13 @@ static int begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 	return ret;
 }
 
-static int begin_to_listen(struct xiw_qp *qp, const u8 *gid)
+static int begin_to_listen(struct xiw_qp *qp, const u8 *gid, u16 port)
 {
-	u16 port = READ_ONCE(qp->dev->rdv_port);
-	int ret = xiw_rdv_port_get(qp, gid, port);
+	int ret = rdv_check_privilege(qp, port);
 
+	if (ret)
+		return ret;
+	ret = xiw_rdv_port_get(qp, gid, port);
 	if (ret)
 		refuse(qp, "TCP port %u of %pI6c cannot be listened on: %d",
 		       port, gid, ret);
@@ -158,16 +175,16 @@ static int begin_to_listen(struct xiw_qp *qp, const u8 *gid)
 
 /* A Responder listens before it has its path: until then Requests wait. */
 static int begin(struct xiw_qp *qp, const struct ib_qp_attr *attr,
-		 const struct xiw_rdv_path *path)
+		 const struct xiw_rdv_path *path, u16 port)
 {
 	bool listens = xiw_rdv_role(&path->own, &path->peer) ==
 		       XIW_RDV_RESPONDER;
 	int ret = 0;
 
 	if (listens)
-		ret = begin_to_listen(qp, path->own.gid);
+		ret = begin_to_listen(qp, path->own.gid, port);
 	if (!ret)
-		ret = begin_use(qp, attr, path);
+		ret = begin_use(qp, attr, path, port);
 	if (!ret && !listens)
 		ret = xiw_rdv_active_start(qp);
 	return ret;
@@ -197,6 +214,8 @@ static void undo_begin(struct xiw_qp *qp)
  */
 int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
+	/* Once: an administrator may write another one at any time. */
+	u16 port = READ_ONCE(qp->dev->rdv_port);
 	struct xiw_rdv_path path;
 	int ret;
 
@@ -206,14 +225,14 @@ int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	    !ib_modify_qp_is_ok(IB_QPS_INIT, IB_QPS_RTR, IB_QPT_RC,
 				mask | IB_QP_STATE))
 		return -EINVAL;
-	ret = check_policy(qp);
+	ret = check_policy(qp, port);
 	if (!ret)
 		ret = check_address(qp, &attr->ah_attr);
 	if (!ret)
 		ret = get_path(qp, attr, &path);
 	if (ret)
 		return ret;
-	ret = begin(qp, attr, &path);
+	ret = begin(qp, attr, &path, port);
 	if (!ret)
 		xiw_rdv_ports_wake(qp);
 	else
@@ -365,12 +384,15 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 /**
  * xiw_rdv_query() - what a consumer has set
  * @qp: queue pair; the stream's lock is held
- * @attr: filled in, but for the PSNs, which would be shown to every user of the
- *	host
+ * @attr: filled in, but for the PSNs
+ * @mask: attributes that the caller asks for
+ *
+ * The core asks with an empty mask for what it shows to every user of the host
+ * by netlink. That must not help to be taken for the peer.
  *
  * Context: Any.
  */
-void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr)
+void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 {
 	const struct xiw_rdv_use *use = &qp->rdv;
 	struct rdma_ah_attr *ah = &attr->ah_attr;
@@ -385,7 +407,8 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr)
 	rdma_ah_set_port_num(ah, 1);
 	rdma_ah_set_grh(ah, &dgid, use->flow_label, use->sgid_index,
 			use->hop_limit, use->tclass);
-	attr->dest_qp_num = use->path.peer.qpn;
+	if (mask & IB_QP_DEST_QPN)
+		attr->dest_qp_num = use->path.peer.qpn;
 	attr->min_rnr_timer = use->min_rnr_timer;
 	attr->timeout = use->timeout;
 	attr->retry_cnt = use->retry_cnt;

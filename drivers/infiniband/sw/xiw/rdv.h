@@ -13,6 +13,6 @@ bool xiw_rdv_names_peer(int mask);
 int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask);
 int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask);
 void xiw_rdv_forget(struct xiw_qp *qp);
-void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr);
+void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask);
 
 #endif /* _XIW_RDV_H */
