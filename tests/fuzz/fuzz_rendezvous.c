@@ -254,9 +254,9 @@ static void times(struct fuzz_in *in)
 	CHECK(!timeout || timeout > 31 || ms > 5000 ||
 	      (alone >= ms - 0.001 && alone < ms + 2));
 
-	got = xiw_rdv_pause_ms(tries);
-	CHECK(got >= 5 && got <= 1000);
-	CHECK(tries == U32_MAX || xiw_rdv_pause_ms(tries + 1) >= got);
+	got = xiw_rdv_pause_ms(tries, fuzz_edge(in));
+	CHECK(got >= 2 && got <= 1500);
+	CHECK(tries == U32_MAX || xiw_rdv_pause_ms(tries + 1, 0) * 3 + 4 >= got);
 
 	peer.rnr_retry = retry & 7;
 	got = xiw_rdv_receive_ms(&peer, timeout);

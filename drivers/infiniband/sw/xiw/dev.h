@@ -86,7 +86,8 @@ enum xiw_limits {
  * @ep_ops: what endpoints of rdma_cm do
  * @rdv_ops: what those of connections by number do
  * @cm_wq: runs the endpoints' work; created with the device
- * @ep_lock: protects @eps, @eps_closed and @lingering
+ * @ep_lock: protects @eps, @eps_closed, @lingering, @rdv_dialled and
+ *	@rdv_dialled_at
  * @eps: every struct xiw_ep of the device, for teardown; listeners first
  * @eps_closed: teardown began, no endpoint may be added
  * @joining: rdma_cm is being told of the device, see xiw_cm_create_listen()
@@ -99,6 +100,9 @@ enum xiw_limits {
  *	of the endpoints' mutexes
  * @rdv_ports: where connections by number are listened for
  * @rdv_port: TCP port for new ones, 0 if there are to be none
+ * @rdv_dialled: how many of their Initiators have dialled since
+ *	@rdv_dialled_at
+ * @rdv_dialled_at: in jiffies
  * @stats: event counters
  * @env: what streams see of the device
  */
@@ -147,6 +151,8 @@ struct xiw_dev {
 	struct mutex rdv_lock; /* see above */
 	struct list_head rdv_ports;
 	u16 rdv_port;
+	u32 rdv_dialled;
+	unsigned long rdv_dialled_at;
 
 	struct xiw_stats __percpu *stats;
 	struct xiw_stream_env env;

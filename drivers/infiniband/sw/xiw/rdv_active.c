@@ -8,6 +8,8 @@
  */
 #include "rdv_active.h"
 
+#include <linux/jiffies.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "cm_conn.h"
@@ -22,6 +24,10 @@
 #include "rdv_wait.h"
 #include "sock.h"
 #include "stream_run.h"
+
+/* So many connections of a device may begin in so many jiffies. */
+#define DIAL_MAX	1024
+#define DIAL_WINDOW	(HZ / 10)
 
 static struct xiw_rdv_use *use_of(const struct xiw_ep *ep)
 {
@@ -56,6 +62,24 @@ static int connect_from(struct xiw_ep *ep, const struct xiw_rdv_use *use,
 	return ret ? ret : xiw_sock_connect(xs, &peer);
 }
 
+/*
+ * Never the one that the netdev moves to. The endpoints are closed before it
+ * does, so a namespace that was read before that was found open is the old one.
+ */
+static struct net *rdv_get_net(struct xiw_dev *dev)
+{
+	struct net *net = xiw_consumer_get_net(dev);
+	bool closed;
+
+	spin_lock(&dev->ep_lock);
+	closed = dev->eps_closed;
+	spin_unlock(&dev->ep_lock);
+	if (!net || !closed)
+		return net;
+	put_net(net);
+	return NULL;
+}
+
 static int open_socket(struct xiw_ep *ep)
 {
 	const struct xiw_rdv_use *use = use_of(ep);
@@ -64,7 +88,7 @@ static int open_socket(struct xiw_ep *ep)
 	struct net *net;
 	int ret;
 
-	net = xiw_consumer_get_net(ep->dev);
+	net = rdv_get_net(ep->dev);
 	if (!net)
 		return -ENETDOWN;
 	xiw_rdv_to_addr(ep->dev, use->path.own.gid, 0, &own);
@@ -83,6 +107,12 @@ put:
 	return ret;
 }
 
+static enum xiw_ep_state rdv_pause(struct xiw_ep *ep)
+{
+	xiw_ep_set_timer(ep, xiw_rdv_pause_ms(++ep->tries, get_random_u32()));
+	return XIW_EPS_PAUSE;
+}
+
 /**
  * xiw_rdv_active_retry() - it did not come to a stream this time
  * @ep: endpoint with its QP attached, with a socket or without
@@ -96,8 +126,27 @@ enum xiw_ep_state xiw_rdv_active_retry(struct xiw_ep *ep)
 		xiw_sock_release(ep->xs, true);
 	ep->xs = NULL;
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
-	xiw_ep_set_timer(ep, xiw_rdv_pause_ms(++ep->tries));
-	return XIW_EPS_PAUSE;
+	return rdv_pause(ep);
+}
+
+/*
+ * Of what many queue pairs have to begin, some begins now and the rest a little
+ * later. This does not count those under way: a host that does not answer would
+ * hold up what is for others.
+ */
+static bool rdv_may_dial(struct xiw_dev *dev)
+{
+	bool may;
+
+	spin_lock(&dev->ep_lock);
+	if (time_after_eq(jiffies, dev->rdv_dialled_at + DIAL_WINDOW)) {
+		dev->rdv_dialled_at = jiffies;
+		dev->rdv_dialled = 0;
+	}
+	may = dev->rdv_dialled < DIAL_MAX;
+	dev->rdv_dialled += may;
+	spin_unlock(&dev->ep_lock);
+	return may;
 }
 
 /**
@@ -111,6 +160,8 @@ enum xiw_ep_state xiw_rdv_active_try(struct xiw_ep *ep)
 {
 	int ret;
 
+	if (!rdv_may_dial(ep->dev))
+		return rdv_pause(ep);
 	if (!ep->startup)
 		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
 	if (!ep->startup)

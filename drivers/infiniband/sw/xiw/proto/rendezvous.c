@@ -324,11 +324,12 @@ u32 xiw_rdv_receive_ms(const struct xiw_rdv_token *peer, u8 min_rnr_timer)
 	       100;
 }
 
-u32 xiw_rdv_pause_ms(u32 tries)
+u32 xiw_rdv_pause_ms(u32 tries, u32 random)
 {
 	/* Eight times twice as long as the first is beyond the bound. */
 	u32 doubled = min_t(u32, max_t(u32, tries, 1) - 1, 8);
+	u32 ms = min_t(u32, XIW_RDV_PAUSE_MIN_MS << doubled,
+		       XIW_RDV_PAUSE_MAX_MS);
 
-	return min_t(u32, XIW_RDV_PAUSE_MIN_MS << doubled,
-		     XIW_RDV_PAUSE_MAX_MS);
+	return ms / 2 + random % (ms + 1);
 }

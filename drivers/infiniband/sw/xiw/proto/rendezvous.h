@@ -373,10 +373,14 @@ u32 xiw_rdv_receive_ms(const struct xiw_rdv_token *peer, u8 min_rnr_timer);
 /**
  * xiw_rdv_pause_ms() - Initiator: when to try again
  * @tries: how many have failed since the last success or change, from 1
+ * @random: any number, another one each time
+ *
+ * From half as long to half as long again as section 5 says, so that many that
+ * have failed at once do not try again at once.
  *
  * Context: Any.
- * Return: XIW_RDV_PAUSE_MIN_MS..XIW_RDV_PAUSE_MAX_MS.
+ * Return: XIW_RDV_PAUSE_MIN_MS / 2 .. XIW_RDV_PAUSE_MAX_MS * 3 / 2.
  */
-u32 xiw_rdv_pause_ms(u32 tries);
+u32 xiw_rdv_pause_ms(u32 tries, u32 random);
 
 #endif /* _XIW_RENDEZVOUS_H */
