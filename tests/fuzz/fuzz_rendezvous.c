@@ -6,13 +6,11 @@
 #include "fuzz.h"
 #include "rendezvous.h"
 
-static bool model_token(const u8 *pd)
+static bool model_claim(u8 flags, const u8 *proofs)
 {
-	if (pd[5] & 0xfe)
+	if (flags & 0x8e)
 		return false;
-	if (pd[5] ? pd[16] > 7 : fuzz_be(pd + 16, 4))
-		return false;
-	return !pd[20];
+	return flags & 1 || (!flags && !fuzz_be64(proofs));
 }
 
 static bool model_number(const u8 *p)
@@ -24,10 +22,12 @@ static enum xiw_rdv_reason model_request(const u8 *pd, size_t len)
 {
 	if (len < 5 || memcmp(pd, "XRDV", 4))
 		return XIW_RDV_MALFORMED;
-	if (pd[4] != 1)
+	if (pd[4] != 2)
 		return XIW_RDV_BAD_VERSION;
-	if (len != 56 || !model_token(pd) || !model_number(pd + 8) ||
-	    !model_number(pd + 12))
+	if (len != 72 || !model_claim(pd[5] & ~2, pd + 56) ||
+	    !model_number(pd + 8) || !model_number(pd + 12))
+		return XIW_RDV_MALFORMED;
+	if (!(pd[5] & 2) && (fuzz_be64(pd + 56) || fuzz_be64(pd + 64)))
 		return XIW_RDV_MALFORMED;
 	return XIW_RDV_OK;
 }
@@ -44,7 +44,7 @@ static void hostile_request(const u8 *data, size_t len)
 	if (got == XIW_RDV_OK) {
 		CHECK(xiw_rdv_request_encode(&req, again) == len);
 		CHECK(!memcmp(again, pd, len));
-		CHECK(xiw_rdv_request_from(&req, pd + 40, pd + 24));
+		CHECK(xiw_rdv_request_from(&req, pd + 32, pd + 16));
 	}
 	free(pd);
 }
@@ -58,17 +58,20 @@ static void hostile_reply(const u8 *data, size_t len, bool reject)
 
 	good = len >= 28 && !memcmp(pd, "XRDV", 4);
 	if (good && reject)
-		good = pd[24];
+		good = pd[24] && (pd[24] != 9 || (len == 44 && pd[4] == 2));
 	else if (good)
-		good = len == 28 && pd[4] == 1 && !pd[24] && model_token(pd);
+		good = len == 44 && pd[4] == 2 && !pd[24] &&
+		       model_claim(pd[5], pd + 28);
 	CHECK(xiw_rdv_reply_decode(pd, len, reject, &reply) ==
 	      (good ? 0 : -EPROTO));
 	if (good && reject) {
 		CHECK(reply.reason == pd[24] && !reply.features);
-		CHECK(!reply.token.rts && !reply.token.rq_psn);
+		CHECK(!reply.claim.rts && !reply.claim.rq_proof);
+		CHECK(reply.nonce == (pd[24] == 9 ? fuzz_be64(pd + 16) : 0));
 	} else if (good) {
 		CHECK(xiw_rdv_reply_encode(&reply, again) == len);
-		CHECK(!memcmp(again, pd, 25));
+		CHECK(!memcmp(again, pd, 16));
+		CHECK(!memcmp(again + 28, pd + 28, 16));
 	}
 	free(pd);
 }
@@ -115,36 +118,37 @@ static bool knows_wrong(const struct xiw_rdv_token *from,
 static void meet(const struct xiw_rdv_path *a, const struct xiw_rdv_path *b,
 		 bool mirrored)
 {
+	const struct xiw_rdv_nonces nonces = { 1, 2 }, others = { 1, 3 };
 	struct xiw_rdv_request req, got;
 	struct xiw_rdv_reply reply, heard;
-	enum xiw_rdv_reason reason;
 	u8 pd[XIW_RDV_REQ_LEN];
-	bool token;
+	bool known, good;
 
-	xiw_rdv_request_init(a, XIW_RDV_FEAT_ALL, &req);
+	xiw_rdv_request_init(a, &nonces, true, XIW_RDV_FEAT_ALL, &req);
 	CHECK(xiw_rdv_request_encode(&req, pd) == sizeof(pd));
 	CHECK(xiw_rdv_request_decode(pd, sizeof(pd), &got) == XIW_RDV_OK);
-	reason = xiw_rdv_match(b, &got);
-	token = !knows_wrong(&a->token, &b->token) &&
-		!knows_wrong(&b->token, &a->token);
-	if (xiw_rdv_role(&a->own, &a->peer) != XIW_RDV_INITIATOR)
-		CHECK(reason == XIW_RDV_BAD_ROLE);
-	else if (!mirrored)
-		CHECK(reason == XIW_RDV_NO_MATCH);
-	else
-		CHECK(reason == (token ? XIW_RDV_OK : XIW_RDV_BAD_TOKEN));
-	if (reason != XIW_RDV_OK) {
-		xiw_rdv_refuse(reason, &got, &reply);
-		xiw_rdv_reply_encode(&reply, pd);
-		CHECK(!xiw_rdv_reply_decode(pd, XIW_RDV_REP_LEN, true, &heard));
-		CHECK(heard.reason == reason && heard.init_qpn == a->own.qpn);
+	CHECK(xiw_rdv_match(b, &got) == mirrored);
+	if (!mirrored || xiw_rdv_role(&a->own, &a->peer) != XIW_RDV_INITIATOR)
 		return;
-	}
+	known = a->token.rts || b->token.rts;
+	good = known && !knows_wrong(&a->token, &b->token) &&
+	       !knows_wrong(&b->token, &a->token);
+	CHECK(xiw_rdv_in_common(b, &got.claim) == known);
+	CHECK(xiw_rdv_proven(b, &nonces, &got.claim) == good);
+	CHECK(!xiw_rdv_proven(b, &others, &got.claim));
 
-	xiw_rdv_accept(b, &got, XIW_RDV_FEAT_ALL, &reply);
+	xiw_rdv_challenge(&got, nonces.resp, &reply);
+	CHECK(xiw_rdv_reply_encode(&reply, pd) == XIW_RDV_REP_LEN);
+	CHECK(!xiw_rdv_reply_decode(pd, XIW_RDV_REP_LEN, true, &heard));
+	CHECK(heard.reason == XIW_RDV_PROVE && heard.nonce == nonces.resp);
+	CHECK(xiw_rdv_answers(&req, &heard));
+
+	xiw_rdv_accept(b, &got, &nonces, XIW_RDV_FEAT_ALL, &reply);
 	xiw_rdv_reply_encode(&reply, pd);
 	CHECK(!xiw_rdv_reply_decode(pd, XIW_RDV_REP_LEN, false, &heard));
-	CHECK(xiw_rdv_check_reply(a, &req, &heard));
+	CHECK(xiw_rdv_answers(&req, &heard));
+	CHECK(xiw_rdv_proven(a, &nonces, &heard.claim) == good);
+	CHECK(!xiw_rdv_proven(a, &others, &heard.claim));
 	CHECK(heard.features == XIW_RDV_FEAT_ALL);
 }
 
@@ -235,7 +239,7 @@ static void attributes(struct fuzz_in *in)
 
 static void times(struct fuzz_in *in)
 {
-	struct xiw_rdv_token peer = { .rts = true };
+	struct xiw_rdv_claim peer = { .rts = true };
 	u8 timeout = fuzz_u8(in), retry = fuzz_u8(in);
 	u32 tries = fuzz_edge(in);
 	double ms = 0.004096 * (1ULL << (timeout & 31)) *
@@ -256,7 +260,8 @@ static void times(struct fuzz_in *in)
 
 	got = xiw_rdv_pause_ms(tries, fuzz_edge(in));
 	CHECK(got >= 2 && got <= 1500);
-	CHECK(tries == U32_MAX || xiw_rdv_pause_ms(tries + 1, 0) * 3 + 4 >= got);
+	CHECK(tries == U32_MAX ||
+	      xiw_rdv_pause_ms(tries + 1, 0) * 3 + 4 >= got);
 
 	peer.rnr_retry = retry & 7;
 	got = xiw_rdv_receive_ms(&peer, timeout);

@@ -137,14 +137,21 @@ static void rendezvous(void)
 		.peer = { { [10] = 0xff, 0xff, 192, 0, 2, 2 }, 3 },
 		.token = { true, 7, 1, 2 },
 	};
+	const struct xiw_rdv_nonces nonces = { 1, 2 };
 	struct xiw_rdv_request req;
 	struct xiw_rdv_reply reply;
 	u8 pd[XIW_RDV_REQ_LEN];
 
-	xiw_rdv_request_init(&path, XIW_RDV_FEAT_ALL, &req);
+	xiw_rdv_request_init(&path, &nonces, false, XIW_RDV_FEAT_ALL, &req);
 	put("rendezvous", "request", "\0", 1, pd,
 	    xiw_rdv_request_encode(&req, pd));
-	xiw_rdv_accept(&path, &req, XIW_RDV_FEAT_ALL, &reply);
+	xiw_rdv_request_init(&path, &nonces, true, XIW_RDV_FEAT_ALL, &req);
+	put("rendezvous", "proof", "\0", 1, pd,
+	    xiw_rdv_request_encode(&req, pd));
+	xiw_rdv_challenge(&req, nonces.resp, &reply);
+	put("rendezvous", "challenge", "\1", 1, pd,
+	    xiw_rdv_reply_encode(&reply, pd));
+	xiw_rdv_accept(&path, &req, &nonces, XIW_RDV_FEAT_ALL, &reply);
 	put("rendezvous", "accept", "\2", 1, pd,
 	    xiw_rdv_reply_encode(&reply, pd));
 	xiw_rdv_refuse(XIW_RDV_BUSY, &req, &reply);

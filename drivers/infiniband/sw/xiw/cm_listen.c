@@ -433,10 +433,15 @@ void xiw_listen_room(struct xiw_ep *ep)
 
 /**
  * xiw_listen_wait() - a child's Request waits for a queue pair
- * @ep: half-open child with the number of the queue pair in @ep->qpn
- * @max: how many may wait for one
+ * @ep: half-open child with the number of the queue pair in @ep->qpn, and that
+ *	of its peer's in @ep->peer_qpn
+ * @max: how many of its host may wait for one
  *
- * xiw_listen_wake() ends that.
+ * One whose peer has a privileged port need not fear those that have none. A
+ * peer has one place: one that waits there is dropped, as its peer has most
+ * likely lost it.
+ *
+ * xiw_listen_wake() ends the wait.
  *
  * Context: The endpoint is locked.
  * Return: false if so many do.
@@ -447,8 +452,16 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 	struct xiw_ep *other;
 
 	spin_lock(&listen->lock);
-	list_for_each_entry(other, &listen->half_open.list, place.node)
-		max -= other->ready && other->qpn == ep->qpn && max;
+	list_for_each_entry(other, &listen->half_open.list, place.node) {
+		if (!other->ready || other->qpn != ep->qpn ||
+		    other->privileged != ep->privileged ||
+		    !same_peer(other, ep))
+			continue;
+		if (other->peer_qpn == ep->peer_qpn)
+			xiw_ep_raise(other, XIW_EPE_KILL);
+		else
+			max -= !!max;
+	}
 	ep->ready = max;
 	spin_unlock(&listen->lock);
 	return max;

@@ -26,6 +26,7 @@
 #include "ep_state.h"
 #include "proto/mpa.h"
 #include "proto/nego.h"
+#include "proto/rendezvous.h"
 #include "stream.h"
 
 struct pid;
@@ -85,6 +86,10 @@ struct xiw_ep_command {
  * @ird: Initiator: IRD the consumer wants
  * @ord: Initiator: ORD the consumer wants
  * @pdata_len: Initiator: Private Data in bytes
+ * @nonces: by number: of this connection
+ * @proves: by number: a proof was asked for
+ * @proves_rts: Initiator by number: it was sent, of a queue pair at RTS
+ * @judged: by number: the proof was judged, and failed
  * @have: octets received of the peer's frame
  * @frame: own frame while it is being sent, peer's while it is received
  * @pdata: Initiator: Private Data, kept for another try
@@ -94,6 +99,10 @@ struct xiw_ep_startup {
 	u32 ird;
 	u32 ord;
 	u16 pdata_len;
+	struct xiw_rdv_nonces nonces;
+	bool proves;
+	bool proves_rts;
+	bool judged;
 	u16 have;
 	u8 frame[XIW_MPA_FRAME_MAX];
 	u8 pdata[XIW_MPA_PD_MAX];
@@ -188,6 +197,10 @@ struct xiw_ep_ops {
  * @ready: Responder: the Request is complete, and may wait for an older one
  * @no_room: Responder: the Request waits for room in iw_cm
  * @tries: Initiator by number: failures since the last success
+ * @crowded: Initiator by number: others were in the way of the last try
+ * @privileged: Responder by number: the peer's port is below 1024
+ * @peer_qpn: Responder by number: the queue pair of the Initiator; while it
+ *	waits, constant, and compared under the lock of the listener
  * @listen: of a listener
  */
 struct xiw_ep {
@@ -232,6 +245,9 @@ struct xiw_ep {
 	bool ready;
 	bool no_room;
 	u32 tries;
+	bool crowded;
+	bool privileged;
+	u32 peer_qpn;
 	struct xiw_ep_listen *listen;
 };
 

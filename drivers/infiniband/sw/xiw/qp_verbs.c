@@ -18,7 +18,6 @@
 #include "qp.h"
 #include "qp_stream.h"
 #include "rdv.h"
-#include "rdv_listen.h"
 #include "rdv_wait.h"
 #include "stream_run.h"
 
@@ -452,7 +451,6 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	/* Not found any more; the number stays taken until all has gone. */
 	xa_store_bh(&dev->qps, qp->qpn, NULL, GFP_KERNEL);
-	xiw_rdv_ports_wake(qp);
 	end_connection(qp);
 	xiw_rdv_forget(qp);
 	xiw_iwqp_drop(qp);

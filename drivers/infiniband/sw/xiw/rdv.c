@@ -133,6 +133,7 @@ static void name_peer(struct xiw_rdv_use *use, const struct ib_qp_attr *attr,
 	use->hop_limit = grh->hop_limit;
 	use->flow_label = grh->flow_label;
 	use->min_rnr_timer = attr->min_rnr_timer;
+	xiw_rdv_guesses_init(use);
 }
 
 /* From here on the queue pair is not rdma_cm's, or it was before. */
@@ -234,7 +235,7 @@ int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 		return ret;
 	ret = begin(qp, attr, &path, port);
 	if (!ret)
-		xiw_rdv_ports_wake(qp);
+		xiw_rdv_port_wake(qp);
 	else
 		undo_begin(qp);
 	return ret;
@@ -292,7 +293,7 @@ static void judge_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 
 	spin_lock_bh(&s->lock);
 	attached = s->llp;
-	ok = xiw_rdv_token_check(&use->path.token, &use->peer);
+	ok = xiw_rdv_proven(&use->path, &use->nonces, &use->peer);
 	if (attached && !ok)
 		use->mismatched = true;
 	spin_unlock_bh(&s->lock);
@@ -318,7 +319,7 @@ static int judge_ended(struct xiw_qp *qp)
 
 	spin_lock_bh(&s->lock);
 	undo = !qp->ep && use->gone &&
-	       !xiw_rdv_token_check(&use->path.token, &use->peer);
+	       !xiw_rdv_proven(&use->path, &use->nonces, &use->peer);
 	if (undo)
 		use->mismatched = true;
 	spin_unlock_bh(&s->lock);
@@ -338,6 +339,7 @@ static int judge_connection(struct xiw_qp *qp)
 	if (ep) {
 		xiw_ep_lock(ep);
 		judge_stream(qp, ep);
+		xiw_rdv_active_rts(ep);
 		xiw_ep_unlock(ep);
 		xiw_ep_put(ep);
 	}
@@ -374,11 +376,14 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	if (ret)
 		return ret;
 	ret = judge_connection(qp);
-	if (ret)
+	if (ret) {
 		back_to_rtr(qp);
-	else
-		xiw_rdv_await_posted(qp);
-	return ret;
+		return ret;
+	}
+	/* There may be one of an Initiator that stays in RTR. */
+	xiw_rdv_port_wake(qp);
+	xiw_rdv_await_posted(qp);
+	return 0;
 }
 
 /**

@@ -11,6 +11,7 @@
 #include <linux/jiffies.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <net/sock.h>
 
 #include "cm_conn.h"
 #include "consumer.h"
@@ -29,6 +30,10 @@
 #define DIAL_MAX	1024
 #define DIAL_WINDOW	(HZ / 10)
 
+/* Ports of Initiators that are in a crowd */
+#define PRIVILEGED_MIN	512
+#define PRIVILEGED_COUNT (PROT_SOCK - PRIVILEGED_MIN)
+
 static struct xiw_rdv_use *use_of(const struct xiw_ep *ep)
 {
 	return &ep->qp->rdv;
@@ -42,13 +47,29 @@ static void get_path(const struct xiw_ep *ep, struct xiw_rdv_path *path)
 	spin_unlock_bh(&ep->qp->stream.lock);
 }
 
+/*
+ * Others on this host may be in the way at the Responder, by intent. Not from
+ * one of these ports, which no program gets without privilege; there are too
+ * few for all connections.
+ */
+static int rdv_bind_privileged(struct xiw_ep *ep, struct xiw_sock *xs)
+{
+	u16 port = PRIVILEGED_MIN + get_random_u32() % PRIVILEGED_COUNT;
+	struct sockaddr_storage own;
+
+	/* Once: they may be too few for all that were refused. */
+	ep->crowded = false;
+	xiw_rdv_to_addr(ep->dev, use_of(ep)->path.own.gid, port, &own);
+	return xiw_sock_bind(xs, &own, xiw_conn_bound_if(ep, &own), false);
+}
+
 /* From an own port; to itself means to that very port. */
 static int connect_from(struct xiw_ep *ep, const struct xiw_rdv_use *use,
 			struct xiw_sock *xs)
 {
 	struct sockaddr_storage own;
 	struct sockaddr_storage peer;
-	int ret;
+	int ret = 0;
 
 	xiw_rdv_to_addr(ep->dev, use->path.own.gid, 0, &own);
 	xiw_rdv_to_addr(ep->dev, use->path.peer.gid, use->port, &peer);
@@ -56,7 +77,9 @@ static int connect_from(struct xiw_ep *ep, const struct xiw_rdv_use *use,
 		xiw_sock_set_tos(xs, own.ss_family, use->tclass);
 	xiw_sock_set_keepalive(xs, XIW_EP_KEEPIDLE_S, XIW_EP_KEEPINTVL_S,
 			       XIW_EP_KEEPCNT);
-	ret = xiw_sock_bind(xs, &own, xiw_conn_bound_if(ep, &own), false);
+	if (!ep->crowded || rdv_bind_privileged(ep, xs))
+		ret = xiw_sock_bind(xs, &own, xiw_conn_bound_if(ep, &own),
+				    false);
 	if (!ret && use->role == XIW_RDV_SELF)
 		ret = xiw_sock_local(xs, &peer);
 	return ret ? ret : xiw_sock_connect(xs, &peer);
@@ -213,7 +236,9 @@ static int build_request(struct xiw_ep *ep)
 	struct xiw_rdv_path path;
 
 	get_path(ep, &path);
-	xiw_rdv_request_init(&path, XIW_RDV_FEAT_ALL, &req);
+	xiw_rdv_request_init(&path, &st->nonces, st->proves, XIW_RDV_FEAT_ALL,
+			     &req);
+	st->proves_rts = st->proves && req.claim.rts;
 	xiw_nego_request(&ep->policy,
 			 xiw_rdv_ird(&path, ep->policy.max_ird),
 			 xiw_rdv_ord(&path, ep->policy.max_ord), &st->req);
@@ -231,6 +256,50 @@ static enum xiw_ep_state send_request(struct xiw_ep *ep)
 		return xiw_rdv_active_retry(ep);
 	st->have = 0;
 	return xiw_rdv_active_reply(ep);
+}
+
+static enum xiw_ep_state rdv_first_request(struct xiw_ep *ep)
+{
+	ep->startup->nonces.init = get_random_u64();
+	ep->startup->proves = false;
+	ep->startup->proves_rts = false;
+	return send_request(ep);
+}
+
+/*
+ * The Responder wants a proof, once. What it is made of can be guessed from it
+ * at leisure, so what is at the other end should be the peer's kernel.
+ */
+static enum xiw_ep_state rdv_answer_challenge(struct xiw_ep *ep,
+					      const struct xiw_rdv_reply *reply)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_rdv_request req;
+	struct xiw_rdv_path path;
+
+	get_path(ep, &path);
+	xiw_rdv_request_init(&path, &st->nonces, false, XIW_RDV_FEAT_ALL, &req);
+	if (st->proves || !xiw_rdv_answers(&req, reply))
+		return xiw_rdv_active_retry(ep);
+	st->proves = true;
+	st->nonces.resp = reply->nonce;
+	return send_request(ep);
+}
+
+/**
+ * xiw_rdv_active_rts() - the QP has come to RTS
+ * @ep: its endpoint
+ *
+ * A Responder that stays in RTR cannot judge the proof of an Initiator in RTR,
+ * as there is no PSN that both know: so it is to get another one.
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_rdv_active_rts(struct xiw_ep *ep)
+{
+	if (ep->state == XIW_EPS_REPLY && ep->startup->proves &&
+	    !ep->startup->proves_rts)
+		xiw_ep_set_timer(ep, 0);
 }
 
 /* Of path and peer's token, which are judged together, only then the stream. */
@@ -267,9 +336,7 @@ static enum xiw_ep_state establish_self(struct xiw_ep *ep)
 	};
 	xiw_rdv_agree(ep, XIW_RDV_FEAT_ALL);
 	spin_lock_bh(&ep->qp->stream.lock);
-	/* Who talks to itself knows its own mind. */
-	use_of(ep)->peer.rts = false;
-	use_of(ep)->peer.rq_psn = use_of(ep)->path.token.sq_psn;
+	memset(&use_of(ep)->peer, 0, sizeof(use_of(ep)->peer));
 	spin_unlock_bh(&ep->qp->stream.lock);
 	return establish(ep, &path);
 }
@@ -290,7 +357,7 @@ enum xiw_ep_state xiw_rdv_active_connecting(struct xiw_ep *ep)
 		return xiw_rdv_active_retry(ep);
 	default:
 		return use_of(ep)->role == XIW_RDV_SELF ? establish_self(ep) :
-							  send_request(ep);
+							  rdv_first_request(ep);
 	}
 }
 
@@ -298,6 +365,7 @@ enum xiw_ep_state xiw_rdv_active_connecting(struct xiw_ep *ep)
 static enum xiw_ep_state accepted(struct xiw_ep *ep,
 				  const struct xiw_rdv_reply *reply)
 {
+	const struct xiw_ep_startup *st = ep->startup;
 	struct xiw_rdv_use *use = use_of(ep);
 	struct xiw_rdv_request req;
 	struct xiw_rdv_path path;
@@ -305,20 +373,35 @@ static enum xiw_ep_state accepted(struct xiw_ep *ep,
 
 	spin_lock_bh(&ep->qp->stream.lock);
 	path = use->path;
-	xiw_rdv_request_init(&path, XIW_RDV_FEAT_ALL, &req);
-	ok = !use->over && xiw_rdv_check_reply(&path, &req, reply);
-	if (ok)
-		use->peer = reply->token;
+	xiw_rdv_request_init(&path, &st->nonces, false, XIW_RDV_FEAT_ALL, &req);
+	ok = !use->over && st->proves && xiw_rdv_answers(&req, reply) &&
+	     xiw_rdv_proven(&path, &st->nonces, &reply->claim);
+	if (ok) {
+		use->peer = reply->claim;
+		use->nonces = st->nonces;
+	}
 	spin_unlock_bh(&ep->qp->stream.lock);
 	xiw_rdv_agree(ep, reply->features);
 	return ok ? establish(ep, &path) : xiw_rdv_active_retry(ep);
 }
 
-static enum xiw_ep_state refused(struct xiw_ep *ep, u8 reason)
+static enum xiw_ep_state refused(struct xiw_ep *ep,
+				 const struct xiw_rdv_reply *reply)
 {
+	u8 reason = reply->reason;
+
+	if (reason == XIW_RDV_PROVE)
+		return rdv_answer_challenge(ep, reply);
 	xiw_ep_dbg(ep, "the peer says no: reason %u\n", reason);
+	if (reason == XIW_RDV_BUSY)
+		ep->crowded = true;
 	if (!xiw_rdv_final(reason))
 		return xiw_rdv_active_retry(ep);
+	if (reason == XIW_RDV_BAD_VERSION)
+		ibdev_notice_ratelimited(&ep->dev->ibdev,
+					 "no connection by number: %pI6c does not know version %u; both hosts need an xiw of the same one\n",
+					 use_of(ep)->path.peer.gid,
+					 XIW_RDV_VERSION);
 	xiw_rdv_give_up(ep->qp);
 	xiw_sock_release(ep->xs, true);
 	ep->xs = NULL;
@@ -344,6 +427,9 @@ enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep)
 	len = xiw_conn_collect(ep, true);
 	if (len == -EAGAIN)
 		return XIW_EPS_REPLY;
+	/* Another one may have taken its place at the Responder. */
+	if (len < 0 && st->proves)
+		ep->crowded = true;
 	if (len < 0 || xiw_mpa_frame_decode(st->frame, len, true, &frame))
 		return xiw_rdv_active_retry(ep);
 	verdict = xiw_nego_check_reply(&ep->policy, &st->req, &frame,
@@ -353,5 +439,5 @@ enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep)
 				 verdict == XIW_NEGO_REJECTED, &reply))
 		return xiw_rdv_active_retry(ep);
 	return verdict == XIW_NEGO_OK ? accepted(ep, &reply) :
-					refused(ep, reply.reason);
+					refused(ep, &reply);
 }

@@ -11,6 +11,7 @@ struct xiw_ep;
 struct xiw_qp;
 
 int xiw_rdv_active_start(struct xiw_qp *qp);
+void xiw_rdv_active_rts(struct xiw_ep *ep);
 enum xiw_ep_state xiw_rdv_active_try(struct xiw_ep *ep);
 enum xiw_ep_state xiw_rdv_active_retry(struct xiw_ep *ep);
 enum xiw_ep_state xiw_rdv_active_connecting(struct xiw_ep *ep);

@@ -78,6 +78,22 @@ void xiw_rdv_to_gid(const struct sockaddr_storage *addr, u8 *gid)
 }
 
 /**
+ * xiw_rdv_port_of() - the port of an address
+ * @addr: address
+ *
+ * Context: Any.
+ * Return: TCP port.
+ */
+u16 xiw_rdv_port_of(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+
+	return ntohs(addr->ss_family == AF_INET ? in->sin_port :
+						  in6->sin6_port);
+}
+
+/**
  * xiw_rdv_agree() - what both sides can do
  * @ep: endpoint whose stream has not started
  * @features: XIW_RDV_FEAT_* of the Reply

@@ -16,6 +16,7 @@ struct xiw_ep;
 void xiw_rdv_policy(struct xiw_ep *ep);
 void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		     struct sockaddr_storage *addr);
+u16 xiw_rdv_port_of(const struct sockaddr_storage *addr);
 void xiw_rdv_to_gid(const struct sockaddr_storage *addr, u8 *gid);
 void xiw_rdv_agree(struct xiw_ep *ep, u16 features);
 int xiw_rdv_start_stream(struct xiw_ep *ep, const struct xiw_rdv_path *path,

@@ -107,23 +107,19 @@ static struct xiw_rdv_port *add_port(struct xiw_dev *dev, const u8 *gid,
 }
 
 /**
- * xiw_rdv_ports_wake() - judge the Requests that wait for a queue pair
- * @qp: queue pair that was named a peer, or is not found any more
+ * xiw_rdv_port_wake() - judge the Requests that wait for a queue pair
+ * @qp: queue pair that was named a peer, or has come to RTS; its modify_lock is
+ *	held
  *
- * Whatever its address and its role are: those that are not for this peer need
- * not wait for the end of their time.
+ * Only those at its own address can be for it. The others wait until they are
+ * late: nothing tells whether there is a queue pair of the number.
  *
- * Context: Sleeps.
+ * Context: Process context.
  */
-void xiw_rdv_ports_wake(struct xiw_qp *qp)
+void xiw_rdv_port_wake(struct xiw_qp *qp)
 {
-	struct xiw_dev *dev = qp->dev;
-	struct xiw_rdv_port *p;
-
-	mutex_lock(&dev->rdv_lock);
-	list_for_each_entry(p, &dev->rdv_ports, node)
-		xiw_listen_wake(p->ep, qp->qpn);
-	mutex_unlock(&dev->rdv_lock);
+	if (qp->rdv.listener)
+		xiw_listen_wake(qp->rdv.listener->ep, qp->qpn);
 }
 
 /**

@@ -9,7 +9,7 @@
 
 struct xiw_qp;
 
-void xiw_rdv_ports_wake(struct xiw_qp *qp);
+void xiw_rdv_port_wake(struct xiw_qp *qp);
 int xiw_rdv_port_get(struct xiw_qp *qp, const u8 *gid, u16 port);
 void xiw_rdv_port_put(struct xiw_qp *qp);
 

@@ -6,7 +6,9 @@
  */
 #include "rdv_passive.h"
 
+#include <linux/random.h>
 #include <linux/slab.h>
+#include <net/sock.h>
 
 #include "cm_conn.h"
 #include "cm_end.h"
@@ -22,29 +24,46 @@
 #include "sock.h"
 #include "stream_run.h"
 
-/* Requests that may wait for one queue pair. */
+/* Requests of one host that may wait for one queue pair. */
 #define WAITING_MAX	8
 
-/* The Private Data are those of a reply that refuses. */
+/* The Private Data are those of a reply that refuses. False if that failed. */
+static bool rdv_send_refusal(struct xiw_ep *ep,
+			     const struct xiw_rdv_reply *reply)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_mpa_frame frame;
+	int len;
+
+	xiw_nego_reject(&ep->policy, &st->req, ep->policy.max_ird,
+			min(ep->policy.max_ord, st->req.enh.ird), &frame);
+	frame.pd_len = xiw_rdv_reply_encode(reply, st->pdata);
+	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &frame,
+				   st->pdata);
+	return len >= 0 && xiw_sock_send_buf(ep->xs, st->frame, len) == len;
+}
+
 static enum xiw_ep_state refuse(struct xiw_ep *ep, enum xiw_rdv_reason reason,
 				const struct xiw_rdv_request *req)
 {
-	struct xiw_ep_startup *st = ep->startup;
 	struct xiw_rdv_reply reply;
-	struct xiw_mpa_frame frame;
-	int len;
 
 	xiw_ep_dbg(ep, "Request refused: reason %u\n", reason);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
 	xiw_rdv_refuse(reason, req, &reply);
-	xiw_nego_reject(&ep->policy, &st->req, ep->policy.max_ird,
-			min(ep->policy.max_ord, st->req.enh.ird), &frame);
-	frame.pd_len = xiw_rdv_reply_encode(&reply, st->pdata);
-	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &frame,
-				   st->pdata);
-	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
-		return XIW_EPS_DEAD;
-	return xiw_end_hand_over(ep);
+	return rdv_send_refusal(ep, &reply) ? xiw_end_hand_over(ep) :
+					      XIW_EPS_DEAD;
+}
+
+/* Of a Request that is not well formed. */
+static enum xiw_ep_state rdv_refuse_malformed(struct xiw_ep *ep,
+					      enum xiw_rdv_reason reason)
+{
+	if (reason == XIW_RDV_BAD_VERSION)
+		ibdev_notice_ratelimited(&ep->dev->ibdev,
+					 "connection by number from %pI6c refused: its version is not %u; both hosts need an xiw of the same one\n",
+					 &ep->place.peer, XIW_RDV_VERSION);
+	return refuse(ep, reason, NULL);
 }
 
 /* Of a Request that is complete. */
@@ -69,6 +88,9 @@ static bool is_from(struct xiw_ep *ep, const struct xiw_rdv_request *req)
 
 	if (xiw_sock_names(ep->xs, &local, &remote))
 		return false;
+	/* Like the numbers, see xiw_rdv_passive_judge(). */
+	if (!ep->ready)
+		ep->privileged = xiw_rdv_port_of(&remote) < PROT_SOCK;
 	xiw_rdv_to_gid(&local, to);
 	xiw_rdv_to_gid(&remote, from);
 	return xiw_rdv_request_from(req, to, from);
@@ -91,7 +113,7 @@ static int start(struct xiw_ep *ep, const struct xiw_rdv_request *req,
 			xiw_rdv_ird(path, ep->policy.max_ird),
 			xiw_rdv_ord(path, ep->policy.max_ord), &frame,
 			&ep->conn.agreed);
-	xiw_rdv_accept(path, req, XIW_RDV_FEAT_ALL, &reply);
+	xiw_rdv_accept(path, req, &st->nonces, XIW_RDV_FEAT_ALL, &reply);
 	xiw_rdv_agree(ep, reply.features);
 	frame.pd_len = xiw_rdv_reply_encode(&reply, st->pdata);
 	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &frame,
@@ -138,6 +160,26 @@ static enum xiw_ep_state admit(struct xiw_ep *ep, struct xiw_qp *qp,
 	return XIW_EPS_RTR;
 }
 
+/*
+ * The Initiator proves first what it knows. Until it has, nothing is sent that
+ * is made of a PSN, and no queue pair is looked for.
+ */
+static enum xiw_ep_state rdv_challenge(struct xiw_ep *ep,
+				       const struct xiw_rdv_request *req)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_rdv_reply reply;
+
+	st->nonces.init = req->nonce;
+	st->nonces.resp = get_random_u64();
+	xiw_rdv_challenge(req, st->nonces.resp, &reply);
+	if (!rdv_send_refusal(ep, &reply))
+		return XIW_EPS_DEAD;
+	st->proves = true;
+	st->have = 0;
+	return XIW_EPS_REQUEST;
+}
+
 static enum xiw_ep_state wait(struct xiw_ep *ep,
 			      const struct xiw_rdv_request *req)
 {
@@ -151,6 +193,23 @@ static enum xiw_ep_state wait(struct xiw_ep *ep,
 	return XIW_EPS_READY;
 }
 
+static enum xiw_ep_state rdv_judge_request(struct xiw_ep *ep,
+					   const struct xiw_rdv_request *req)
+{
+	struct xiw_qp *qp = xiw_qp_get_by_num(ep->dev, ep->qpn);
+	struct xiw_rdv_path path;
+	int ret;
+
+	/* Whether there is one is not to be seen from outside. */
+	if (!qp)
+		return wait(ep, req);
+	ret = xiw_rdv_admit(qp, ep, req, &path);
+	if (!ret)
+		return admit(ep, qp, req, &path);
+	xiw_qp_put(qp);
+	return ret == -EBUSY ? refuse(ep, XIW_RDV_BUSY, req) : wait(ep, req);
+}
+
 /**
  * xiw_rdv_passive_judge() - answer a Request, if it is time
  * @ep: endpoint whose Request is complete
@@ -161,36 +220,29 @@ static enum xiw_ep_state wait(struct xiw_ep *ep,
 enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep)
 {
 	struct xiw_rdv_request req;
-	struct xiw_rdv_path path;
 	enum xiw_rdv_reason reason;
-	struct xiw_qp *qp;
 
 	/* RFC 5044 7.1.2 rule 3: no FPDU before the Reply. */
 	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
 		return XIW_EPS_DEAD;
 	reason = decode(ep, &req);
 	if (reason != XIW_RDV_OK)
-		return refuse(ep, reason, NULL);
+		return rdv_refuse_malformed(ep, reason);
 	if (xiw_rdv_role(&req.init, &req.resp) != XIW_RDV_INITIATOR)
 		return refuse(ep, XIW_RDV_BAD_ROLE, &req);
 	if (!is_from(ep, &req))
 		return refuse(ep, XIW_RDV_NO_MATCH, &req);
-	/* Once it waits, others compare it under the listener's lock. */
-	if (!ep->ready)
+	if (req.proves != ep->startup->proves ||
+	    (req.proves && req.nonce != ep->startup->nonces.init))
+		return refuse(ep, XIW_RDV_MALFORMED, NULL);
+	if (!req.proves)
+		return rdv_challenge(ep, &req);
+	/* Once it waits, others compare them under the listener's lock. */
+	if (!ep->ready) {
 		ep->qpn = req.resp.qpn;
-	qp = xiw_qp_get_by_num(ep->dev, ep->qpn);
-	if (!qp)
-		return refuse(ep, XIW_RDV_NO_MATCH, &req);
-	switch (xiw_rdv_admit(qp, ep, &req, &path, &reason)) {
-	case 0:
-		return admit(ep, qp, &req, &path);
-	case -EAGAIN:
-		xiw_qp_put(qp);
-		return wait(ep, &req);
-	default:
-		xiw_qp_put(qp);
-		return refuse(ep, reason, &req);
+		ep->peer_qpn = req.init.qpn;
 	}
+	return rdv_judge_request(ep, &req);
 }
 
 /**
@@ -248,7 +300,5 @@ enum xiw_ep_state xiw_rdv_passive_stands(struct xiw_ep *ep)
 	if (!ep->closing)
 		xiw_ep_clear_timer(ep);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_PASSIVE);
-	/* Who wanted the place waits in vain. */
-	xiw_listen_wake(ep->parent, ep->qpn);
 	return XIW_EPS_OPEN;
 }

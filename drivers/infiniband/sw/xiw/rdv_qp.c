@@ -5,6 +5,8 @@
  */
 #include "rdv_qp.h"
 
+#include <linux/jiffies.h>
+
 #include "dev.h"
 #include "ep.h"
 #include "llp.h"
@@ -15,23 +17,63 @@
 #include "stream_run.h"
 #include "tx.h"
 
-/* The stream's lock is held; results as those of xiw_rdv_admit(). */
-static int judge(const struct xiw_qp *qp, const struct xiw_rdv_request *req,
-		 enum xiw_rdv_reason *reason)
+/*
+ * Of a secret of 24 bits one more can be tried each second. Those that try from
+ * a port below 1024, which takes a privilege, are counted apart: the peer's
+ * kernel uses one when others are in its way.
+ */
+static bool rdv_may_guess(struct xiw_rdv_use *use, bool privileged)
 {
-	bool busy = qp->ep || qp->stream.state != XIW_QPS_IDLE;
-	const struct xiw_rdv_use *use = &qp->rdv;
+	unsigned long *at = &use->guessed_at[privileged];
+	u32 *guesses = &use->guesses[privileged];
+	unsigned long more = (jiffies - *at) / HZ;
 
-	*reason = XIW_RDV_NO_MATCH;
-	/* There will be no stream in this use. */
-	if (qp->destroying || use->over || use->stood)
-		return -ECONNREFUSED;
-	if (!use->named)
-		return busy ? -ECONNREFUSED : -EAGAIN;
-	*reason = xiw_rdv_match(&use->path, req);
-	if (*reason != XIW_RDV_OK)
-		return -ECONNREFUSED;
-	return busy ? -EAGAIN : 0;
+	if (more) {
+		*guesses = min_t(unsigned long, *guesses + more,
+				 XIW_RDV_GUESSES);
+		*at = jiffies;
+	}
+	return *guesses;
+}
+
+/* Has it been proven? What is known to be wrong is no further guess. */
+static int rdv_judge_proof(struct xiw_rdv_use *use, struct xiw_ep *ep,
+			   const struct xiw_rdv_request *req)
+{
+	struct xiw_ep_startup *st = ep->startup;
+
+	if (!st->judged && !rdv_may_guess(use, ep->privileged))
+		return -EBUSY;
+	if (xiw_rdv_proven(&use->path, &st->nonces, &req->claim))
+		return 0;
+	if (!st->judged)
+		use->guesses[ep->privileged]--;
+	st->judged = true;
+	return -EAGAIN;
+}
+
+/*
+ * The stream's lock is held; results as those of xiw_rdv_admit(). Whatever is
+ * not right may be so in the next use, and the peer is not told what it is.
+ */
+static int judge(struct xiw_qp *qp, struct xiw_ep *ep,
+		 const struct xiw_rdv_request *req)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+	int ret;
+
+	if (!use->named || qp->destroying || use->over || use->stood ||
+	    !xiw_rdv_match(&use->path, req) ||
+	    !xiw_rdv_in_common(&use->path, &req->claim))
+		return -EAGAIN;
+	ret = rdv_judge_proof(use, ep, req);
+	if (ret)
+		return ret;
+	if (!qp->ep && qp->stream.state == XIW_QPS_IDLE)
+		return 0;
+	if (qp->ep)
+		xiw_ep_raise(qp->ep, XIW_EPE_REPLACED);
+	return -EAGAIN;
 }
 
 /**
@@ -39,33 +81,30 @@ static int judge(const struct xiw_qp *qp, const struct xiw_rdv_request *req,
  * @qp: queue pair that the Request names
  * @ep: endpoint that received it; if so, it is tied to the queue pair, and gets
  *	a reference
- * @req: Request
+ * @req: Request, with a proof
  * @path: if so, set to what the consumer has set up to now
- * @reason: if not, set to the reason for the Reply
  *
  * Section 4.4 of Documentation/rendezvous.rst, from step 5 on. A connection
  * whose first FPDU has not come is replaced: its Initiator may have lost it.
  *
- * Context: Any with interrupts on.
+ * Context: Any with interrupts on. The endpoint is locked.
  * Return: 0; -EAGAIN if the Request has to wait for the consumer, or for such a
- * connection to end; -ECONNREFUSED.
+ * connection to end; -EBUSY if too many proofs have failed just now.
  */
 int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
-		  const struct xiw_rdv_request *req, struct xiw_rdv_path *path,
-		  enum xiw_rdv_reason *reason)
+		  const struct xiw_rdv_request *req, struct xiw_rdv_path *path)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 	struct xiw_stream *s = &qp->stream;
 	int ret;
 
 	spin_lock_bh(&s->lock);
-	ret = judge(qp, req, reason);
-	if (ret == -EAGAIN && use->named && qp->ep)
-		xiw_ep_raise(qp->ep, XIW_EPE_REPLACED);
+	ret = judge(qp, ep, req);
 	if (!ret) {
 		xiw_ep_get(ep);
 		qp->ep = ep;
-		use->peer = req->token;
+		use->peer = req->claim;
+		use->nonces = ep->startup->nonces;
 		*path = use->path;
 	}
 	spin_unlock_bh(&s->lock);

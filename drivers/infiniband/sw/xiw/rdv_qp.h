@@ -11,8 +11,7 @@ struct xiw_ep;
 struct xiw_qp;
 
 int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
-		  const struct xiw_rdv_request *req, struct xiw_rdv_path *path,
-		  enum xiw_rdv_reason *reason);
+		  const struct xiw_rdv_request *req, struct xiw_rdv_path *path);
 bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep);
 
 #endif /* _XIW_RDV_QP_H */

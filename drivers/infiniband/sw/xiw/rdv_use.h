@@ -7,6 +7,7 @@
 #ifndef _XIW_RDV_USE_H
 #define _XIW_RDV_USE_H
 
+#include <linux/jiffies.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -52,6 +53,10 @@ enum xiw_rdv_timer {
  * @role: likewise
  * @path: both ends are constant while @named, the rest until the stream stands
  * @peer: what the peer has said of itself, when there is an endpoint
+ * @nonces: of that connection
+ * @guesses: of a Responder: proofs that may fail before the next one has to
+ *	wait; of those from any port, and of those from one below 1024
+ * @guessed_at: jiffies when each became one more
  * @due: jiffies before which @expire is one that was queued earlier; protected
  *	by @lock
  * @expire: ends the wait; it and what follows is not reset. It is queued only
@@ -85,12 +90,29 @@ struct xiw_rdv_use {
 	u16 port;
 	enum xiw_rdv_role role;
 	struct xiw_rdv_path path;
-	struct xiw_rdv_token peer;
+	struct xiw_rdv_claim peer;
+	struct xiw_rdv_nonces nonces;
+	u32 guesses[2];
+	unsigned long guessed_at[2];
 	unsigned long due;
 	struct delayed_work expire;
 	spinlock_t lock; /* see above */
 	struct xiw_rdv_port *listener;
 };
+
+/* Proofs that may fail in a row */
+#define XIW_RDV_GUESSES		8
+
+/* At the beginning of a use. The stream's lock is held. */
+static inline void xiw_rdv_guesses_init(struct xiw_rdv_use *use)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(use->guesses); i++) {
+		use->guesses[i] = XIW_RDV_GUESSES;
+		use->guessed_at[i] = jiffies;
+	}
+}
 
 bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * What the pure protocol files may use, and nothing else: fixed-width types,
- * byte order, overflow arithmetic, bits and memcpy().  The same sources are
- * compiled into the driver, into the KUnit module and into user-space tools,
- * where pure_user.h supplies the same names from libc.
+ * byte order, overflow arithmetic, bits, memcpy() and a keyed hash.  The same
+ * sources are compiled into the driver, into the KUnit module and into
+ * user-space tools, where pure_user.h supplies the same names, most from libc.
  */
 #ifndef _XIW_PURE_H
 #define _XIW_PURE_H
@@ -14,6 +14,7 @@
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/overflow.h>
+#include <linux/siphash.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>

@@ -64,72 +64,186 @@ static bool same_end(const struct xiw_rdv_end *a, const struct xiw_rdv_end *b)
 }
 
 /*
+ * Proofs, section 4.4
+ */
+
+enum { RDV_OF_INITIATOR, RDV_OF_RESPONDER };
+enum { RDV_OWN_PSN, RDV_PEER_PSN };
+
+static u8 rendezvous_flags(const struct xiw_rdv_claim *claim)
+{
+	return claim->rts ? XIW_RDV_FLAG_S |
+			    claim->rnr_retry << XIW_RDV_RNR_SHIFT : 0;
+}
+
+/* Of the end that has made the claim. */
+static u64 rendezvous_proof(const struct xiw_rdv_end *init,
+			    const struct xiw_rdv_end *resp,
+			    const struct xiw_rdv_nonces *nonces,
+			    const struct xiw_rdv_claim *claim, u8 who, u8 what,
+			    u32 psn)
+{
+	siphash_key_t key = { .key = { psn } };
+	struct xiw_rdv_proven text = {
+		.magic = cpu_to_be32(XIW_RDV_MAGIC),
+		.version = XIW_RDV_VERSION,
+		.who = who,
+		.what = what,
+		.flags = rendezvous_flags(claim),
+		.init_nonce = cpu_to_be64(nonces->init),
+		.resp_nonce = cpu_to_be64(nonces->resp),
+		.init_qpn = cpu_to_be32(init->qpn),
+		.resp_qpn = cpu_to_be32(resp->qpn),
+	};
+
+	memcpy(text.init_gid, init->gid, XIW_RDV_GID_LEN);
+	memcpy(text.resp_gid, resp->gid, XIW_RDV_GID_LEN);
+	return siphash(&text, sizeof(text), &key);
+}
+
+/* Of this end, or of the peer's. */
+static u64 rendezvous_proof_of(const struct xiw_rdv_path *path,
+			       const struct xiw_rdv_nonces *nonces,
+			       const struct xiw_rdv_claim *claim, bool peers,
+			       u8 what, u32 psn)
+{
+	bool initiator = xiw_rdv_role(&path->own, &path->peer) ==
+			 XIW_RDV_INITIATOR;
+
+	return rendezvous_proof(initiator ? &path->own : &path->peer,
+				initiator ? &path->peer : &path->own, nonces,
+				claim, initiator != peers ? RDV_OF_INITIATOR :
+							    RDV_OF_RESPONDER,
+				what, psn);
+}
+
+/* What this end says, without proofs. */
+static void rendezvous_claim(const struct xiw_rdv_path *path,
+			     struct xiw_rdv_claim *claim)
+{
+	memset(claim, 0, sizeof(*claim));
+	claim->rts = path->token.rts;
+	if (claim->rts)
+		claim->rnr_retry = path->token.rnr_retry;
+}
+
+static void rendezvous_prove(const struct xiw_rdv_path *path,
+			     const struct xiw_rdv_nonces *nonces,
+			     struct xiw_rdv_claim *claim)
+{
+	const struct xiw_rdv_token *own = &path->token;
+
+	claim->rq_proof = rendezvous_proof_of(path, nonces, claim, false,
+					      RDV_PEER_PSN, own->rq_psn);
+	if (claim->rts)
+		claim->sq_proof = rendezvous_proof_of(path, nonces, claim,
+						      false, RDV_OWN_PSN,
+						      own->sq_psn);
+}
+
+bool xiw_rdv_in_common(const struct xiw_rdv_path *path,
+		       const struct xiw_rdv_claim *peer)
+{
+	return path->token.rts || peer->rts;
+}
+
+bool xiw_rdv_proven(const struct xiw_rdv_path *path,
+		    const struct xiw_rdv_nonces *nonces,
+		    const struct xiw_rdv_claim *peer)
+{
+	const struct xiw_rdv_token *own = &path->token;
+
+	if (xiw_rdv_role(&path->own, &path->peer) == XIW_RDV_SELF)
+		return true;
+	if (peer->rts && peer->sq_proof !=
+	    rendezvous_proof_of(path, nonces, peer, true, RDV_OWN_PSN,
+				own->rq_psn))
+		return false;
+	if (own->rts && peer->rq_proof !=
+	    rendezvous_proof_of(path, nonces, peer, true, RDV_PEER_PSN,
+				own->sq_psn))
+		return false;
+	return xiw_rdv_in_common(path, peer);
+}
+
+/*
  * What both frames have
  */
 
-static void token_encode(const struct xiw_rdv_token *token,
-			 struct xiw_rdv_head *head)
+static void claim_encode(const struct xiw_rdv_claim *claim,
+			 struct xiw_rdv_head *head,
+			 struct xiw_rdv_proofs *proofs)
 {
-	u32 sq = 0;
-
-	if (token->rts)
-		sq = (u32)token->rnr_retry << XIW_RDV_RNR_SHIFT |
-		     (token->sq_psn & XIW_RDV_NUMBER);
-	head->flags = token->rts ? XIW_RDV_FLAG_S : 0;
-	head->sq = cpu_to_be32(sq);
-	head->rq = cpu_to_be32(token->rq_psn & XIW_RDV_NUMBER);
+	head->flags = rendezvous_flags(claim);
+	proofs->sq = cpu_to_be64(claim->sq_proof);
+	proofs->rq = cpu_to_be64(claim->rq_proof);
 }
 
-/* False if the token is none. */
-static bool token_decode(const struct xiw_rdv_head *head,
-			 struct xiw_rdv_token *token)
+/* False if the claim is none. */
+static bool claim_decode(u8 flags, const struct xiw_rdv_proofs *proofs,
+			 struct xiw_rdv_claim *claim)
 {
-	u32 sq = be32_to_cpu(head->sq);
-
-	token->rts = head->flags & XIW_RDV_FLAG_S;
-	token->rnr_retry = sq >> XIW_RDV_RNR_SHIFT;
-	token->sq_psn = sq & XIW_RDV_NUMBER;
-	token->rq_psn = be32_to_cpu(head->rq);
-	if (token->rts ? token->rnr_retry > XIW_RDV_RNR_MAX : sq)
+	claim->rts = flags & XIW_RDV_FLAG_S;
+	claim->rnr_retry = (flags & XIW_RDV_FLAG_RNR) >> XIW_RDV_RNR_SHIFT;
+	claim->sq_proof = be64_to_cpu(proofs->sq);
+	claim->rq_proof = be64_to_cpu(proofs->rq);
+	if (!claim->rts && (claim->rnr_retry || claim->sq_proof))
 		return false;
-	return !(head->flags & ~XIW_RDV_FLAG_S) &&
-	       token->rq_psn <= XIW_RDV_NUMBER;
+	return !(flags & ~(XIW_RDV_FLAG_S | XIW_RDV_FLAG_RNR));
 }
 
 static void head_encode(struct xiw_rdv_head *head, u16 features, u32 init_qpn,
-			u32 resp_qpn, const struct xiw_rdv_token *token)
+			u32 resp_qpn)
 {
 	head->magic = cpu_to_be32(XIW_RDV_MAGIC);
 	head->version = XIW_RDV_VERSION;
 	head->features = cpu_to_be16(features);
 	head->init_qpn = cpu_to_be32(init_qpn);
 	head->resp_qpn = cpu_to_be32(resp_qpn);
-	token_encode(token, head);
 }
 
 /*
  * Request
  */
 
-void xiw_rdv_request_init(const struct xiw_rdv_path *path, u16 features,
-			  struct xiw_rdv_request *req)
+void xiw_rdv_request_init(const struct xiw_rdv_path *path,
+			  const struct xiw_rdv_nonces *nonces, bool proves,
+			  u16 features, struct xiw_rdv_request *req)
 {
 	memset(req, 0, sizeof(*req));
 	req->init = path->own;
 	req->resp = path->peer;
-	req->token = path->token;
+	req->proves = proves;
+	req->nonce = nonces->init;
 	req->features = features;
+	rendezvous_claim(path, &req->claim);
+	if (proves)
+		rendezvous_prove(path, nonces, &req->claim);
 }
 
 u32 xiw_rdv_request_encode(const struct xiw_rdv_request *req, u8 *buf)
 {
 	struct xiw_rdv_req_hdr *h = (struct xiw_rdv_req_hdr *)buf;
 
-	head_encode(&h->head, req->features, req->init.qpn, req->resp.qpn,
-		    &req->token);
+	head_encode(&h->head, req->features, req->init.qpn, req->resp.qpn);
+	claim_encode(&req->claim, &h->head, &h->proofs);
+	if (req->proves)
+		h->head.flags |= XIW_RDV_FLAG_P;
 	memcpy(h->init_gid, req->init.gid, XIW_RDV_GID_LEN);
 	memcpy(h->resp_gid, req->resp.gid, XIW_RDV_GID_LEN);
+	h->nonce = cpu_to_be64(req->nonce);
 	return XIW_RDV_REQ_LEN;
+}
+
+/* Without the flag for proofs there are none. */
+static bool rendezvous_read_claim(const struct xiw_rdv_req_hdr *h,
+				  struct xiw_rdv_request *req)
+{
+	req->proves = h->head.flags & XIW_RDV_FLAG_P;
+	if (!claim_decode(h->head.flags & ~XIW_RDV_FLAG_P, &h->proofs,
+			  &req->claim))
+		return false;
+	return req->proves || (!req->claim.sq_proof && !req->claim.rq_proof);
 }
 
 enum xiw_rdv_reason xiw_rdv_request_decode(const u8 *pd, u32 len,
@@ -143,12 +257,13 @@ enum xiw_rdv_reason xiw_rdv_request_decode(const u8 *pd, u32 len,
 		return XIW_RDV_MALFORMED;
 	if (h->head.version != XIW_RDV_VERSION)
 		return XIW_RDV_BAD_VERSION;
-	if (len != XIW_RDV_REQ_LEN || !token_decode(&h->head, &out.token))
+	if (len != XIW_RDV_REQ_LEN || !rendezvous_read_claim(h, &out))
 		return XIW_RDV_MALFORMED;
 	out.init.qpn = be32_to_cpu(h->head.init_qpn);
 	out.resp.qpn = be32_to_cpu(h->head.resp_qpn);
 	if (!qpn_valid(out.init.qpn) || !qpn_valid(out.resp.qpn))
 		return XIW_RDV_MALFORMED;
+	out.nonce = be64_to_cpu(h->nonce);
 	out.features = be16_to_cpu(h->head.features);
 	memcpy(out.init.gid, h->init_gid, XIW_RDV_GID_LEN);
 	memcpy(out.resp.gid, h->resp_gid, XIW_RDV_GID_LEN);
@@ -163,24 +278,11 @@ bool xiw_rdv_request_from(const struct xiw_rdv_request *req, const u8 *local,
 	       !memcmp(req->init.gid, remote, XIW_RDV_GID_LEN);
 }
 
-bool xiw_rdv_token_check(const struct xiw_rdv_token *own,
-			 const struct xiw_rdv_token *peer)
+bool xiw_rdv_match(const struct xiw_rdv_path *path,
+		   const struct xiw_rdv_request *req)
 {
-	if (own->rts && own->sq_psn != peer->rq_psn)
-		return false;
-	return !peer->rts || peer->sq_psn == own->rq_psn;
-}
-
-enum xiw_rdv_reason xiw_rdv_match(const struct xiw_rdv_path *path,
-				  const struct xiw_rdv_request *req)
-{
-	if (xiw_rdv_role(&req->init, &req->resp) != XIW_RDV_INITIATOR)
-		return XIW_RDV_BAD_ROLE;
-	if (!same_end(&path->own, &req->resp) ||
-	    !same_end(&path->peer, &req->init))
-		return XIW_RDV_NO_MATCH;
-	return xiw_rdv_token_check(&path->token, &req->token) ?
-	       XIW_RDV_OK : XIW_RDV_BAD_TOKEN;
+	return same_end(&path->own, &req->resp) &&
+	       same_end(&path->peer, &req->init);
 }
 
 /*
@@ -188,17 +290,26 @@ enum xiw_rdv_reason xiw_rdv_match(const struct xiw_rdv_path *path,
  */
 
 void xiw_rdv_accept(const struct xiw_rdv_path *path,
-		    const struct xiw_rdv_request *req, u16 features,
+		    const struct xiw_rdv_request *req,
+		    const struct xiw_rdv_nonces *nonces, u16 features,
 		    struct xiw_rdv_reply *reply)
 {
 	memset(reply, 0, sizeof(*reply));
 	reply->init_qpn = req->init.qpn;
 	reply->resp_qpn = req->resp.qpn;
-	reply->token = path->token;
 	reply->features = req->features & features;
+	rendezvous_claim(path, &reply->claim);
+	rendezvous_prove(path, nonces, &reply->claim);
 }
 
-/* Whoever is refused learns no PSN. */
+void xiw_rdv_challenge(const struct xiw_rdv_request *req, u64 nonce,
+		       struct xiw_rdv_reply *reply)
+{
+	xiw_rdv_refuse(XIW_RDV_PROVE, req, reply);
+	reply->nonce = nonce;
+}
+
+/* Nothing in it is made of a PSN. */
 void xiw_rdv_refuse(enum xiw_rdv_reason reason,
 		    const struct xiw_rdv_request *req,
 		    struct xiw_rdv_reply *reply)
@@ -216,22 +327,32 @@ u32 xiw_rdv_reply_encode(const struct xiw_rdv_reply *reply, u8 *buf)
 	struct xiw_rdv_rep_hdr *h = (struct xiw_rdv_rep_hdr *)buf;
 
 	head_encode(&h->head, reply->features, reply->init_qpn,
-		    reply->resp_qpn, &reply->token);
+		    reply->resp_qpn);
+	claim_encode(&reply->claim, &h->head, &h->proofs);
+	h->nonce = cpu_to_be64(reply->nonce);
 	h->reason = reply->reason;
 	memset(h->reserved, 0, sizeof(h->reserved));
 	return XIW_RDV_REP_LEN;
 }
 
-/* A refusal has this form in every version, and may be longer in later ones. */
-static int refusal_decode(const struct xiw_rdv_rep_hdr *h,
+/*
+ * A refusal has this form in every version, and may be longer in later ones.
+ * One that wants a proof does not end anything, and is of this version.
+ */
+static int refusal_decode(const struct xiw_rdv_rep_hdr *h, u32 len,
 			  struct xiw_rdv_reply *reply)
 {
-	if (!h->reason)
+	bool prove = h->reason == XIW_RDV_PROVE;
+
+	if (!h->reason || (prove && (len != XIW_RDV_REP_LEN ||
+				     h->head.version != XIW_RDV_VERSION)))
 		return -EPROTO;
 	memset(reply, 0, sizeof(*reply));
 	reply->reason = h->reason;
 	reply->init_qpn = be32_to_cpu(h->head.init_qpn);
 	reply->resp_qpn = be32_to_cpu(h->head.resp_qpn);
+	if (prove)
+		reply->nonce = be64_to_cpu(h->nonce);
 	return 0;
 }
 
@@ -241,13 +362,13 @@ int xiw_rdv_reply_decode(const u8 *pd, u32 len, bool reject,
 	const struct xiw_rdv_rep_hdr *h = (const struct xiw_rdv_rep_hdr *)pd;
 	struct xiw_rdv_reply out = {};
 
-	if (len < XIW_RDV_REP_LEN ||
+	if (len < XIW_RDV_REFUSAL_LEN ||
 	    be32_to_cpu(h->head.magic) != XIW_RDV_MAGIC)
 		return -EPROTO;
 	if (reject)
-		return refusal_decode(h, reply);
+		return refusal_decode(h, len, reply);
 	if (len != XIW_RDV_REP_LEN || h->head.version != XIW_RDV_VERSION ||
-	    h->reason || !token_decode(&h->head, &out.token))
+	    h->reason || !claim_decode(h->head.flags, &h->proofs, &out.claim))
 		return -EPROTO;
 	out.init_qpn = be32_to_cpu(h->head.init_qpn);
 	out.resp_qpn = be32_to_cpu(h->head.resp_qpn);
@@ -256,14 +377,12 @@ int xiw_rdv_reply_decode(const u8 *pd, u32 len, bool reject,
 	return 0;
 }
 
-bool xiw_rdv_check_reply(const struct xiw_rdv_path *path,
-			 const struct xiw_rdv_request *req,
-			 const struct xiw_rdv_reply *reply)
+bool xiw_rdv_answers(const struct xiw_rdv_request *req,
+		     const struct xiw_rdv_reply *reply)
 {
 	return reply->init_qpn == req->init.qpn &&
 	       reply->resp_qpn == req->resp.qpn &&
-	       !(reply->features & ~req->features) &&
-	       xiw_rdv_token_check(&path->token, &reply->token);
+	       !(reply->features & ~req->features);
 }
 
 bool xiw_rdv_final(u8 reason)
@@ -316,7 +435,7 @@ static u32 rnr_timer_units(u8 code)
 	return code & 1 ? 3U << (code - 3) / 2 : 1U << code / 2;
 }
 
-u32 xiw_rdv_receive_ms(const struct xiw_rdv_token *peer, u8 min_rnr_timer)
+u32 xiw_rdv_receive_ms(const struct xiw_rdv_claim *peer, u8 min_rnr_timer)
 {
 	if (!peer->rts || peer->rnr_retry >= XIW_RDV_RNR_MAX)
 		return U32_MAX;

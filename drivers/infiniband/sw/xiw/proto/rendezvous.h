@@ -32,7 +32,8 @@ struct xiw_rdv_end {
 };
 
 /**
- * struct xiw_rdv_token - what tells one use of a queue pair from the next
+ * struct xiw_rdv_token - what tells one use of a queue pair from the next: the
+ *	secret that the consumers share
  * @rts: the queue pair has come to RTS; without, only @rq_psn is known
  * @rnr_retry: how often the consumer wants a receiver that is not ready to be
  *	tried again, 0..7
@@ -44,6 +45,30 @@ struct xiw_rdv_token {
 	u8 rnr_retry;
 	u32 sq_psn;
 	u32 rq_psn;
+};
+
+/**
+ * struct xiw_rdv_nonces - random numbers of one connection
+ * @init: of the Initiator
+ * @resp: of the Responder
+ */
+struct xiw_rdv_nonces {
+	u64 init;
+	u64 resp;
+};
+
+/**
+ * struct xiw_rdv_claim - what an end says of itself, and how it proves that
+ * @rts: it has come to RTS; without, @rnr_retry and @sq_proof are 0
+ * @rnr_retry: as in its token
+ * @sq_proof: proof that it knows its own PSN
+ * @rq_proof: proof that it knows the one that it expects
+ */
+struct xiw_rdv_claim {
+	bool rts;
+	u8 rnr_retry;
+	u64 sq_proof;
+	u64 rq_proof;
 };
 
 /**
@@ -79,12 +104,12 @@ enum xiw_rdv_role {
  * @XIW_RDV_OK: it is not
  * @XIW_RDV_MALFORMED: no Request for rendezvous, or not well formed
  * @XIW_RDV_BAD_VERSION: a version that the Responder does not know
- * @XIW_RDV_NO_MATCH: no queue pair here waits for that one there
- * @XIW_RDV_BAD_TOKEN: one does, with other PSNs
+ * @XIW_RDV_NO_MATCH: TCP says that it comes from or goes to another address
  * @XIW_RDV_BAD_ROLE: the other end would have to be the Responder
  * @XIW_RDV_BUSY: no room to wait for the queue pair to come to RTR
- * @XIW_RDV_LATE: it did not come to RTR in time
+ * @XIW_RDV_LATE: no queue pair was there for it in time
  * @XIW_RDV_FAILED: the Responder lacked memory, or was going away
+ * @XIW_RDV_PROVE: it is not yet; the Initiator is to prove what it knows
  * @XIW_RDV_REASON_COUNT: number of reasons, not a reason
  */
 enum xiw_rdv_reason {
@@ -92,11 +117,11 @@ enum xiw_rdv_reason {
 	XIW_RDV_MALFORMED	= 1,
 	XIW_RDV_BAD_VERSION	= 2,
 	XIW_RDV_NO_MATCH	= 3,
-	XIW_RDV_BAD_TOKEN	= 4,
 	XIW_RDV_BAD_ROLE	= 5,
 	XIW_RDV_BUSY		= 6,
 	XIW_RDV_LATE		= 7,
 	XIW_RDV_FAILED		= 8,
+	XIW_RDV_PROVE		= 9,
 	XIW_RDV_REASON_COUNT
 };
 
@@ -104,13 +129,17 @@ enum xiw_rdv_reason {
  * struct xiw_rdv_request - Private Data of a Request
  * @init: the Initiator
  * @resp: the Responder
- * @token: of the Initiator
+ * @claim: of the Initiator; proofs are 0 without @proves
+ * @proves: it answers a Reply with XIW_RDV_PROVE
+ * @nonce: of the Initiator
  * @features: mask of XIW_RDV_FEAT_* that it offers, and others from later ones
  */
 struct xiw_rdv_request {
 	struct xiw_rdv_end init;
 	struct xiw_rdv_end resp;
-	struct xiw_rdv_token token;
+	struct xiw_rdv_claim claim;
+	bool proves;
+	u64 nonce;
 	u16 features;
 };
 
@@ -120,14 +149,16 @@ struct xiw_rdv_request {
  *	of an octet, also unknown ones
  * @init_qpn: number of the Initiator's queue pair, repeated
  * @resp_qpn: likewise
- * @token: of the Responder; all zero in one that refuses
- * @features: what is agreed on; likewise
+ * @claim: of the Responder; all zero in one that refuses
+ * @nonce: of the Responder, with XIW_RDV_PROVE; else 0
+ * @features: what is agreed on; 0 in one that refuses
  */
 struct xiw_rdv_reply {
 	u8 reason;
 	u32 init_qpn;
 	u32 resp_qpn;
-	struct xiw_rdv_token token;
+	struct xiw_rdv_claim claim;
+	u64 nonce;
 	u16 features;
 };
 
@@ -169,13 +200,16 @@ enum xiw_rdv_role xiw_rdv_role(const struct xiw_rdv_end *own,
 /**
  * xiw_rdv_request_init() - Initiator: what to say
  * @path: what the consumer has set so far
+ * @nonces: of the connection
+ * @proves: what is known is to be proven; else no proof is made
  * @features: what to offer
  * @req: result
  *
  * Context: Any.
  */
-void xiw_rdv_request_init(const struct xiw_rdv_path *path, u16 features,
-			  struct xiw_rdv_request *req);
+void xiw_rdv_request_init(const struct xiw_rdv_path *path,
+			  const struct xiw_rdv_nonces *nonces, bool proves,
+			  u16 features, struct xiw_rdv_request *req);
 
 /**
  * xiw_rdv_request_encode() - build the Private Data of a Request
@@ -216,40 +250,68 @@ bool xiw_rdv_request_from(const struct xiw_rdv_request *req, const u8 *local,
  * @path: what the consumer of the queue pair has set so far
  * @req: decoded Request
  *
- * Section 4.4.  A PSN that one end does not know yet is judged by it when it
- * does, with xiw_rdv_token_check().
+ * Section 4.4; the proofs are looked at apart from that.
  *
  * Context: Any.
- * Return: XIW_RDV_OK, XIW_RDV_BAD_ROLE, XIW_RDV_NO_MATCH or XIW_RDV_BAD_TOKEN.
+ * Return: true if both ends are those of the path.
  */
-enum xiw_rdv_reason xiw_rdv_match(const struct xiw_rdv_path *path,
-				  const struct xiw_rdv_request *req);
+bool xiw_rdv_match(const struct xiw_rdv_path *path,
+		   const struct xiw_rdv_request *req);
 
 /**
- * xiw_rdv_token_check() - do two tokens belong to each other
- * @own: of this end
- * @peer: what the other end has said
- *
- * To be repeated when the queue pair comes to RTS, before it sends anything.
+ * xiw_rdv_in_common() - is there a PSN that both ends know
+ * @path: what the consumer has set so far
+ * @peer: what the peer has said
  *
  * Context: Any.
- * Return: false if a PSN that both ends know differs.
+ * Return: false as long as neither has come to RTS.
  */
-bool xiw_rdv_token_check(const struct xiw_rdv_token *own,
-			 const struct xiw_rdv_token *peer);
+bool xiw_rdv_in_common(const struct xiw_rdv_path *path,
+		       const struct xiw_rdv_claim *peer);
 
 /**
- * xiw_rdv_accept() - Responder: what to say to a Request that matches
+ * xiw_rdv_proven() - has the peer proven that it is the one that was named
+ * @path: what the consumer has set so far
+ * @nonces: of the connection
+ * @peer: what the peer has said
+ *
+ * It has if there is a PSN that both know, and each one is proven. To be
+ * repeated when the queue pair comes to RTS, before it sends anything: then it
+ * knows one more. A queue pair that is its own peer has nothing to prove.
+ *
+ * Context: Any.
+ * Return: true if it has.
+ */
+bool xiw_rdv_proven(const struct xiw_rdv_path *path,
+		    const struct xiw_rdv_nonces *nonces,
+		    const struct xiw_rdv_claim *peer);
+
+/**
+ * xiw_rdv_accept() - Responder: what to say to a Request that matches and was
+ *	proven
  * @path: what the consumer has set so far
  * @req: decoded Request
+ * @nonces: of the connection
  * @features: what this side can do
  * @reply: result
  *
  * Context: Any.
  */
 void xiw_rdv_accept(const struct xiw_rdv_path *path,
-		    const struct xiw_rdv_request *req, u16 features,
+		    const struct xiw_rdv_request *req,
+		    const struct xiw_rdv_nonces *nonces, u16 features,
 		    struct xiw_rdv_reply *reply);
+
+/**
+ * xiw_rdv_challenge() - Responder: have the Initiator prove what it knows
+ * @req: decoded Request
+ * @nonce: random number, another one each time
+ * @reply: result
+ *
+ * Context: Any.
+ */
+void xiw_rdv_challenge(const struct xiw_rdv_request *req, u64 nonce,
+		       struct xiw_rdv_reply *reply);
 
 /**
  * xiw_rdv_refuse() - Responder: what to say to any other
@@ -287,18 +349,15 @@ int xiw_rdv_reply_decode(const u8 *pd, u32 len, bool reject,
 			 struct xiw_rdv_reply *reply);
 
 /**
- * xiw_rdv_check_reply() - Initiator: may the stream begin
- * @path: what the consumer has set by now
+ * xiw_rdv_answers() - Initiator: is this the answer to a Request
  * @req: the Request as it was sent
- * @reply: decoded Reply that accepts
+ * @reply: decoded Reply that accepts, or wants a proof
  *
  * Context: Any.
- * Return: true if the Reply answers the Request and its token belongs to that
- * of the queue pair.
+ * Return: true if it names both ends and agrees on no more than was offered.
  */
-bool xiw_rdv_check_reply(const struct xiw_rdv_path *path,
-			 const struct xiw_rdv_request *req,
-			 const struct xiw_rdv_reply *reply);
+bool xiw_rdv_answers(const struct xiw_rdv_request *req,
+		     const struct xiw_rdv_reply *reply);
 
 /**
  * xiw_rdv_final() - is it of no use to try again
@@ -368,7 +427,7 @@ u32 xiw_rdv_wait_ms(u8 timeout, u8 retry_cnt);
  * Context: Any.
  * Return: Milliseconds, rounded up; U32_MAX for without end.
  */
-u32 xiw_rdv_receive_ms(const struct xiw_rdv_token *peer, u8 min_rnr_timer);
+u32 xiw_rdv_receive_ms(const struct xiw_rdv_claim *peer, u8 min_rnr_timer);
 
 /**
  * xiw_rdv_pause_ms() - Initiator: when to try again

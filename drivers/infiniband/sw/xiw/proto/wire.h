@@ -51,19 +51,21 @@ static_assert(sizeof(struct xiw_mpa_enh_hdr) == XIW_MPA_ENH_LEN);
 
 /* Private Data of rendezvous, Documentation/rendezvous.rst section 4 */
 #define XIW_RDV_MAGIC		0x58524456	/* "XRDV" */
-#define XIW_RDV_VERSION		1
+#define XIW_RDV_VERSION		2
 #define XIW_RDV_PORT		4791	/* of TCP, if nobody says otherwise */
-#define XIW_RDV_FLAG_S		0x01	/* the sender is at RTS: sq is there */
+#define XIW_RDV_FLAG_S		0x01	/* the sender is at RTS */
+#define XIW_RDV_FLAG_P		0x02	/* Request: with proofs */
+#define XIW_RDV_FLAG_RNR	0x70	/* with S: RNR retries */
+#define XIW_RDV_RNR_SHIFT	4
+#define XIW_RDV_RNR_MAX		7
 #define XIW_RDV_FEAT_IMM	0x0001	/* Send with Immediate, section 8 */
 #define XIW_RDV_FEAT_LONG	0x0002	/* takes FPDUs of several segments */
 #define XIW_RDV_FEAT_ALL	(XIW_RDV_FEAT_IMM | XIW_RDV_FEAT_LONG)
 #define XIW_RDV_NUMBER		0x00ffffff	/* queue pairs and PSNs */
-#define XIW_RDV_RNR_SHIFT	24	/* RNR retries, beside a PSN */
-#define XIW_RDV_RNR_MAX		7
 #define XIW_RDV_GID_LEN		16
 
 /* What a Request and a Reply have in common */
-#define XIW_RDV_HEAD_LEN	24
+#define XIW_RDV_HEAD_LEN	16
 
 struct xiw_rdv_head {
 	__be32 magic;
@@ -72,28 +74,55 @@ struct xiw_rdv_head {
 	__be16 features;
 	__be32 init_qpn;
 	__be32 resp_qpn;
-	__be32 sq;			/* RNR retries and own PSN */
-	__be32 rq;			/* PSN expected of the peer */
 } __packed;
 static_assert(sizeof(struct xiw_rdv_head) == XIW_RDV_HEAD_LEN);
 
-#define XIW_RDV_REQ_LEN		56
+struct xiw_rdv_proofs {
+	__be64 sq;			/* that the sender knows its own PSN */
+	__be64 rq;			/* and that it knows its peer's */
+} __packed;
+
+#define XIW_RDV_REQ_LEN		72
 
 struct xiw_rdv_req_hdr {
 	struct xiw_rdv_head head;
 	u8 init_gid[XIW_RDV_GID_LEN];
 	u8 resp_gid[XIW_RDV_GID_LEN];
+	__be64 nonce;
+	struct xiw_rdv_proofs proofs;
 } __packed;
 static_assert(sizeof(struct xiw_rdv_req_hdr) == XIW_RDV_REQ_LEN);
 
-#define XIW_RDV_REP_LEN		28
+#define XIW_RDV_REP_LEN		44
+/* What every version has of one that refuses */
+#define XIW_RDV_REFUSAL_LEN	28
 
 struct xiw_rdv_rep_hdr {
 	struct xiw_rdv_head head;
+	__be64 nonce;
 	u8 reason;
 	u8 reserved[3];
+	struct xiw_rdv_proofs proofs;
 } __packed;
 static_assert(sizeof(struct xiw_rdv_rep_hdr) == XIW_RDV_REP_LEN);
+
+/* What a proof is the keyed hash of, section 4.4 */
+#define XIW_RDV_PROVEN_LEN	64
+
+struct xiw_rdv_proven {
+	__be32 magic;
+	u8 version;
+	u8 who;				/* 0: of the Initiator, 1: Responder */
+	u8 what;			/* 0: of its own PSN, 1: its peer's */
+	u8 flags;			/* S and RNR retries of the frame */
+	__be64 init_nonce;
+	__be64 resp_nonce;
+	u8 init_gid[XIW_RDV_GID_LEN];
+	u8 resp_gid[XIW_RDV_GID_LEN];
+	__be32 init_qpn;
+	__be32 resp_qpn;
+} __packed;
+static_assert(sizeof(struct xiw_rdv_proven) == XIW_RDV_PROVEN_LEN);
 
 /* FPDU framing and Markers, RFC 5044 section 4 */
 #define XIW_MPA_LEN_FIELD	2

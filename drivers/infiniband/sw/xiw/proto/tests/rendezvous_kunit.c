@@ -10,18 +10,22 @@
 #include "../rendezvous.h"
 #include "util.h"
 
-enum { REQUEST_V4, REPLY_V4, REQUEST_V6, REFUSAL_V6 };
+enum { REQUEST_V4, CHALLENGE_V4, PROOF_V4, REPLY_V4, REQUEST_V6, REFUSAL_V6 };
 
 /* As in Documentation/rendezvous.rst section 10 */
 static const char * const frames[] = {
 	[REQUEST_V4] =
-	"4d504120 49442052 65712046 72616d65 5002003c 8010c001 58524456 01010001 00012345 00abcdef 07111111 00222222 00000000 00000000 0000ffff c0000201 00000000 00000000 0000ffff c0000202",
+	"4d504120 49442052 65712046 72616d65 5002004c 8010c001 58524456 02710001 00012345 00abcdef 00000000 00000000 0000ffff c0000201 00000000 00000000 0000ffff c0000202 01020304 05060708 00000000 00000000 00000000 00000000",
+	[CHALLENGE_V4] =
+	"4d504120 49442052 65702046 72616d65 70020030 8001c010 58524456 02000000 00012345 00abcdef 11121314 15161718 09000000 00000000 00000000 00000000 00000000",
+	[PROOF_V4] =
+	"4d504120 49442052 65712046 72616d65 5002004c 8010c001 58524456 02730001 00012345 00abcdef 00000000 00000000 0000ffff c0000201 00000000 00000000 0000ffff c0000202 01020304 05060708 ff7fc41d abe73218 03035063 6b62ddb6",
 	[REPLY_V4] =
-	"4d504120 49442052 65702046 72616d65 50020020 8001c010 58524456 01010001 00012345 00abcdef 07222222 00111111 00000000",
+	"4d504120 49442052 65702046 72616d65 50020030 8001c010 58524456 02710001 00012345 00abcdef 00000000 00000000 00000000 9f34ed38 e6e6428f e05d79df a694e7ce",
 	[REQUEST_V6] =
-	"4d504120 49442052 65712046 72616d65 5002003c 8001c080 58524456 01000001 00000002 00ffffff 00000000 00000000 20010db8 00000000 00000000 00000001 20010db8 00000000 00000000 00000002",
+	"4d504120 49442052 65712046 72616d65 5002004c 8001c080 58524456 02020001 00000002 00ffffff 20010db8 00000000 00000000 00000001 20010db8 00000000 00000000 00000002 01020304 05060708 00000000 00000000 e617531d d30c33e5",
 	[REFUSAL_V6] =
-	"4d504120 49442052 65702046 72616d65 70020020 8080c001 58524456 01000000 00000002 00ffffff 00000000 00000000 03000000",
+	"4d504120 49442052 65702046 72616d65 70020030 8080c001 58524456 02000000 00000002 00ffffff 00000000 00000000 03000000 00000000 00000000 00000000 00000000",
 };
 
 #define V4(a, b, c, d) \
@@ -63,11 +67,24 @@ static struct xiw_rdv_path path_v6(void)
 	};
 }
 
+static const struct xiw_rdv_nonces nonces = {
+	.init = 0x0102030405060708, .resp = 0x1112131415161718,
+};
+
+/* With the proofs. */
 static struct xiw_rdv_request request_of(const struct xiw_rdv_path *path)
 {
 	struct xiw_rdv_request req;
 
-	xiw_rdv_request_init(path, XIW_RDV_FEAT_IMM, &req);
+	xiw_rdv_request_init(path, &nonces, true, XIW_RDV_FEAT_IMM, &req);
+	return req;
+}
+
+static struct xiw_rdv_request first_of(const struct xiw_rdv_path *path)
+{
+	struct xiw_rdv_request req;
+
+	xiw_rdv_request_init(path, &nonces, false, XIW_RDV_FEAT_IMM, &req);
 	return req;
 }
 
@@ -106,11 +123,14 @@ static void rendezvous_requests_are_as_shown(struct kunit *test)
 {
 	struct xiw_mpa_frame f = { .enh = { .ird = 16, .ord = 1 } };
 	struct xiw_rdv_path path = path_a();
-	struct xiw_rdv_request req = request_of(&path);
+	struct xiw_rdv_request req = first_of(&path);
 	u8 pd[XIW_RDV_REQ_LEN];
 
 	f.pd_len = xiw_rdv_request_encode(&req, pd);
 	expect_frame(test, REQUEST_V4, &f, pd);
+	req = request_of(&path);
+	xiw_rdv_request_encode(&req, pd);
+	expect_frame(test, PROOF_V4, &f, pd);
 
 	path = path_v6();
 	req = request_of(&path);
@@ -133,15 +153,18 @@ static void rendezvous_replies_are_as_shown(struct kunit *test)
 	struct xiw_rdv_reply reply;
 	u8 pd[XIW_RDV_REP_LEN];
 
-	xiw_rdv_accept(&b, &req, XIW_RDV_FEAT_ALL, &reply);
+	xiw_rdv_accept(&b, &req, &nonces, XIW_RDV_FEAT_ALL, &reply);
 	f.pd_len = xiw_rdv_reply_encode(&reply, pd);
 	expect_frame(test, REPLY_V4, &f, pd);
+	xiw_rdv_challenge(&req, nonces.resp, &reply);
+	xiw_rdv_reply_encode(&reply, pd);
+	f.reject = true;
+	expect_frame(test, CHALLENGE_V4, &f, pd);
 
 	a = path_v6();
 	req = request_of(&a);
 	xiw_rdv_refuse(XIW_RDV_NO_MATCH, &req, &reply);
 	f.pd_len = xiw_rdv_reply_encode(&reply, pd);
-	f.reject = true;
 	f.enh.ird = 128;
 	f.enh.ord = 1;
 	expect_frame(test, REFUSAL_V6, &f, pd);
@@ -157,27 +180,39 @@ static void rendezvous_frames_decode(struct kunit *test)
 	u32 len;
 
 	path = path_a();
-	want = request_of(&path);
+	want = first_of(&path);
 	len = pd_of(test, REQUEST_V4, false, pd);
 	memset(&req, 0, sizeof(req));
 	KUNIT_ASSERT_EQ(test, xiw_rdv_request_decode(pd, len, &req),
 			XIW_RDV_OK);
 	KUNIT_EXPECT_MEMEQ(test, &req, &want, sizeof(req));
 
+	want = request_of(&path);
+	len = pd_of(test, PROOF_V4, false, pd);
+	KUNIT_ASSERT_EQ(test, xiw_rdv_request_decode(pd, len, &req),
+			XIW_RDV_OK);
+	KUNIT_EXPECT_MEMEQ(test, &req, &want, sizeof(req));
+
+	len = pd_of(test, CHALLENGE_V4, true, pd);
+	KUNIT_ASSERT_EQ(test, xiw_rdv_reply_decode(pd, len, true, &reply), 0);
+	KUNIT_EXPECT_EQ(test, reply.reason, XIW_RDV_PROVE);
+	KUNIT_EXPECT_EQ(test, reply.nonce, nonces.resp);
+	KUNIT_EXPECT_TRUE(test, xiw_rdv_answers(&req, &reply));
+
 	len = pd_of(test, REPLY_V4, true, pd);
 	KUNIT_ASSERT_EQ(test, xiw_rdv_reply_decode(pd, len, false, &reply), 0);
 	KUNIT_EXPECT_EQ(test, reply.reason, XIW_RDV_OK);
 	KUNIT_EXPECT_EQ(test, reply.features, XIW_RDV_FEAT_IMM);
-	KUNIT_EXPECT_EQ(test, reply.token.sq_psn, 0x222222);
-	KUNIT_EXPECT_EQ(test, reply.token.rq_psn, 0x111111);
-	KUNIT_EXPECT_TRUE(test, xiw_rdv_check_reply(&path, &req, &reply));
+	KUNIT_EXPECT_EQ(test, reply.claim.rnr_retry, 7);
+	KUNIT_EXPECT_TRUE(test, xiw_rdv_answers(&req, &reply));
+	KUNIT_EXPECT_TRUE(test, xiw_rdv_proven(&path, &nonces, &reply.claim));
 
 	len = pd_of(test, REFUSAL_V6, true, pd);
 	KUNIT_ASSERT_EQ(test, xiw_rdv_reply_decode(pd, len, true, &reply), 0);
 	KUNIT_EXPECT_EQ(test, reply.reason, XIW_RDV_NO_MATCH);
 	KUNIT_EXPECT_EQ(test, reply.init_qpn, 2);
 	KUNIT_EXPECT_EQ(test, reply.resp_qpn, 0xffffff);
-	KUNIT_EXPECT_FALSE(test, reply.token.rts);
+	KUNIT_EXPECT_FALSE(test, reply.claim.rts);
 }
 
 /* One octet of the Private Data changed, and what becomes of it. */
@@ -194,15 +229,16 @@ static void rendezvous_refuses_damaged_requests(struct kunit *test)
 		{ 0, 'x', XIW_RDV_MALFORMED },
 		{ 3, 'v', XIW_RDV_MALFORMED },
 		{ 4, 0, XIW_RDV_BAD_VERSION },
-		{ 4, 2, XIW_RDV_BAD_VERSION },
-		{ 5, 0x03, XIW_RDV_MALFORMED },
-		{ 5, 0x00, XIW_RDV_MALFORMED },	/* sq without S */
+		{ 4, 1, XIW_RDV_BAD_VERSION },
+		{ 5, 0x77, XIW_RDV_MALFORMED },	/* a flag to come */
+		{ 5, 0xf3, XIW_RDV_MALFORMED },	/* another */
+		{ 5, 0x71, XIW_RDV_MALFORMED },	/* proofs without P */
+		{ 5, 0x02, XIW_RDV_MALFORMED },	/* one of sq without S */
+		{ 5, 0x72, XIW_RDV_MALFORMED },	/* RNR retries without S */
+		{ 5, 0x03, XIW_RDV_OK },
 		{ 6, 0x80, XIW_RDV_OK },	/* a feature to come */
 		{ 8, 0x01, XIW_RDV_MALFORMED },
 		{ 12, 0x01, XIW_RDV_MALFORMED },
-		{ 16, 0x08, XIW_RDV_MALFORMED },
-		{ 16, 0x00, XIW_RDV_OK },
-		{ 20, 0x01, XIW_RDV_MALFORMED },
 	};
 	struct xiw_rdv_request req;
 	u8 pd[XIW_MPA_PD_MAX];
@@ -210,13 +246,13 @@ static void rendezvous_refuses_damaged_requests(struct kunit *test)
 	u32 len;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		len = pd_of(test, REQUEST_V4, false, pd);
+		len = pd_of(test, PROOF_V4, false, pd);
 		pd[rows[i].at] = rows[i].value;
 		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_request_decode(pd, len, &req),
 				    rows[i].reason, "row %u", i);
 	}
 	for (i = 0; i < 2 * XIW_RDV_REQ_LEN; i++) {
-		pd_of(test, REQUEST_V4, false, pd);
+		pd_of(test, PROOF_V4, false, pd);
 		if (i == XIW_RDV_REQ_LEN)
 			continue;
 		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_request_decode(pd, i, &req),
@@ -227,7 +263,7 @@ static void rendezvous_refuses_damaged_requests(struct kunit *test)
 				    i < 5 ? XIW_RDV_MALFORMED :
 				    XIW_RDV_BAD_VERSION, "length %u", i);
 	}
-	pd_of(test, REQUEST_V4, false, pd);
+	pd_of(test, PROOF_V4, false, pd);
 	memset(pd + 8, 0, 4);
 	KUNIT_EXPECT_EQ(test, xiw_rdv_request_decode(pd, len, &req),
 			XIW_RDV_MALFORMED);
@@ -238,9 +274,10 @@ static void rendezvous_refuses_damaged_replies(struct kunit *test)
 {
 	static const struct damage rows[] = {
 		{ 0, 'x', XIW_RDV_MALFORMED },
-		{ 4, 2, XIW_RDV_MALFORMED },
-		{ 5, 0x02, XIW_RDV_MALFORMED },
-		{ 16, 0x08, XIW_RDV_MALFORMED },
+		{ 4, 1, XIW_RDV_MALFORMED },
+		{ 5, 0x73, XIW_RDV_MALFORMED },
+		{ 5, 0x70, XIW_RDV_MALFORMED },
+		{ 5, 0x00, XIW_RDV_MALFORMED },
 		{ 24, XIW_RDV_BUSY, XIW_RDV_MALFORMED },
 		{ 27, 0xff, XIW_RDV_OK },	/* reserved */
 	};
@@ -266,6 +303,16 @@ static void rendezvous_refuses_damaged_replies(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, i, true,
 							   &reply), -EPROTO);
 	}
+	pd[24] = XIW_RDV_PROVE;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, len, true, &reply), 0);
+	KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, len - 1, true, &reply),
+			-EPROTO);
+	pd[24] = XIW_RDV_BAD_VERSION;
+	KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, XIW_RDV_REFUSAL_LEN,
+						   true, &reply), 0);
+	KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, XIW_RDV_REFUSAL_LEN - 1,
+						   true, &reply), -EPROTO);
+	pd[24] = 0;
 	/* A refusal has to have a reason; its version does not matter. */
 	KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, len, true, &reply),
 			-EPROTO);
@@ -368,25 +415,19 @@ static void rendezvous_matches_what_was_named(struct kunit *test)
 	struct xiw_rdv_request req = request_of(&a);
 	struct xiw_rdv_path other;
 
-	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&b, &req), XIW_RDV_OK);
+	KUNIT_EXPECT_TRUE(test, xiw_rdv_match(&b, &req));
 	other = b;
 	other.peer.qpn++;
-	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&other, &req), XIW_RDV_NO_MATCH);
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_match(&other, &req));
 	other = b;
 	other.peer.gid[15]++;
-	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&other, &req), XIW_RDV_NO_MATCH);
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_match(&other, &req));
 	other = b;
 	other.own.gid[15]++;
-	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&other, &req), XIW_RDV_NO_MATCH);
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_match(&other, &req));
 	other = b;
 	other.own.qpn++;
-	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&other, &req), XIW_RDV_NO_MATCH);
-
-	/* Both Initiator by mistake, and one that says to be both. */
-	req = request_of(&b);
-	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&a, &req), XIW_RDV_BAD_ROLE);
-	req.resp = req.init;
-	KUNIT_EXPECT_EQ(test, xiw_rdv_match(&b, &req), XIW_RDV_BAD_ROLE);
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_match(&other, &req));
 }
 
 /* Covers: RDV-08 */
@@ -405,7 +446,7 @@ static void rendezvous_requests_come_from_their_host(struct kunit *test)
 }
 
 /* Covers: RDV-09 */
-static void rendezvous_token_is_both_psns(struct kunit *test)
+static void rendezvous_both_psns_are_proven(struct kunit *test)
 {
 	struct xiw_rdv_path a, b;
 	struct xiw_rdv_request req;
@@ -423,26 +464,78 @@ static void rendezvous_token_is_both_psns(struct kunit *test)
 			b.token.rq_psn ^= 1;
 		if (i & 8)
 			a.token.rq_psn ^= 0x800000;
-		/* What nobody knows yet cannot be wrong. */
-		good = !((i & 1) && (i & 4)) && !((i & 2) && (i & 8));
+		/* One has to be known to both, and those that are agree. */
+		good = i & 3 && !((i & 1) && (i & 4)) && !((i & 2) && (i & 8));
 		req = request_of(&a);
-		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_match(&b, &req),
-				    good ? XIW_RDV_OK : XIW_RDV_BAD_TOKEN,
-				    "case %u", i);
-		xiw_rdv_accept(&b, &req, 0, &reply);
-		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_check_reply(&a, &req, &reply),
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_proven(&b, &nonces,
+							 &req.claim),
+				    good, "case %u", i);
+		KUNIT_EXPECT_EQ(test, xiw_rdv_in_common(&b, &req.claim),
+				!!(i & 3));
+		xiw_rdv_accept(&b, &req, &nonces, 0, &reply);
+		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_proven(&a, &nonces,
+							 &reply.claim),
 				    good, "case %u", i);
 
 		/* By RTS each end has judged what it is going to send. */
 		a.token.rts = true;
-		KUNIT_EXPECT_EQ(test, xiw_rdv_token_check(&a.token,
-							  &reply.token),
+		KUNIT_EXPECT_EQ(test, xiw_rdv_proven(&a, &nonces,
+						     &reply.claim),
 				!(i & 4) && !((i & 2) && (i & 8)));
 		b.token.rts = true;
-		KUNIT_EXPECT_EQ(test, xiw_rdv_token_check(&b.token,
-							  &req.token),
+		KUNIT_EXPECT_EQ(test, xiw_rdv_proven(&b, &nonces, &req.claim),
 				!(i & 8) && !((i & 1) && (i & 4)));
 	}
+}
+
+/* Covers: RDV-09 */
+static void rendezvous_proofs_are_of_one_connection(struct kunit *test)
+{
+	struct xiw_rdv_path a = path_a(), b = path_b();
+	struct xiw_rdv_request req = request_of(&a);
+	struct xiw_rdv_nonces other = nonces;
+	struct xiw_rdv_claim claim;
+	struct xiw_rdv_reply reply;
+
+	KUNIT_EXPECT_TRUE(test, xiw_rdv_proven(&b, &nonces, &req.claim));
+	/* Replayed to either side, with the nonce of another connection. */
+	other.resp++;
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &other, &req.claim));
+	xiw_rdv_accept(&b, &req, &nonces, 0, &reply);
+	other = nonces;
+	other.init++;
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&a, &other, &reply.claim));
+	/* Reflected. */
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&a, &nonces, &req.claim));
+	claim = req.claim;
+	swap(claim.sq_proof, claim.rq_proof);
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&a, &nonces, &claim));
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &nonces, &claim));
+	/* Of other ends, and of something else that it says. */
+	b.peer.qpn++;
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &nonces, &req.claim));
+	b = path_b();
+	claim = req.claim;
+	claim.rnr_retry--;
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &nonces, &claim));
+	/* What is left out does not become true: the other one is needed. */
+	claim = req.claim;
+	claim.rts = false;
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &nonces, &claim));
+	memset(&claim, 0, sizeof(claim));
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &nonces, &claim));
+	b.token.rts = false;
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &nonces, &claim));
+}
+
+/* Covers: RDV-03 */
+static void rendezvous_itself_needs_no_proof(struct kunit *test)
+{
+	struct xiw_rdv_path path = path_a();
+	struct xiw_rdv_claim nothing = {};
+
+	path.peer = path.own;
+	KUNIT_EXPECT_TRUE(test, xiw_rdv_proven(&path, &nonces, &nothing));
 }
 
 /* Covers: RDV-10 */
@@ -452,25 +545,25 @@ static void rendezvous_replies_answer_requests(struct kunit *test)
 	struct xiw_rdv_request req = request_of(&a);
 	struct xiw_rdv_reply good, reply;
 
-	xiw_rdv_accept(&b, &req, XIW_RDV_FEAT_ALL, &good);
+	xiw_rdv_accept(&b, &req, &nonces, XIW_RDV_FEAT_ALL, &good);
 	KUNIT_EXPECT_EQ(test, good.features, XIW_RDV_FEAT_IMM);
-	KUNIT_EXPECT_TRUE(test, xiw_rdv_check_reply(&a, &req, &good));
+	KUNIT_EXPECT_TRUE(test, xiw_rdv_answers(&req, &good));
 	reply = good;
 	reply.init_qpn++;
-	KUNIT_EXPECT_FALSE(test, xiw_rdv_check_reply(&a, &req, &reply));
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_answers(&req, &reply));
 	reply = good;
 	reply.resp_qpn++;
-	KUNIT_EXPECT_FALSE(test, xiw_rdv_check_reply(&a, &req, &reply));
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_answers(&req, &reply));
 	reply = good;
 	reply.features |= 0x8000;
-	KUNIT_EXPECT_FALSE(test, xiw_rdv_check_reply(&a, &req, &reply));
+	KUNIT_EXPECT_FALSE(test, xiw_rdv_answers(&req, &reply));
 
 	/* Nothing is agreed on that was not offered, or cannot be done. */
 	req.features = 0xfffe;
-	xiw_rdv_accept(&b, &req, XIW_RDV_FEAT_ALL, &reply);
+	xiw_rdv_accept(&b, &req, &nonces, XIW_RDV_FEAT_ALL, &reply);
 	KUNIT_EXPECT_EQ(test, reply.features, XIW_RDV_FEAT_LONG);
 	req.features = 0xffff;
-	xiw_rdv_accept(&b, &req, 0, &reply);
+	xiw_rdv_accept(&b, &req, &nonces, 0, &reply);
 	KUNIT_EXPECT_EQ(test, reply.features, 0);
 }
 
@@ -566,7 +659,7 @@ static void rendezvous_time_for_receives(struct kunit *test)
 		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192,
 		12288, 16384, 24576, 32768, 49152,
 	};
-	struct xiw_rdv_token peer = { .rts = true };
+	struct xiw_rdv_claim peer = { .rts = true };
 	unsigned int code, retry;
 
 	for (code = 0; code < 32; code++) {
@@ -586,7 +679,7 @@ static void rendezvous_time_for_receives(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xiw_rdv_receive_ms(&peer, 1), U32_MAX);
 }
 
-/* Whatever the random number is, half as much at least, and half more at most. */
+/* Whatever the random number is, half as much at least, half more at most. */
 static void rendezvous_pause_is(struct kunit *test, u32 tries, u32 ms)
 {
 	KUNIT_EXPECT_EQ(test, xiw_rdv_pause_ms(tries, 0), ms / 2);
@@ -619,7 +712,9 @@ static struct kunit_case rendezvous_cases[] = {
 	KUNIT_CASE(rendezvous_one_end_connects),
 	KUNIT_CASE(rendezvous_matches_what_was_named),
 	KUNIT_CASE(rendezvous_requests_come_from_their_host),
-	KUNIT_CASE(rendezvous_token_is_both_psns),
+	KUNIT_CASE(rendezvous_both_psns_are_proven),
+	KUNIT_CASE(rendezvous_proofs_are_of_one_connection),
+	KUNIT_CASE(rendezvous_itself_needs_no_proof),
 	KUNIT_CASE(rendezvous_replies_answer_requests),
 	KUNIT_CASE(rendezvous_refusals_that_are_final),
 	KUNIT_CASE(rendezvous_depths),
