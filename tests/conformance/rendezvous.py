@@ -287,13 +287,14 @@ class Bench(live.Bench):
         """A queue pair for which the port is open."""
         return self.qp("R", RTR, peer=0xffffff)
 
-    @staticmethod
-    def netdev(namespace, address):
-        """The one that has the address."""
-        found = json.loads(subprocess.run(
-            ["ip", "-n", namespace, "-j", "addr", "show", "to", address],
-            check=True, capture_output=True).stdout)
-        return [one["ifname"] for one in found if one][0]
+    # The device's host.
+
+    def program(self, address, port):
+        """One that listens in the namespace of the device."""
+        return subprocess.Popen(
+            ["ip", "netns", "exec", self.namespaces[0], "python3", "-c", LISTEN,
+             address, str(port)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     # The peer as Initiator.
 
@@ -927,6 +928,22 @@ def destroyed_while_waiting(bench):
     qp.free()
     bench.target.conns.remove(qp)
     peer.expect_silence()
+
+
+@case
+# Covers: RDV-18
+def port_closes_while_waiting(bench):
+    """the last Responder goes while Requests wait: their connections end"""
+    opener = bench.opener()
+    qp = bench.qp("R", INIT)
+    peers = [bench.ask(qp, init=NUMBER + n) for n in range(3)] + [bench.tcp()]
+    for peer in peers:
+        peer.expect_silence()
+    opener.reset()
+    for peer in peers:
+        end_of(peer)
+    qp.rtr().rts()
+    still_reachable(bench, qp)
 
 
 def end_of(peer):
@@ -1767,6 +1784,68 @@ def silent_reply(bench):
 
 @case
 # Covers: RDV-21
+def port_on_demand(bench):
+    """the port is open only while a queue pair needs it"""
+    def closed():
+        try:
+            bench.tcp().close()
+        except ConnectionRefusedError:
+            return
+        raise AssertionError("the port is open")
+
+    closed()
+    qp = bench.qp("I", RTR)
+    closed()
+    one, two = bench.opener(), bench.opener()
+    bench.tcp()
+    one.reset()
+    bench.tcp()
+    two.free()
+    bench.target.conns.remove(two)
+    closed()
+    one.init()
+    closed()
+    one.rtr()
+    bench.tcp()
+    one.reset()
+    closed()
+    qp.is_as_before(RTR)
+
+
+@case
+# Covers: RDV-21
+def port_0(bench):
+    """with port 0 no peer can be named, and what is no stream yet ends"""
+    stands = bench.qp("R")
+    peer, _ = bench.asked(stands)
+    before = bench.qp("R", peer=5)
+    early, _ = bench.asked(before, first=False, init=5)
+    waiting = bench.ask(bench.qp("R", INIT), init=6)
+    with bench.listening() as sock:
+        dials = bench.qp("I", timing=(20, 7))
+        dials.post("send", 8)
+        dialled, _ = bench.accept(sock)
+        begin = time.monotonic()
+        bench.policy(rendezvous_port=0)
+        for one in early, waiting, dialled:
+            end_of(one)
+        with raises(errno.ECONNREFUSED):
+            bench.tcp()
+        dials.wc("s0", status=RETRY_EXC)
+        assert time.monotonic() - begin < PROMPT
+    for role in "RI":
+        qp = bench.qp(role, INIT)
+        with raises(errno.EACCES):
+            qp.rtr()
+        assert qp.state() == INIT
+    works(peer, stands)
+    before.is_as_before()
+    bench.policy(rendezvous_port=4791)
+    still_reachable(bench, bench.qp("R", peer=NUMBER + 1), init=NUMBER + 1)
+
+
+@case
+# Covers: RDV-21
 def port_other(bench):
     """another port is that of both sides"""
     bench.policy(rendezvous_port=5791)
@@ -1808,6 +1887,35 @@ def port_privileged(bench):
         bench.target.proc.kill()
         bench.target.proc.wait()
         bench.target = target
+
+
+LISTEN = "import socket,sys; s=socket.create_server((sys.argv[1], " \
+    "int(sys.argv[2])), family=socket.AF_INET6 if ':' in sys.argv[1] else " \
+    "socket.AF_INET); print(flush=True); sys.stdin.read()"
+
+
+@case
+# Covers: RDV-21
+def port_in_use(bench):
+    """another program had the port before: EADDRINUSE, and again without it"""
+    qp = bench.qp("R", INIT)
+    with bench.program(bench.responder, 4794) as other:
+        other.stdout.readline()
+        bench.policy(rendezvous_port=4794)
+        with raises(errno.EADDRINUSE):
+            qp.rtr()
+        assert qp.state() == INIT
+        qp.is_as_before(INIT)
+        # The Initiator needs none.
+        bench.qp("I", RTR).reset()
+        other.stdin.close()
+        other.wait()
+    bench.port = 4794
+    try:
+        qp.rtr().rts()
+        still_reachable(bench, qp)
+    finally:
+        bench.port = 4791
 
 
 # ---- impostors, section 9 --------------------------------------------------
@@ -2214,9 +2322,9 @@ def device_goes(bench):
     other.addr_a = other.responder = bench.addr_b
     other.gids = pathlib.Path("/sys/class/infiniband", here.device,
                               "ports/1/gids")
-    port = other.gids.parents[2] / "mpa/rendezvous_port"
-    netdev = bench.netdev(bench.namespaces[1], bench.addr_b)
-    port.write_text(str(bench.port))
+    netdev = json.loads(subprocess.run(
+        ["rdma", "-j", "link", "show", f"{here.device}/1"], check=True,
+        capture_output=True).stdout)[0]["netdev"]
     try:
         standing, early = (other.qp("R", peer=n) for n in (2, 3))
         ready = other.qp("R", INIT, peer=4)
@@ -2243,7 +2351,6 @@ def device_goes(bench):
             peer.close()
         subprocess.run(["rdma", "link", "add", here.device, "type", "xiw",
                         "netdev", netdev], check=True, timeout=PATIENCE)
-        port.write_text("0")
 
 
 # ---- Send with Immediate, section 8 -----------------------------------------

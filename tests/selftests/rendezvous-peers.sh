@@ -18,7 +18,7 @@ HIGH4=10.77.0.50
 HIGH6=fd77::50
 # What depends on the family of the addresses, and one of each kind else.
 BOTH_FAMILIES=(-t responder -t initiator -t from -t to -t silent_crowd
-	-t rep_magic -t to_itself -t other_family -t waits
+	-t rep_magic -t to_itself -t other_family -t waits -t port_on_demand
 	-t fin_responder -t rst_initiator -t takes_its_place)
 
 gids()
@@ -37,9 +37,6 @@ topo_up
 	ip -n "$NS_A" addr add $HIGH6/64 dev "$VETH_A" nodad
 } || bail "set-up: the addresses of $VETH_A"
 tap_run "the addresses of the interface are GIDs" wait_for 20 has_gids
-# At its address this peer listens.
-echo 0 >"/sys/class/infiniband/$DEV_B/mpa/rendezvous_port" ||
-	bail "set-up: the port of $DEV_B"
 objects >"$TMP/baseline"
 
 export XIW_RESPONDER=$HIGH4

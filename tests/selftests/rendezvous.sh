@@ -93,6 +93,52 @@ for lib in nccl gloo; do
 		xt_ring $lib "$NS_A/$A6" "$DEV_A" "$NS_B/$B6" "$DEV_B"
 done
 
+# squats ADDRESS: another program of the host can have the port there.
+squats()
+{
+	python3 -c 'import socket, sys; socket.create_server((sys.argv[1], 4791))' \
+		"$1" 2>/dev/null
+}
+
+not_squats()
+{
+	! squats "$1"
+}
+
+# The port is reserved on the host, as long as the address and the device last.
+reserved()
+{
+	local port=/sys/class/infiniband/xiwR/mpa/rendezvous_port
+
+	ip link add rsv0 type veth peer name rsv1 &&
+	ip addr add 10.99.0.1/24 dev rsv0 && ip link set rsv0 up &&
+	rdma link add xiwR type xiw netdev rsv0 &&
+	wait_for 10 not_squats 10.99.0.1 && not_squats 0.0.0.0 &&
+	ip addr add 10.99.0.2/24 dev rsv0 &&
+	wait_for 10 not_squats 10.99.0.2 &&
+	ip addr del 10.99.0.2/24 dev rsv0 &&
+	echo 0 >$port && squats 10.99.0.1 &&
+	echo 4791 >$port && not_squats 10.99.0.1 &&
+	rdma link del xiwR && wait_for 10 squats 10.99.0.1 &&
+	ip link del rsv0
+}
+
+# A namespace ends with its last process, and the device with it.
+namespace_ends()
+{
+	ip netns add rsv && ip -n rsv link add rsv0 type veth peer name rsv1 &&
+	ip -n rsv addr add 10.99.0.1/24 dev rsv0 &&
+	ip -n rsv link set rsv0 up &&
+	ip netns exec rsv rdma link add xiwR type xiw netdev rsv0 &&
+	ip netns del rsv &&
+	wait_for 20 no_device xiwR
+}
+
+no_device()
+{
+	[[ ! -e /sys/class/infiniband/$1 ]]
+}
+
 # refused TEXT ARGS...: it fails, and the kernel's log says what to do.
 refused()
 {
@@ -126,7 +172,9 @@ perf ib_write_bw 8192 10 -q 8
 netem "$NS_A" "$VETH_A"
 netem "$NS_B" "$VETH_B"
 
-tap_run "the port is closed when nobody needs it" \
+tap_run "the port is closed when no queue pair of the namespace needs it" \
 	wait_for 10 closed
+tap_run "on the host no other program gets it" reserved
+tap_run "a namespace with a device ends" namespace_ends
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_done

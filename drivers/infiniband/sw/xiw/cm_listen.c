@@ -533,6 +533,9 @@ static int open_listener(struct xiw_ep *ep, struct net *net,
 	if (ep->cm_id && ep->cm_id->tos_set)
 		xiw_sock_set_tos(xs, addr->ss_family, ep->cm_id->tos);
 	xiw_conn_own_sock(ep, xs);
+	/* By number: an address may be a GID before it is usable. */
+	if (!ep->cm_id)
+		xiw_sock_set_freebind(xs);
 	ret = xiw_sock_bind(xs, addr, xiw_conn_bound_if(ep, addr), afonly);
 	if (ret)
 		return ret;

@@ -35,6 +35,7 @@
 #include "qp_verbs.h"
 #include "queue.h"
 #include "rdv_ep.h"
+#include "rdv_listen.h"
 #include "restrack.h"
 #include "srq.h"
 
@@ -349,6 +350,7 @@ static void xiw_dealloc_driver(struct ib_device *ibdev)
 
 	xiw_gid_exit(dev);
 	cancel_delayed_work_sync(&dev->port_work);
+	xiw_rdv_device_exit(dev);
 	xiw_cm_device_exit(dev);
 
 	WARN_ON(!xa_empty(&dev->qps));

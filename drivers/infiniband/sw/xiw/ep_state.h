@@ -57,7 +57,7 @@ enum xiw_ep_state {
  * @XIW_EPE_ACCEPT: iw_cm accepts; never left as a bit, see xiw_ep_command()
  * @XIW_EPE_REJECT: iw_cm rejects, likewise
  * @XIW_EPE_REPLACED: another Request wants the place of a connection by number
- *	whose first FPDU has not come
+ *	whose first FPDU has not come; or an administrator wants none of those
  * @XIW_EPE_TIMER: the endpoint's timer expired
  * @XIW_EPE_KILL: end everything now: device, listener or namespace goes
  * @XIW_EPE_COUNT: number of events, not an event

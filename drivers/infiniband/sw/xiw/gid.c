@@ -38,6 +38,7 @@
 #include <rdma/ib_cache.h>
 
 #include "dev.h"
+#include "rdv_listen.h"
 
 /* The indices from which on an address looks for a place. */
 enum gid_place {
@@ -273,6 +274,7 @@ static void gid_work(struct work_struct *work)
 	/* While the link is down nothing becomes of them. */
 	if (look.tentative && xiw_dev_port_active(dev))
 		xiw_gid_update(dev);
+	xiw_rdv_reserve(dev);
 	ib_device_put(&dev->ibdev);
 }
 

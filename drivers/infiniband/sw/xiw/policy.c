@@ -11,6 +11,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "dev.h"
+#include "rdv_listen.h"
 
 /* No wait of connection set-up is of use for longer than an hour. */
 #define POLICY_MAX_MS		(3600 * MSEC_PER_SEC)
@@ -268,7 +269,7 @@ static ssize_t rendezvous_port_store(struct device *device,
 
 	if (kstrtou16(buf, 0, &value))
 		return -EINVAL;
-	WRITE_ONCE(from_device(device)->rdv_port, value);
+	xiw_rdv_set_port(from_device(device), value);
 	return count;
 }
 static DEVICE_ATTR_RW(rendezvous_port);

@@ -183,6 +183,11 @@ enum xiw_ep_state xiw_rdv_active_try(struct xiw_ep *ep)
 {
 	int ret;
 
+	/* Switched off: what is posted has waited long enough. */
+	if (!READ_ONCE(ep->dev->rdv_port)) {
+		xiw_rdv_give_up(ep->qp);
+		return XIW_EPS_PAUSE;
+	}
 	if (!rdv_may_dial(ep->dev))
 		return rdv_pause(ep);
 	if (!ep->startup)

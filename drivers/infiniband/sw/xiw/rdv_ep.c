@@ -100,12 +100,14 @@ static enum xiw_ep_state
 	[XIW_EPS_CONNECTING] = {
 		[XIW_EPE_CLOSE]		= end_if_over,
 		[XIW_EPE_SOCK]		= xiw_rdv_active_connecting,
+		[XIW_EPE_REPLACED]	= xiw_rdv_active_retry,
 		[XIW_EPE_TIMER]		= xiw_rdv_active_retry,
 		[XIW_EPE_KILL]		= kill_at_once,
 	},
 	[XIW_EPS_REPLY] = {
 		[XIW_EPE_CLOSE]		= end_if_over,
 		[XIW_EPE_SOCK]		= xiw_rdv_active_reply,
+		[XIW_EPE_REPLACED]	= xiw_rdv_active_retry,
 		[XIW_EPE_TIMER]		= xiw_rdv_active_retry,
 		[XIW_EPE_KILL]		= kill_at_once,
 	},

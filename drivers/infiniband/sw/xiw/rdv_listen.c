@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Where Responders of connections by number listen: at the address of their own
- * GID, for as long as one of them has been named a peer.
+ * Where Responders of connections by number listen: on the host, at the
+ * addresses that are GIDs, from the beginning, so that no other program gets the
+ * port, to be taken for a Responder. In other network namespaces, and where that
+ * failed, at the address of a Responder while it is needed.
  */
 #include "rdv_listen.h"
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/netdevice.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 #include "cm_listen.h"
 #include "consumer.h"
@@ -21,7 +25,9 @@
  * @node: in xiw_dev.rdv_ports
  * @gid: its address
  * @port: its TCP port
- * @users: Responders that need it
+ * @users: Responders that need it, and one more if it is reserved
+ * @reserved: the device needs it
+ * @closed: an administrator has closed it: a new one takes its place
  * @ep: its endpoint, with a reference
  */
 struct xiw_rdv_port {
@@ -29,6 +35,8 @@ struct xiw_rdv_port {
 	u8 gid[XIW_RDV_GID_LEN];
 	u16 port;
 	u32 users;
+	bool reserved;
+	bool closed;
 	struct xiw_ep *ep;
 };
 
@@ -81,7 +89,8 @@ static struct xiw_rdv_port *find_port(struct xiw_dev *dev, const u8 *gid,
 	lockdep_assert_held(&dev->rdv_lock);
 
 	list_for_each_entry(p, &dev->rdv_ports, node)
-		if (p->port == port && !memcmp(p->gid, gid, sizeof(p->gid)))
+		if (p->port == port && !p->closed &&
+		    !memcmp(p->gid, gid, sizeof(p->gid)))
 			return p;
 	return NULL;
 }
@@ -129,23 +138,33 @@ void xiw_rdv_port_wake(struct xiw_qp *qp)
  * @port: TCP port
  *
  * Context: Sleeps.
- * Return: 0 or negative errno, -EADDRINUSE if somebody else has the port.
+ * Return: 0 or negative errno; -EADDRINUSE if another program has the port,
+ * -EACCES if connecting by number has just been switched off.
  */
 int xiw_rdv_port_get(struct xiw_qp *qp, const u8 *gid, u16 port)
 {
 	struct xiw_dev *dev = qp->dev;
-	struct xiw_rdv_port *p;
+	struct xiw_rdv_port *p = ERR_PTR(-EACCES);
 
 	mutex_lock(&dev->rdv_lock);
-	p = find_port(dev, gid, port);
-	if (!p)
-		p = add_port(dev, gid, port);
+	/* Nothing is opened behind rdv_close_all(). */
+	if (READ_ONCE(dev->rdv_port))
+		p = find_port(dev, gid, port) ?: add_port(dev, gid, port);
 	if (!IS_ERR(p)) {
 		p->users++;
 		qp->rdv.listener = p;
 	}
 	mutex_unlock(&dev->rdv_lock);
 	return PTR_ERR_OR_ZERO(p);
+}
+
+static void rdv_put_port(struct xiw_rdv_port *p)
+{
+	if (--p->users)
+		return;
+	list_del(&p->node);
+	close_listener(p->ep);
+	kfree(p);
 }
 
 /**
@@ -161,10 +180,145 @@ void xiw_rdv_port_put(struct xiw_qp *qp)
 
 	qp->rdv.listener = NULL;
 	mutex_lock(&dev->rdv_lock);
-	if (!--p->users) {
-		list_del(&p->node);
-		close_listener(p->ep);
-		kfree(p);
+	rdv_put_port(p);
+	mutex_unlock(&dev->rdv_lock);
+}
+
+/*
+ * Reservation
+ */
+
+/* A GID has gone, or it is another port now. */
+static void rdv_unreserve(struct xiw_dev *dev, const union ib_gid *gids,
+			  u16 port)
+{
+	struct xiw_rdv_port *p;
+	struct xiw_rdv_port *next;
+	bool there;
+	int i;
+
+	list_for_each_entry_safe(p, next, &dev->rdv_ports, node) {
+		if (!p->reserved)
+			continue;
+		there = false;
+		for (i = 1; port == p->port && i < XIW_MAX_GIDS; i++)
+			there |= !memcmp(p->gid, gids[i].raw, sizeof(p->gid));
+		if (there)
+			continue;
+		p->reserved = false;
+		rdv_put_port(p);
 	}
+}
+
+static void rdv_reserve_one(struct xiw_dev *dev, const u8 *gid, u16 port)
+{
+	struct xiw_rdv_port *p = find_port(dev, gid, port);
+
+	if (!p)
+		p = add_port(dev, gid, port);
+	if (IS_ERR(p)) {
+		if (PTR_ERR(p) == -EADDRINUSE)
+			ibdev_notice_ratelimited(&dev->ibdev,
+						 "TCP port %u of %pI6c is another program's, which Initiators by number would take for this host's\n",
+						 port, gid);
+		return;
+	}
+	if (!p->reserved)
+		p->users++;
+	p->reserved = true;
+}
+
+static bool rdv_is_on_host(const struct xiw_dev *dev)
+{
+	bool on_host;
+
+	rcu_read_lock();
+	on_host = net_eq(dev_net_rcu(dev->netdev), &init_net);
+	rcu_read_unlock();
+	return on_host;
+}
+
+/**
+ * xiw_rdv_reserve() - have the port at every address that is a GID
+ * @dev: registered device, whose GIDs or port may have changed
+ *
+ * Not in a network namespace that can end: a socket that listens keeps it from
+ * that, and the device would last as long as the namespace.
+ *
+ * Context: Sleeps, but not for a peer.
+ */
+void xiw_rdv_reserve(struct xiw_dev *dev)
+{
+	union ib_gid *gids;
+	u16 port;
+	int i;
+
+	if (!rdv_is_on_host(dev))
+		return;
+	gids = kcalloc(XIW_MAX_GIDS, sizeof(*gids), GFP_KERNEL);
+	/* The next change of an address is another occasion. */
+	if (!gids)
+		return;
+	mutex_lock(&dev->rdv_lock);
+	spin_lock(&dev->gid_lock);
+	memcpy(gids, dev->gids, sizeof(dev->gids));
+	spin_unlock(&dev->gid_lock);
+	port = READ_ONCE(dev->rdv_port);
+	rdv_unreserve(dev, gids, port);
+	for (i = 1; port && i < XIW_MAX_GIDS; i++)
+		if (xiw_rdv_gid_usable(gids[i].raw))
+			rdv_reserve_one(dev, gids[i].raw, port);
+	mutex_unlock(&dev->rdv_lock);
+	kfree(gids);
+}
+
+/* REPLACED ends what is not a stream yet. An Initiator then finds no port. */
+static void rdv_close_all(struct xiw_dev *dev)
+{
+	struct xiw_rdv_port *p;
+	struct xiw_ep *ep;
+
+	mutex_lock(&dev->rdv_lock);
+	list_for_each_entry(p, &dev->rdv_ports, node) {
+		p->closed = true;
+		xiw_ep_raise(p->ep, XIW_EPE_KILL);
+		/* The port may be wanted again soon. */
+		wait_for_completion(&p->ep->dead);
+	}
+	mutex_unlock(&dev->rdv_lock);
+
+	spin_lock(&dev->ep_lock);
+	list_for_each_entry(ep, &dev->eps, node)
+		if (ep->ops == dev->rdv_ops)
+			xiw_ep_raise(ep, XIW_EPE_REPLACED);
+	spin_unlock(&dev->ep_lock);
+}
+
+/**
+ * xiw_rdv_set_port() - an administrator writes a port
+ * @dev: registered device
+ * @port: TCP port for those that are named a peer from now on; 0: there are to
+ *	be none, and what is not a stream yet ends
+ *
+ * Context: Sleeps, but not for a peer.
+ */
+void xiw_rdv_set_port(struct xiw_dev *dev, u16 port)
+{
+	WRITE_ONCE(dev->rdv_port, port);
+	if (!port)
+		rdv_close_all(dev);
+	xiw_rdv_reserve(dev);
+}
+
+/**
+ * xiw_rdv_device_exit() - a device ends
+ * @dev: device without queue pairs, which is not registered any more
+ *
+ * Context: Sleeps, but not for a peer.
+ */
+void xiw_rdv_device_exit(struct xiw_dev *dev)
+{
+	mutex_lock(&dev->rdv_lock);
+	rdv_unreserve(dev, NULL, 0);
 	mutex_unlock(&dev->rdv_lock);
 }

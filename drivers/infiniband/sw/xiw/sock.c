@@ -525,6 +525,17 @@ static int addr_len(const struct sockaddr_storage *addr)
 }
 
 /**
+ * xiw_sock_set_freebind() - let a socket have an address that is not usable yet
+ * @xs: new socket
+ *
+ * Context: Sleeps.
+ */
+void xiw_sock_set_freebind(struct xiw_sock *xs)
+{
+	ip_sock_set_freebind(xs->sk);
+}
+
+/**
  * xiw_sock_bind() - give a socket its local address
  * @xs: new socket
  * @addr: address and port, in network order; port 0 for any
