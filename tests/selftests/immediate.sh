@@ -41,6 +41,13 @@ cases xt_imm "${SIDES4[@]}" -t send
 cases xt_imm "${SIDES4[@]}" -t refused -t flush
 cases -p IPv6 xt_imm "${SIDES6[@]}" -t values -t mixed
 cases xt_ex "${SIDES4[@]}"
+if [[ -e /proc/self/ns/time ]]; then
+	cases -p "another time" unshare --time --monotonic 100000 --fork \
+		xt_ex "${SIDES4[@]}" -t timestamps
+else
+	tap_skip "another time: completions tell when they came" \
+		"no time namespaces"
+fi
 
 if ib_write_bw --help 2>&1 | grep -q write_with_imm; then
 	pair "ib_write_bw --write_with_imm" \

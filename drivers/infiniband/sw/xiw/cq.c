@@ -46,6 +46,7 @@
 #include <linux/ktime.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/time_namespace.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "dev.h"
@@ -227,7 +228,7 @@ static u32 cq_add_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 	slot = xiw_queue_slot(&cq->queue, cq->prod);
 	*slot = *cqe;
 	if (cq->timestamps)
-		slot->timestamp = ktime_get_ns();
+		slot->timestamp = ktime_get_ns() + cq->time_offset;
 	cq->prod++;
 	/* Pairs with the consumer's acquire of the producer index. */
 	smp_store_release(&ctrl->prod, cq->prod);
@@ -593,6 +594,15 @@ static int cq_check_attr(const struct ib_device *ibdev,
 	return xiw_udata_known(udata) ? 0 : -EOPNOTSUPP;
 }
 
+/* Whoever compares has a clock of the time namespace that the creator is in. */
+static s64 cq_time_offset(void)
+{
+	struct timespec64 offset = {};
+
+	timens_add_monotonic(&offset);
+	return timespec64_to_ns(&offset);
+}
+
 /**
  * xiw_create_cq() - create a completion queue
  * @ibcq: the core's part, zeroed beyond
@@ -635,6 +645,7 @@ int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		cpumask_nth(attr->comp_vector, cpu_possible_mask) :
 		XIW_CQ_ANY_CPU;
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	cq->time_offset = udata ? cq_time_offset() : 0;
 	ibcq->cqe = cq->queue.size;
 
 	ret = xa_alloc(&dev->cqs, &cq->id, cq, xa_limit_31b, GFP_KERNEL);

@@ -69,6 +69,7 @@ struct xiw_cq_gap {
  *	seemed full: the consumer owns that cache line
  * @broken: an entry was lost for want of room; nothing more is added
  * @timestamps: entries carry the time
+ * @time_offset: by which the clock of the creator, a process, is ahead, in ns
  * @cpu: where the handlers are to be called, or XIW_CQ_ANY_CPU
  * @pending: what @notify_work has to report, see cq.c
  * @notify_work: calls the handlers of a kernel consumer outside of the call
@@ -89,6 +90,7 @@ struct xiw_cq {
 	u32 seen;
 	bool broken;
 	bool timestamps;
+	s64 time_offset;
 	int cpu;
 	u32 pending;
 	struct xiw_bh_work notify_work;
