@@ -380,7 +380,7 @@ struct xiw_stream_ops {
  * struct xiw_stream_env - what the streams of a device share
  * @stats: counters
  * @mems: STags
- * @tx_pages: pages in the blocks of all streams; see txbuf.c
+ * @tx_blocks: what the blocks of all streams take; see txbuf.c
  * @late_recv_ms: how long a Send may wait for a receive to be posted; may
  *	change at any time
  * @features: XIW_FEAT_* accepted
@@ -388,7 +388,7 @@ struct xiw_stream_ops {
 struct xiw_stream_env {
 	struct xiw_stats __percpu *stats;
 	struct xiw_mem_table *mems;
-	atomic_long_t tx_pages;
+	struct xiw_txbuf_supply tx_blocks;
 	u32 late_recv_ms;
 	u32 features;
 };

@@ -442,7 +442,7 @@ void xiw_tx_init(struct xiw_stream *s)
 	/* So that nobody who posts runs the engine without a socket. */
 	atomic_set(&tx->run, XIW_TX_RUNNING);
 	xiw_posts_init(&tx->posts);
-	xiw_txbuf_init(&tx->buf, s->memcg, &s->env->tx_pages);
+	xiw_txbuf_init(&tx->buf, s->memcg, &s->env->tx_blocks);
 	INIT_DELAYED_WORK(&tx->retry, tx_retry);
 	INIT_DELAYED_WORK(&tx->trim, xiw_stream_trim_fn);
 	hrtimer_setup(&tx->window, tx_window, CLOCK_MONOTONIC,

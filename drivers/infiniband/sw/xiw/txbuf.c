@@ -26,32 +26,44 @@
  * once a second. It frees as many as were spare all the time, or all of them if
  * next to nothing was sent. It also frees a block that has been the oldest in
  * flight since it last ran, as a packet socket may hold it for long.
+ *
+ * DOC: how many blocks a control group has
+ *
+ * A peer that closes its window keeps blocks in flight for as long as it likes.
+ * So a group gets no more blocks than it leaves free. One alone has half of the
+ * supply at most, of N that want all each has 1/(N+1), and as much is left for
+ * one that comes later. Kernel consumers count as one group. Groups are told
+ * apart by a hash: those of one slot have a share together.
  */
 #include "txbuf.h"
 
+#include <kunit/visibility.h>
+#include <linux/hash.h>
 #include <linux/mm.h>
 
 #include "pages.h"
 
 /* Part of the host's memory that the blocks of a device may be. */
-#define XIW_TXBUF_SHARE		64
+#define XIW_TXBUF_SHARE		32
 
 /**
  * xiw_txbuf_init() - set up a buffer
  * @buf: zeroed
  * @memcg: pays for its memory, or NULL; stays as long as the buffer
- * @held: counts the pages in the blocks of all buffers of the device
+ * @supply: of all buffers of the device
  *
  * Context: Any.
  */
 void xiw_txbuf_init(struct xiw_txbuf *buf, struct mem_cgroup *memcg,
-		    atomic_long_t *held)
+		    struct xiw_txbuf_supply *supply)
 {
 	buf->memcg = memcg;
-	buf->held = held;
+	buf->supply = supply;
+	buf->held_by = &supply->held_by[hash_ptr(memcg, XIW_TXBUF_GROUP_BITS)];
 	INIT_LIST_HEAD(&buf->in_flight);
 	INIT_LIST_HEAD(&buf->spare);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_txbuf_init);
 
 /*
  * TCP and the receivers of cloned packets drop their references with a full
@@ -62,23 +74,38 @@ static bool all_ours(struct page *page, u32 order)
 	return compound_order(page) >= order && page_ref_count(page) == 1;
 }
 
+/* True if the group leaves as much free as it has then. */
+static bool txbuf_count(struct xiw_txbuf *buf, long nr)
+{
+	long limit = totalram_pages() / XIW_TXBUF_SHARE;
+	long all = atomic_long_add_return(nr, &buf->supply->held);
+	long own = atomic_long_add_return(nr, buf->held_by);
+
+	return own <= limit - all;
+}
+
+static void txbuf_uncount(struct xiw_txbuf *buf, long nr)
+{
+	atomic_long_sub(nr, buf->held_by);
+	atomic_long_sub(nr, &buf->supply->held);
+}
+
 static struct page *alloc_block(struct xiw_txbuf *buf, u32 order)
 {
 	gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC | __GFP_COMP;
-	unsigned long limit = totalram_pages() / XIW_TXBUF_SHARE;
 	struct page *page = NULL;
 
-	if (atomic_long_add_return(1L << order, buf->held) <= limit)
+	if (txbuf_count(buf, 1L << order))
 		page = xiw_pages_alloc(buf->memcg, gfp, order);
 	if (!page)
-		atomic_long_sub(1L << order, buf->held);
+		txbuf_uncount(buf, 1L << order);
 	return page;
 }
 
 /* Drops the stream's reference; TCP may have others. */
 static void put_block(struct xiw_txbuf *buf, struct page *page)
 {
-	atomic_long_sub(compound_nr(page), buf->held);
+	txbuf_uncount(buf, compound_nr(page));
 	put_page(page);
 }
 
@@ -174,6 +201,7 @@ bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order, u32 sndbuf, u32 lead)
 		    xiw_pages_alloc(buf->memcg, GFP_ATOMIC | __GFP_NOWARN, 0);
 	return buf->page;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_txbuf_get);
 
 static void trim_spare(struct xiw_txbuf *buf)
 {
@@ -239,3 +267,4 @@ void xiw_txbuf_drop(struct xiw_txbuf *buf)
 	while ((page = take_first(&buf->spare, &buf->num_spare)))
 		put_block(buf, page);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_txbuf_drop);

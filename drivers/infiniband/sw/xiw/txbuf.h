@@ -18,12 +18,25 @@ enum xiw_txbuf_limits {
 	XIW_TXBUF_ORDER		= 4,
 	/* Of the first payload in a page or block; see txbuf.c. */
 	XIW_TXBUF_ALIGN		= 64,
+	XIW_TXBUF_GROUP_BITS	= 6,
+	XIW_TXBUF_GROUPS	= 1 << XIW_TXBUF_GROUP_BITS,
+};
+
+/**
+ * struct xiw_txbuf_supply - what the blocks of all streams of a device take
+ * @held: pages in them
+ * @held_by: of these, those of the control groups that share a slot
+ */
+struct xiw_txbuf_supply {
+	atomic_long_t held;
+	atomic_long_t held_by[XIW_TXBUF_GROUPS];
 };
 
 /**
  * struct xiw_txbuf - pages and blocks; owner: that of the transmit side
  * @memcg: pays for them, or NULL
- * @held: pages in the blocks of all streams of the device
+ * @supply: the device's
+ * @held_by: where @supply counts those of @memcg
  * @page: current page or block
  * @off: first free byte in it
  * @in_flight: blocks that TCP may still hold, the oldest first
@@ -35,7 +48,8 @@ enum xiw_txbuf_limits {
  */
 struct xiw_txbuf {
 	struct mem_cgroup *memcg;
-	atomic_long_t *held;
+	struct xiw_txbuf_supply *supply;
+	atomic_long_t *held_by;
 	struct page *page;
 	u32 off;
 	struct list_head in_flight;
@@ -65,7 +79,7 @@ static inline u8 *xiw_txbuf_cursor(const struct xiw_txbuf *buf)
 }
 
 void xiw_txbuf_init(struct xiw_txbuf *buf, struct mem_cgroup *memcg,
-		    atomic_long_t *held);
+		    struct xiw_txbuf_supply *supply);
 bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order, u32 sndbuf, u32 lead);
 void xiw_txbuf_mark(struct xiw_txbuf *buf);
 bool xiw_txbuf_trim(struct xiw_txbuf *buf);

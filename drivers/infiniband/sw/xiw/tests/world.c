@@ -536,7 +536,7 @@ void world_end(struct world *w)
 	for (n = 0; n < 2; n++)
 		KUNIT_EXPECT_NULL_MSG(w->test, w->side[n].wrong, "%s",
 				      w->side[n].wrong);
-	KUNIT_EXPECT_EQ(w->test, atomic_long_read(&w->env.tx_pages), 0L);
+	KUNIT_EXPECT_EQ(w->test, atomic_long_read(&w->env.tx_blocks.held), 0L);
 	KUNIT_EXPECT_TRUE(w->test, xa_empty(&w->table.mems));
 	free_percpu(w->env.stats);
 }
