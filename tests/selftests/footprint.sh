@@ -20,13 +20,16 @@ BULK=$((64 << 20))
 BLOCK=$((64 << 10))
 CGROUP=/sys/fs/cgroup/xiw-footprint
 
-# idle_up N BYTES: connections that are ready for a burst of that.
+# idle_up N OPTION...: connections of xt_idle that are ready for what that says.
 idle_up()
 {
+	local n=$1
+
+	shift
 	mkfifo "$TMP/stdin"
 	(
 		[[ ! -d $CGROUP ]] || echo "$BASHPID" >"$CGROUP/cgroup.procs"
-		exec xt_idle -n "$1" -k "$2" "${SIDES4[@]}"
+		exec xt_idle -n "$n" "$@" "${SIDES4[@]}"
 	) <"$TMP/stdin" >"$TMP/idle.log" 2>&1 &
 	idle=$!
 	exec {stdin}>"$TMP/stdin"
@@ -61,14 +64,14 @@ cgroup_up()
 	mkdir $CGROUP && [[ -e $CGROUP/memory.stat ]]
 }
 
-# kernel_memory: now is what the control group of the connections pays for, in
+# memory_of KIND: now is what the control group of the connections pays for, in
 # bytes. Without a process, which may take longer to start than a burst lasts.
-kernel_memory()
+memory_of()
 {
 	local name
 
 	while read -r name now; do
-		[[ $name != kernel ]] || return 0
+		[[ $name != "$1" ]] || return 0
 	done <$CGROUP/memory.stat
 	return 1
 }
@@ -76,7 +79,7 @@ kernel_memory()
 # paying: the most that the control group pays for until all is written.
 paying()
 {
-	kernel_memory
+	memory_of kernel
 	((now <= busy)) || busy=$now
 	idle_says written
 }
@@ -84,8 +87,22 @@ paying()
 # returned BYTES: they pay for no more than that beyond what they began with.
 returned()
 {
-	kernel_memory
+	memory_of kernel
 	((now - quiet <= $1))
+}
+
+# stuck BYTES: TCP holds that much at least, on account of the control group.
+stuck()
+{
+	memory_of sock
+	((now >= $1))
+}
+
+# gone: the control group pays for no socket.
+gone()
+{
+	memory_of sock
+	((now == 0))
 }
 
 # blocks_of CMD...: how many blocks were allocated while it ran.
@@ -113,7 +130,7 @@ done
 netem "$NS_A" "$VETH_A" delay 20ms limit 100000
 netem "$NS_B" "$VETH_B" delay 20ms limit 100000
 
-tap_run "a connection" idle_up 1 "$BULK"
+tap_run "a connection" idle_up 1 -k "$BULK"
 blocks_of burst idle_says written
 tap_note "$((BULK / BLOCK)) blocks of data, $blocks from the allocator"
 tap_run "it has sent in blocks" test "$blocks" -gt 0
@@ -121,8 +138,8 @@ tap_run "which were used again" test "$((blocks * BLOCK))" -le "$((BULK * 3 / 4)
 tap_run "it ends" idle_down
 
 cgroup_up || bail "no control group"
-tap_run "$COUNT connections" idle_up "$COUNT" "$BURST"
-kernel_memory
+tap_run "$COUNT connections" idle_up "$COUNT" -k "$BURST"
+memory_of kernel
 quiet=$now busy=$now
 tap_run "each has its burst" burst paying
 tap_run "their control group has paid for a burst" \
@@ -131,6 +148,17 @@ tap_run "they go on, a message a second" wait_for 30 idle_says alive
 tap_run "with no more than 64 KiB each" wait_for 30 returned "$((COUNT << 16))"
 tap_note "control group: $quiet bytes, $busy, $now"
 tap_run "they end" idle_down
+
+# What is sent and not received waits at the passive side but for 64 KiB.
+ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_wmem="4096 65536 65536"
+policy late_receive_ms 600000
+tap_run "4 connections whose passive side posts no receive" \
+	idle_up 4 -u "$((2 * BURST))"
+tap_run "their control group pays for what TCP holds for it" \
+	burst stuck "$BURST"
+tap_note "control group: $now bytes of sockets"
+tap_run "they end" idle_down
+tap_run "and nothing of it is left" wait_for 30 gone
 rmdir $CGROUP
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_done

@@ -3,13 +3,15 @@
  * Connections that do next to nothing, for whoever wants to know what they
  * cost:
  *
- *	xt_idle -n COUNT [-s] [-k BYTES] -a [NS/]ADDRESS -b [NS/]ADDRESS
+ *	xt_idle -n COUNT [-s] [-k BYTES | -u BYTES] -a [NS/]ADDRESS
+ *		-b [NS/]ADDRESS
  *
  * prints "ready" when COUNT of them are established, and ends when it is told
  * so by the end of stdin. With -s their queues are small. With -k each one then
  * carries one RDMA Write of BYTES when a line comes, after the last of which
  * "written" is printed, and from then on an empty Send once a second, after the
- * first of which "alive" is.
+ * first of which "alive" is. With -u each one then carries a Send of BYTES to
+ * the passive end, which posts no receive for it.
  */
 #include "xt.h"
 
@@ -67,6 +69,17 @@ static void write_all(size_t len)
 	xt_buf_free(&to);
 }
 
+static void send_unreceived(size_t len)
+{
+	struct xt_buf from = xt_buf(&pairs[0].b, len, XT_LOCAL);
+	struct ibv_sge sge = xt_sge(&from, 0, len);
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 1, &sge, 1);
+	int i;
+
+	for (i = 0; i < count; i++)
+		xt_send(&pairs[i].b, &wr);
+}
+
 static void send_all(void)
 {
 	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 1, NULL, 0);
@@ -101,14 +114,17 @@ static void stay_alive(void)
 
 int main(int argc, char **argv)
 {
+	size_t unreceived = 0;
 	size_t bytes = 0;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:k:sa:b:")) != -1) {
+	while ((opt = getopt(argc, argv, "n:k:u:sa:b:")) != -1) {
 		if (opt == 'n')
 			count = atoi(optarg);
 		else if (opt == 'k')
 			bytes = strtoul(optarg, NULL, 0);
+		else if (opt == 'u')
+			unreceived = strtoul(optarg, NULL, 0);
 		else if (opt == 's')
 			small = true;
 		else if (opt == 'a' || opt == 'b')
@@ -124,6 +140,8 @@ int main(int argc, char **argv)
 		say("written");
 		stay_alive();
 	}
+	if (unreceived && getchar() == '\n')
+		send_unreceived(unreceived);
 	while (getchar() != EOF)
 		;
 	return 0;

@@ -15,6 +15,7 @@
 #include <linux/skbuff.h>
 #include <linux/types.h>
 
+struct mem_cgroup;
 struct xiw_llp;
 
 /**
@@ -77,6 +78,9 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  *	returns, no callback of the former user runs or will run. What happened
  *	before is not repeated: look at the connection after the call. Without
  *	the lock; sleeps
+ * @charge: have the memory that the connection holds, and will hold, charged to
+ *	a control group, which is referenced. With the lock owned. Returns 0, or
+ *	-ENOMEM if that has not enough left
  * @here: a process that uses the connection runs on this processor, where its
  *	packets are wanted
  * @can_yield: is the lock owned, and no callback running
@@ -106,6 +110,7 @@ struct xiw_llp_ops {
 	void (*unlock_bh)(struct xiw_llp *llp);
 	void (*set_events)(struct xiw_llp *llp,
 			   const struct xiw_llp_events *events, void *ctx);
+	int (*charge)(struct xiw_llp *llp, struct mem_cgroup *memcg);
 	void (*here)(const struct xiw_llp *llp);
 	bool (*can_yield)(const struct xiw_llp *llp);
 	void (*yield)(struct xiw_llp *llp);

@@ -7,11 +7,21 @@
  * A socket that connects or listens has a reference on its network namespace,
  * as that of a process has, so that TCP may go on with a connection in the
  * background after it was closed.
+ *
+ * DOC: who pays for TCP's memory
+ *
+ * TCP charges the memory of a socket to the control group of the task that
+ * creates or accepts it. Here that is a kernel thread for every connection that
+ * is accepted, and for one that is tried again, and kernel threads are charged
+ * nothing. So a socket is moved to the group of its queue pair when the stream
+ * starts: to TCP it is the same as if a process of that group had accepted it
+ * then. Until then it holds no more than a Request, and what came out of order.
  */
 #include "sock.h"
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/memcontrol.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
 #include <net/inet_ecn.h>
@@ -211,6 +221,59 @@ static void sock_set_events(struct xiw_llp *llp,
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
 }
+
+#ifdef CONFIG_MEMCG
+/* The groups to which TCP charges: of version 2, all but the root. */
+static bool is_charged(const struct mem_cgroup *memcg)
+{
+	return mem_cgroup_sockets_enabled && memcg->css.parent &&
+	       cgroup_subsys_on_dfl(memory_cgrp_subsys);
+}
+
+/* All that TCP has charged: whole pages, of which some may be unused. */
+static int charged_pages(const struct sock *sk)
+{
+	return sk_mem_pages(sk->sk_forward_alloc +
+			    atomic_read(&sk->sk_rmem_alloc) +
+			    sk->sk_wmem_queued);
+}
+
+/*
+ * What is held already is allocated once more on account of the new group, and
+ * as much given back on account of the old one. Under the socket lock TCP sees
+ * no difference.
+ */
+static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
+{
+	struct sock *sk = to_sock(llp)->sk;
+	struct mem_cgroup *old = sk->sk_memcg;
+	int len;
+
+	if (old == memcg || !is_charged(memcg))
+		return 0;
+	sk_mem_reclaim(sk);
+	len = charged_pages(sk) << PAGE_SHIFT;
+	WRITE_ONCE(sk->sk_memcg, memcg);
+	if (len && !__sk_mem_schedule(sk, len, SK_MEM_RECV)) {
+		WRITE_ONCE(sk->sk_memcg, old);
+		return -ENOMEM;
+	}
+	WRITE_ONCE(sk->sk_memcg, old);
+	if (len)
+		__sk_mem_reclaim(sk, len);
+	/* The socket drops its reference when it is freed. */
+	css_get(&memcg->css);
+	WRITE_ONCE(sk->sk_memcg, memcg);
+	if (old)
+		css_put(&old->css);
+	return 0;
+}
+#else
+static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
+{
+	return 0;
+}
+#endif
 
 /*
  * For receive flow steering. Otherwise packets would go on coming to where a
@@ -424,6 +487,7 @@ static const struct xiw_llp_ops sock_llp_ops = {
 	.trylock_bh = sock_trylock_bh,
 	.unlock_bh = sock_unlock_bh,
 	.set_events = sock_set_events,
+	.charge = sock_charge,
 	.here = sock_here,
 	.can_yield = sock_can_yield,
 	.yield = sock_yield,

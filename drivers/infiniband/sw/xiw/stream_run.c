@@ -94,9 +94,13 @@ static int alloc_depths(struct xiw_stream *s)
 static int attach(struct xiw_stream *s, struct xiw_llp *llp)
 {
 	struct xiw_qp_step step;
-	int ret = -ECONNABORTED;
+	int ret;
 
 	llp->ops->lock(llp);
+	ret = s->memcg ? llp->ops->charge(llp, s->memcg) : 0;
+	if (ret)
+		goto unlock;
+	ret = -ECONNABORTED;
 	spin_lock_bh(&s->lock);
 	if (s->state == XIW_QPS_IDLE) {
 		step = xiw_qpstate_step(s->state, XIW_QPE_CONNECT);
@@ -108,6 +112,7 @@ static int attach(struct xiw_stream *s, struct xiw_llp *llp)
 		ret = 0;
 	}
 	spin_unlock_bh(&s->lock);
+unlock:
 	llp->ops->unlock(llp);
 	return ret;
 }

@@ -118,6 +118,11 @@ static void pipe_set_events(struct xiw_llp *llp,
 	end_unlock(llp);
 }
 
+static int pipe_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
+{
+	return 0;
+}
+
 static void pipe_here(const struct xiw_llp *llp)
 {
 	atomic_inc(&to_end(llp)->here);
@@ -390,6 +395,7 @@ static const struct xiw_llp_ops pipe_ops = {
 	.trylock_bh = end_trylock_bh,
 	.unlock_bh = end_unlock_bh,
 	.set_events = pipe_set_events,
+	.charge = pipe_charge,
 	.here = pipe_here,
 	.can_yield = pipe_can_yield,
 	.yield = pipe_yield,
