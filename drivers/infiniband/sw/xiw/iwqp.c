@@ -22,8 +22,17 @@
  * and then calls, while another of its threads may be giving the handle back,
  * and a process be destroying the queue pair. It does not sleep in between, but
  * may be preempted; so the memory of a handle is freed when every task has
- * slept, or was in user space, since nobody could find it any more. Not needed
- * if iw_cm took a reference around that call.
+ * slept, or was in user space, since nobody could find it any more. To wait for
+ * that costs a look at every task of the host, so it is done for all handles of
+ * a second at once, however many connections are made and ended. Not needed if
+ * iw_cm took a reference around that call.
+ *
+ * DOC: there is a handle for each queue pair
+ *
+ * iw_cm looks queue pairs up with interrupts off and has but one error for a
+ * look-up that fails, which says that there is no such queue pair. So the first
+ * handle is allocated with the queue pair. Another one is needed only while
+ * iw_cm has that of an earlier connection, or calls twice at the same time.
  *
  * DOC: the reference is taken by the look-up
  *
@@ -33,31 +42,53 @@
  * one by contract.
  *
  * Handles with a queue pair are on its list, in use or not, until it is
- * destroyed, or are used again by it. All under handle_lock.
+ * destroyed, or are used again by it. All under handle_lock. Those that are to
+ * be freed are on @dead_handles.
  */
 #include "iwqp.h"
 
+#include <linux/llist.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "dev.h"
 #include "qp.h"
+
+/* How long what is to be freed is collected, in jiffies. */
+#define XIW_IWQP_COLLECT	HZ
 
 struct handle {
 	struct ib_qp ibqp;
 	struct xiw_qp *qp;		/* NULL if destroyed, or disowned */
 	const struct task_struct *caller;
 	bool used;			/* has a reference on @qp */
+	bool known;			/* iw_cm has had it */
 	struct list_head node;
-	struct rcu_head rcu;
+	struct llist_node dead;
 };
 
 static DEFINE_SPINLOCK(handle_lock);
+static LLIST_HEAD(dead_handles);
 
 static struct handle *to_handle(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct handle, ibqp);
+}
+
+static struct handle *alloc_handle(struct xiw_qp *qp, gfp_t gfp)
+{
+	struct handle *h = kzalloc(sizeof(*h), gfp);
+
+	if (!h)
+		return NULL;
+	h->ibqp.device = qp->ibqp.device;
+	h->ibqp.real_qp = &h->ibqp;
+	h->ibqp.qp_type = IB_QPT_RC;
+	h->qp = qp;
+	INIT_LIST_HEAD(&h->node);
+	return h;
 }
 
 static struct handle *get_handle(struct xiw_qp *qp)
@@ -71,18 +102,14 @@ static struct handle *get_handle(struct xiw_qp *qp)
 	list_for_each_entry(h, &qp->handles, node)
 		if (!h->used)
 			goto found;
-	h = kzalloc(sizeof(*h), GFP_ATOMIC | __GFP_NOWARN);
+	h = alloc_handle(qp, GFP_ATOMIC | __GFP_NOWARN);
 	if (!h)
 		goto unlock;
-	h->ibqp.device = qp->ibqp.device;
-	h->ibqp.real_qp = &h->ibqp;
-	h->ibqp.qp_num = qp->qpn;
-	h->ibqp.qp_type = IB_QPT_RC;
-	h->qp = qp;
-	INIT_LIST_HEAD(&h->node);
 found:
 	/* The newest is the first. */
 	list_move(&h->node, &qp->handles);
+	h->ibqp.qp_num = qp->qpn;
+	h->known = true;
 	h->used = true;
 	h->caller = current;
 unlock:
@@ -90,19 +117,47 @@ unlock:
 	return h;
 }
 
-static void free_handle_rcu(struct rcu_head *rcu)
+static void free_handles(struct work_struct *work)
 {
-	kfree(container_of(rcu, struct handle, rcu));
+	struct llist_node *dead = llist_del_all(&dead_handles);
+	struct handle *next;
+	struct handle *h;
+
+	synchronize_rcu_tasks();
+	llist_for_each_entry_safe(h, next, dead, dead)
+		kfree(h);
 }
+
+static DECLARE_DELAYED_WORK(free_work, free_handles);
 
 static void free_handle(struct handle *h)
 {
-	call_rcu_tasks(&h->rcu, free_handle_rcu);
+	if (!h->known)
+		kfree(h);
+	else if (llist_add(&h->dead, &dead_handles))
+		queue_delayed_work(system_dfl_wq, &free_work, XIW_IWQP_COLLECT);
+}
+
+/**
+ * xiw_iwqp_init() - allocate the first handle of a queue pair
+ * @qp: new queue pair that has its device
+ *
+ * Context: Sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int xiw_iwqp_init(struct xiw_qp *qp)
+{
+	struct handle *h = alloc_handle(qp, GFP_KERNEL_ACCOUNT);
+
+	if (!h)
+		return -ENOMEM;
+	list_add(&h->node, &qp->handles);
+	return 0;
 }
 
 /**
  * xiw_iwqp_drop() - the queue pair goes away
- * @qp: queue pair that is being destroyed, and cannot be found any more
+ * @qp: queue pair that cannot be found, no longer or not yet
  *
  * Handles in use are freed by xiw_iwqp_rem_ref().
  *
@@ -132,10 +187,7 @@ void xiw_iwqp_drop(struct xiw_qp *qp)
  */
 void xiw_iwqp_module_exit(void)
 {
-	if (IS_ENABLED(CONFIG_TASKS_RCU))
-		rcu_barrier_tasks();
-	else
-		rcu_barrier();
+	flush_delayed_work(&free_work);
 }
 
 /**

@@ -19,6 +19,7 @@ struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn);
 struct ib_qp *xiw_iwqp_current(struct xiw_dev *dev, u32 qpn);
 struct xiw_qp *xiw_iwqp_qp(struct ib_qp *ibqp);
 void xiw_iwqp_disown(struct ib_qp *ibqp);
+int xiw_iwqp_init(struct xiw_qp *qp);
 void xiw_iwqp_drop(struct xiw_qp *qp);
 
 #endif /* _XIW_IWQP_H */

@@ -121,6 +121,25 @@ static int reserve_number(struct xiw_qp *qp)
 	return -ENOSPC;
 }
 
+/* By what others will find it: its number, and what iw_cm has of it. */
+static int qp_get_name(struct xiw_qp *qp)
+{
+	int ret = xiw_iwqp_init(qp);
+
+	if (ret)
+		return ret;
+	ret = reserve_number(qp);
+	if (ret)
+		xiw_iwqp_drop(qp);
+	return ret;
+}
+
+static void qp_drop_name(struct xiw_qp *qp)
+{
+	xa_erase_bh(&qp->dev->qps, qp->qpn);
+	xiw_iwqp_drop(qp);
+}
+
 /**
  * xiw_create_qp() - ib_device_ops.create_qp
  * @ibqp: allocated by the core as part of struct xiw_qp
@@ -164,7 +183,7 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			goto err_sq;
 	}
 	/* Nobody can find the queue pair yet. */
-	ret = reserve_number(qp);
+	ret = qp_get_name(qp);
 	if (ret)
 		goto err_rq;
 	ibqp->qp_num = qp->qpn;
@@ -180,7 +199,7 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	return 0;
 
 err_num:
-	xa_erase_bh(&dev->qps, qp->qpn);
+	qp_drop_name(qp);
 err_rq:
 	if (!qp->srq)
 		xiw_rq_destroy(&qp->rq);
