@@ -49,6 +49,40 @@ static inline bool xiw_turn_over(const struct xiw_turn *turn)
 	return turn->bytes <= 0 || turn->steps <= 0;
 }
 
+enum xiw_timers_limits {
+	/* For so long the timers of a CPU may work one behind the other; */
+	XIW_TIMERS_NS		= 200 * 1000,
+	/* one that begins so long after the last is of another softirq. */
+	XIW_TIMERS_REST_NS	= 2 * 1000,
+};
+
+/**
+ * struct xiw_timers - what the timers of a CPU have done of late
+ * @end: when the last one ended, in ns
+ * @spent: how long those of its softirq have worked, in ns
+ */
+struct xiw_timers {
+	u64 end;
+	u64 spent;
+};
+
+/*
+ * May a timer that begins now work, or is that left to a work item? The kernel
+ * runs all timers that are due in one softirq, and each has a turn of its own.
+ */
+static inline bool xiw_timers_begin(struct xiw_timers *timers, u64 now)
+{
+	if (now - timers->end >= XIW_TIMERS_REST_NS)
+		timers->spent = 0;
+	return timers->spent < XIW_TIMERS_NS;
+}
+
+static inline void xiw_timers_end(struct xiw_timers *timers, u64 begin, u64 now)
+{
+	timers->spent += now - begin;
+	timers->end = now;
+}
+
 enum xiw_posts_limits {
 	/* Of whom nothing is known it takes two runs in a row. */
 	XIW_POSTS_DOUBTS	= 2,

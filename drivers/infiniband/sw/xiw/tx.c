@@ -55,6 +55,9 @@
  * a callback while it processes the backlog, and must not process it twice at a
  * time, so callbacks have short turns, too.
  *
+ * The windows of many streams may end in one softirq. After 200 us of that the
+ * retry work runs the engines of the others.
+ *
  * Work items send less at a time than they receive. If both ends are on this
  * host, and their work items share a CPU, the sender must not get ahead of the
  * receiver: TCP would hold blocks of several MiB, and each one would be out of
@@ -64,6 +67,7 @@
 #include "tx.h"
 
 #include <kunit/visibility.h>
+#include <linux/percpu.h>
 #include <linux/sched.h>
 
 #include "llp.h"
@@ -72,6 +76,9 @@
 #include "stream.h"
 #include "trace.h"
 #include "train.h"
+
+/* Of windows; used by softirqs of this CPU only. */
+static DEFINE_PER_CPU(struct xiw_timers, tx_timers);
 
 enum tx_outcome {
 	TX_IDLE,	/* nothing left that could be sent */
@@ -374,7 +381,16 @@ static void run_now_or_soon(struct xiw_stream *s)
 /* The timer holds no reference: xiw_tx_stop() cancels it. */
 static enum hrtimer_restart tx_window(struct hrtimer *timer)
 {
-	run_now_or_soon(container_of(timer, struct xiw_stream, tx.window));
+	struct xiw_stream *s = container_of(timer, struct xiw_stream,
+					    tx.window);
+	struct xiw_timers *timers = this_cpu_ptr(&tx_timers);
+	u64 begin = ktime_get_ns();
+
+	if (xiw_timers_begin(timers, begin))
+		run_now_or_soon(s);
+	else
+		xiw_stream_tx_again(s, 0);
+	xiw_timers_end(timers, begin, ktime_get_ns());
 	return HRTIMER_NORESTART;
 }
 

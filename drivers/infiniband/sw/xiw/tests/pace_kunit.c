@@ -208,6 +208,46 @@ static void pace_in_vain_for_ever(struct kunit *test)
 	}
 }
 
+/* Timers of one softirq work for a time, those of the next one again. */
+static void pace_timers(struct kunit *test)
+{
+	const u64 turn = XIW_TIMERS_NS / 10;
+	struct xiw_timers timers = {};
+	u64 now = XIW_TIMERS_REST_NS;
+	int worked = 0;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		if (xiw_timers_begin(&timers, now)) {
+			xiw_timers_end(&timers, now, now + turn);
+			now += turn;
+			worked++;
+		} else {
+			xiw_timers_end(&timers, now, now + 1);
+			now++;
+		}
+		now += XIW_TIMERS_REST_NS / 10;
+	}
+	KUNIT_EXPECT_EQ(test, worked, 10);
+	KUNIT_EXPECT_TRUE(test, xiw_timers_begin(&timers, now +
+						 XIW_TIMERS_REST_NS));
+}
+
+/* Those that come apart from each other always work. */
+static void pace_timers_apart(struct kunit *test)
+{
+	struct xiw_timers timers = {};
+	u64 now = 0;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		now += XIW_TIMERS_REST_NS;
+		KUNIT_EXPECT_TRUE(test, xiw_timers_begin(&timers, now));
+		xiw_timers_end(&timers, now, now + XIW_TIMERS_NS);
+		now += XIW_TIMERS_NS;
+	}
+}
+
 static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(pace_turn_bytes),
 	KUNIT_CASE(pace_turn_steps),
@@ -218,6 +258,8 @@ static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(pace_reads),
 	KUNIT_CASE(pace_window_in_vain),
 	KUNIT_CASE(pace_in_vain_for_ever),
+	KUNIT_CASE(pace_timers),
+	KUNIT_CASE(pace_timers_apart),
 	{}
 };
 
