@@ -51,8 +51,12 @@ static bool is_rdma_cm(iw_cm_handler handler)
 {
 	char name[64];
 	char *module;
+	char *suffix;
 
-	/* "function [module]", or without module if that is built in. */
+	/*
+	 * "function [module]", or without module if that is built in. Link time
+	 * optimisation appends ".llvm." and a number to some static functions.
+	 */
 	snprintf(name, sizeof(name), "%ps", handler);
 	module = strchr(name, ' ');
 	if (module) {
@@ -60,6 +64,9 @@ static bool is_rdma_cm(iw_cm_handler handler)
 		if (strcmp(module, "[rdma_cm]"))
 			return false;
 	}
+	suffix = strstr(name, ".llvm.");
+	if (suffix)
+		*suffix = '\0';
 	return match_string(rdma_cm_handlers, ARRAY_SIZE(rdma_cm_handlers),
 			    name) >= 0;
 }
