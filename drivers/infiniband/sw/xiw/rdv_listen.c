@@ -260,9 +260,9 @@ void xiw_rdv_reserve(struct xiw_dev *dev)
 	if (!gids)
 		return;
 	mutex_lock(&dev->rdv_lock);
-	spin_lock(&dev->gid_lock);
+	spin_lock(&dev->port_lock);
 	memcpy(gids, dev->gids, sizeof(dev->gids));
-	spin_unlock(&dev->gid_lock);
+	spin_unlock(&dev->port_lock);
 	port = READ_ONCE(dev->rdv_port);
 	rdv_unreserve(dev, gids, port);
 	for (i = 1; port && i < XIW_MAX_GIDS; i++)

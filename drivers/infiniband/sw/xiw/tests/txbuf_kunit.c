@@ -38,7 +38,7 @@ static struct tenant *tenants_get(struct kunit *test,
 /* One block more, on which TCP has a reference then. */
 static bool send_block(struct tenant *t)
 {
-	if (!xiw_txbuf_get(&t->buf, XIW_TXBUF_ORDER, SNDBUF))
+	if (!xiw_txbuf_get(&t->buf, XIW_TXBUF_ORDER, SNDBUF, 0))
 		return false;
 	get_page(t->buf.page);
 	t->blocks++;
