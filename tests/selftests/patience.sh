@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # A peer that has no room for minutes, but answers TCP's probes, is waited for
-# (xt_patient).
+# (xt_patient), also if it drops what was in flight when its window closed.
 #
 # xiw-long: it waits for more than a minute
 # xiw-kernel: stock debug
@@ -10,10 +10,57 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
+SHUT=100		# seconds for which a window is closed
+LOAD_SECONDS=500
+
+# pair_up: in place of the veth pair, with windows that $TMP/shut closes.
+pair_up()
+{
+	modprobe tun
+	"$SELFTESTS/tun_pair.py" tun "$VETH_A" "$VETH_B" "$TMP/shut" \
+		>"$TMP/tun" &
+	wait_for 20 grep -q ready "$TMP/tun" || bail "set-up: no tun"
+	{
+		ip link set "$VETH_A" netns "$NS_A" &&
+		ip link set "$VETH_B" netns "$NS_B" &&
+		peer_up "$NS_A" "$VETH_A" "$A4" "$A6" &&
+		peer_up "$NS_B" "$VETH_B" "$B4" "$B6"
+	} || bail "set-up: the interfaces could not be made"
+}
+
+# again: TCP in xb sends what was dropped again, some seconds after the last time.
+again()
+{
+	in_b ss -tinH | grep -Eq ' rto:([2-9][0-9]{3}|[0-9]{5,})'
+}
+
+# given_up: one of the two ends has ended.
+given_up()
+{
+	not_running "${load_pid[active-tun]}" ||
+	not_running "${load_pid[passive-tun]}"
+}
+
 topo_up
 objects >"$TMP/baseline"
 policy late_receive_ms 600000
 cases xt_patient "${SIDES4[@]}"
+tap_objects "nothing is left behind" "$TMP/baseline"
+
+links_down
+ip -n "$NS_A" link del "$VETH_A"
+pair_up
+links_up
+tap_run "a connection through a pair of tun" load_up tun
+touch "$TMP/shut"
+tap_run "its peer closes the window and drops what is in flight" \
+	wait_for 60 again
+tap_run_not "neither end gives up within $SHUT s" wait_for "$SHUT" given_up
+rm "$TMP/shut"
+before=$(counter "$DEV_A" rx_bytes)
+# TCP may have doubled the time between two attempts up to two minutes.
+tap_run "and goes on" wait_for 150 grown "$DEV_A" rx_bytes "$((before + 50000))"
+tap_run "and ends in good order" load_end tun
 tap_objects "nothing is left behind" "$TMP/baseline"
 
 tap_done

@@ -40,6 +40,9 @@
  */
 #define XIW_SOCK_WATCH		(5 * HZ)
 
+/* A peer that TCP sends to again and again answers at least so often. */
+#define XIW_SOCK_SILENCE	(2 * TCP_RTO_MAX)
+
 enum sock_event {
 	EV_DATA		= 1 << 0,
 	EV_SPACE	= 1 << 1,
@@ -324,6 +327,27 @@ static void spare_who_answers(struct sock *sk)
 		*since = heard;
 }
 
+/*
+ * What was in flight when the window closed, and was dropped, is sent again
+ * instead of probes. TCP's user timeout counts from the first time, answered or
+ * not, and goes on to do so when the window opens. So it is off from when that
+ * is seen until something is acknowledged, or nothing answers.
+ */
+static void spare_who_drops(struct xiw_sock *xs)
+{
+	const struct tcp_sock *tp = tcp_sk(xs->sk);
+	bool silent = tcp_jiffies32 - tp->rcv_tstamp > XIW_SOCK_SILENCE;
+
+	if (silent || tp->snd_una != xs->dropped)
+		xs->spared = false;
+	if (!silent && !tp->snd_wnd && tp->packets_out) {
+		xs->dropped = tp->snd_una;
+		xs->spared = true;
+	}
+	WRITE_ONCE(inet_csk(xs->sk)->icsk_user_timeout,
+		   xs->spared ? 0 : xs->user_timeout);
+}
+
 static void watch(struct work_struct *work)
 {
 	struct xiw_sock *xs = container_of(to_delayed_work(work),
@@ -332,6 +356,7 @@ static void watch(struct work_struct *work)
 
 	sock_lock(&xs->llp);
 	spare_who_answers(xs->sk);
+	spare_who_drops(xs);
 	more = !sock_idle(&xs->llp);
 	sock_unlock(&xs->llp);
 	if (!more || !queue_delayed_work(system_dfl_wq, &xs->watch,
@@ -865,8 +890,8 @@ void xiw_sock_set_keepalive(struct xiw_sock *xs, u32 idle_s, u32 intvl_s,
 	tcp_sock_set_keepidle(sk, idle_s);
 	tcp_sock_set_keepintvl(sk, intvl_s);
 	tcp_sock_set_keepcnt(sk, count);
-	tcp_sock_set_user_timeout(sk, (idle_s + intvl_s * count) *
-				      MSEC_PER_SEC);
+	xs->user_timeout = (idle_s + intvl_s * count) * MSEC_PER_SEC;
+	tcp_sock_set_user_timeout(sk, xs->user_timeout);
 	sock_set_keepalive(sk);
 }
 

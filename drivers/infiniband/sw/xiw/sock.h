@@ -31,6 +31,10 @@ struct xiw_sock;
  * @ctx: argument of the callbacks; changed with @events
  * @busy: callbacks must not run now; owner: socket lock holder
  * @pending: callbacks that are due; owner: socket lock holder
+ * @spared: TCP's user timeout is off; owner of this and the next two: socket
+ *	lock holder
+ * @dropped: the first octet not acknowledged then
+ * @user_timeout: what it is otherwise, in milliseconds
  * @err: why the connection is lost, positive errno, or 0
  * @watch: looks after octets that were not acknowledged, from when some are
  *	sent until there are none
@@ -47,6 +51,9 @@ struct xiw_sock {
 	void *ctx;
 	bool busy;
 	u8 pending;
+	bool spared;
+	u32 dropped;
+	u32 user_timeout;
 	int err;
 	struct delayed_work watch;
 	void (*saved_data_ready)(struct sock *sk);
