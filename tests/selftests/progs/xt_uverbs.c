@@ -59,6 +59,9 @@ static __u8 *sandbox;
 static bool meddling;
 /* What each command of the library has for the driver on top, or NULL. */
 static const __u64 *extra;
+/* How much more room than the library meant there is for the response. */
+static int room;
+static unsigned int answers;
 
 static __u64 rnd(void)
 {
@@ -237,6 +240,45 @@ static int send_extra(int fd, struct ib_uverbs_ioctl_hdr *hdr)
 	return ret;
 }
 
+/* The same for the driver's response: with more room for it, or less. */
+static int send_roomy(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *out = NULL;
+	struct command c;
+	__u8 buf[256];
+	__u64 data;
+	size_t len;
+	unsigned int i;
+	int ret;
+
+	XT_CHECK(hdr->length <= sizeof(c), "a command of %u bytes",
+		 hdr->length);
+	memcpy(&c, hdr, hdr->length);
+	for (i = 0; i < c.hdr.num_attrs; i++)
+		if (c.attrs[i].attr_id == UVERBS_ATTR_UHW_OUT)
+			out = &c.attrs[i];
+	if (!out)
+		return syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, hdr);
+	len = out->len;
+	XT_CHECK(len > 8 && len + room <= sizeof(buf), "%zu bytes", len);
+	data = out->data;
+	memset(buf, 0xff, sizeof(buf));
+	out->data = (uintptr_t)buf;
+	out->len = len + room;
+	ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, &c);
+	for (i = 0; i < c.hdr.num_attrs; i++)
+		if (c.attrs[i].attr_id != UVERBS_ATTR_UHW_OUT)
+			memcpy((__u8 *)hdr + sizeof(*hdr) + i * sizeof(*out),
+			       &c.attrs[i], sizeof(*out));
+	answers++;
+	if (ret)
+		return ret;
+	memcpy((void *)(uintptr_t)data, buf, room < 0 ? len + room : len);
+	for (i = len; room > 0 && i < len + room; i++)
+		XT_EQ(buf[i], 0);
+	return 0;
+}
+
 /* In place of that of the C library, also for libibverbs. */
 int ioctl(int fd, unsigned long request, ...)
 {
@@ -248,6 +290,8 @@ int ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(ap, void *);
 	va_end(ap);
 	hdr = arg;
+	if (room && request == RDMA_VERBS_IOCTL)
+		return send_roomy(fd, hdr);
 	if (extra && request == RDMA_VERBS_IOCTL)
 		return send_extra(fd, hdr);
 	if (!meddling || request != RDMA_VERBS_IOCTL)
@@ -860,6 +904,62 @@ static void test_unknown(void)
 	extra = NULL;
 }
 
+/* Every command with a response of the driver but that which opens. */
+static void get_answers(bool fits)
+{
+	struct ibv_srq_init_attr srq_attr = {
+		.attr = { .max_wr = 4, .max_sge = 1 },
+	};
+	struct ibv_qp_init_attr qp_attr = {
+		.cap = { 4, 4, 1, 1, 0 }, .qp_type = IBV_QPT_RC,
+	};
+	int more = room;
+	struct ibv_srq *srq;
+	struct ibv_pd *pd;
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+
+	room = 0;
+	pd = XT_PTR(ibv_alloc_pd(ctx));
+	qp_attr.send_cq = XT_PTR(ibv_create_cq(ctx, 4, NULL, NULL, 0));
+	qp_attr.recv_cq = qp_attr.send_cq;
+	room = more;
+	cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+	XT_CHECK(fits ? !!cq : !cq && errno == EINVAL, "CQ: %m");
+	srq = ibv_create_srq(pd, &srq_attr);
+	XT_CHECK(fits ? !!srq : !srq && errno == EINVAL, "SRQ: %m");
+	qp = ibv_create_qp(pd, &qp_attr);
+	XT_CHECK(fits ? !!qp : !qp && errno == EINVAL, "QP: %m");
+	XT_EQ(abs(ibv_resize_cq(qp_attr.send_cq, 100)), fits ? 0 : EINVAL);
+	room = 0;
+	if (qp)
+		XT_OK(ibv_destroy_qp(qp));
+	if (srq)
+		XT_OK(ibv_destroy_srq(srq));
+	if (cq)
+		XT_OK(ibv_destroy_cq(cq));
+	XT_OK(ibv_destroy_cq(qp_attr.send_cq));
+	XT_OK(ibv_dealloc_pd(pd));
+	room = more;
+}
+
+/*
+ * A later provider has room for what this kernel does not know, and finds zeros
+ * there. No provider has less room than the first version of the ABI.
+ */
+static void test_answers(void)
+{
+	find_device();
+	drop_privileges();
+	open_device();
+	room = 24;
+	get_answers(true);
+	room = -4;
+	get_answers(false);
+	room = 0;
+	XT_EQ(answers, 8);
+}
+
 static const struct xt_case cases[] = {
 	{ "random", "random commands", test_random },
 	{ "changed", "commands of the library with parts changed",
@@ -868,6 +968,8 @@ static const struct xt_case cases[] = {
 	{ "memlock", "no more memory is pinned than may be", test_memlock },
 	{ "unknown", "input that this kernel does not know is refused",
 	  test_unknown },
+	{ "answers", "responses have more room than needed, or less",
+	  test_answers },
 	{ "objects", "no more objects than the device has", test_objects },
 };
 

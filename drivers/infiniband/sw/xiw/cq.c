@@ -576,7 +576,7 @@ static int cq_respond(struct xiw_cq *cq, const struct xiw_queue *queue,
 		.cq_id = cq->id,
 	};
 
-	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+	return ib_respond_udata(udata, resp);
 }
 
 static int cq_check_attr(const struct ib_device *ibdev,
@@ -589,7 +589,7 @@ static int cq_check_attr(const struct ib_device *ibdev,
 		return -EINVAL;
 	if (attr->comp_vector >= ibdev->num_comp_vectors)
 		return -EINVAL;
-	if (udata && udata->outlen < sizeof(struct xiw_uresp_create_cq))
+	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_cq, reserved))
 		return -EINVAL;
 	return xiw_udata_known(udata) ? 0 : -EOPNOTSUPP;
 }
@@ -773,7 +773,7 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 
 	if (!cqe || cqe > XIW_MAX_CQE)
 		return -EINVAL;
-	if (udata && udata->outlen < sizeof(struct xiw_uresp_create_cq))
+	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_cq, reserved))
 		return -EINVAL;
 	if (!xiw_udata_known(udata))
 		return -EOPNOTSUPP;

@@ -212,4 +212,12 @@ static inline bool xiw_udata_known(struct ib_udata *udata)
 	       ib_is_udata_cleared(udata, 0, udata->inlen);
 }
 
+/*
+ * Is there room for the response that version 1 of the ABI had? @_last was its
+ * last member. What was added behind it is cut off by ib_respond_udata(), so an
+ * older provider goes on working.
+ */
+#define xiw_udata_has_room(_udata, _type, _last) \
+	(!(_udata) || (_udata)->outlen >= offsetofend(_type, _last))
+
 #endif /* _XIW_DEV_H */

@@ -283,14 +283,14 @@ static int xiw_alloc_ucontext(struct ib_ucontext *ibuctx,
 	};
 	int ret;
 
-	if (udata->outlen < sizeof(resp))
+	if (!xiw_udata_has_room(udata, struct xiw_uresp_alloc_ctx, max_inline))
 		return -EINVAL;
 	if (!xiw_udata_known(udata))
 		return -EOPNOTSUPP;
 	if (!atomic_add_unless(&dev->num_ctx, 1, XIW_MAX_UCTX))
 		return -ENOMEM;
 
-	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	ret = ib_respond_udata(udata, resp);
 	if (ret)
 		atomic_dec(&dev->num_ctx);
 	return ret;

@@ -91,7 +91,7 @@ static int respond(struct xiw_qp *qp, struct ib_udata *udata,
 	}
 	resp->qp_id = qp->qpn;
 	resp->max_inline = qp->sq.max_inline;
-	return ib_copy_to_udata(udata, resp, sizeof(*resp));
+	return ib_respond_udata(udata, *resp);
 }
 
 static void report_caps(const struct xiw_qp *qp, struct ib_qp_cap *cap)
@@ -163,7 +163,7 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	ret = check_init_attr(ibqp->device, attr);
 	if (ret)
 		return ret;
-	if (ibuctx && udata->outlen < sizeof(resp))
+	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_qp, max_inline))
 		return -EINVAL;
 	if (!xiw_udata_known(udata))
 		return -EOPNOTSUPP;

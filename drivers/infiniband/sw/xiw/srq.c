@@ -30,7 +30,7 @@ static int srq_respond(struct xiw_srq *srq, u64 key, struct ib_udata *udata)
 		.srq_id = srq->id,
 	};
 
-	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+	return ib_respond_udata(udata, resp);
 }
 
 static void srq_event_work(struct work_struct *work)
@@ -63,7 +63,7 @@ static int srq_check_attr(const struct ib_srq_init_attr *attr,
 	/* For ibv_create_srq() the limit means nothing. */
 	if (!udata && attr->attr.srq_limit > attr->attr.max_wr)
 		return -EINVAL;
-	if (udata && udata->outlen < sizeof(struct xiw_uresp_create_srq))
+	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_srq, srq_id))
 		return -EINVAL;
 	return xiw_udata_known(udata) ? 0 : -EOPNOTSUPP;
 }

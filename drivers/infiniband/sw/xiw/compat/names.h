@@ -63,4 +63,28 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 #define ib_umem_get_va		ib_umem_get
 #endif
 
+/*
+ * The answer is cut off where the caller has less room, and the rest of more
+ * room is cleared.
+ */
+#include <linux/minmax.h>
+#include <linux/uaccess.h>
+#include <rdma/uverbs_ioctl.h>
+
+#ifndef ib_respond_udata
+static inline int xiw_respond_udata(struct ib_udata *udata, const void *src,
+				    size_t len)
+{
+	size_t room = udata->outlen;
+
+	if (copy_to_user(udata->outbuf, src, min(len, room)) ||
+	    (room > len && clear_user(udata->outbuf + len, room - len)))
+		return -EFAULT;
+	return 0;
+}
+
+#define ib_respond_udata(udata, resp) \
+	xiw_respond_udata(udata, &(resp), sizeof(resp))
+#endif
+
 #endif /* _XIW_COMPAT_NAMES_H */
