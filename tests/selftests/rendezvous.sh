@@ -108,7 +108,7 @@ not_squats()
 # The port is reserved on the host, as long as the address and the device last.
 reserved()
 {
-	local port=/sys/class/infiniband/xiwR/mpa/rendezvous_port
+	local knob=/sys/class/infiniband/xiwR/mpa/rendezvous_port
 
 	ip link add rsv0 type veth peer name rsv1 &&
 	ip addr add 10.99.0.1/24 dev rsv0 && ip link set rsv0 up &&
@@ -117,8 +117,8 @@ reserved()
 	ip addr add 10.99.0.2/24 dev rsv0 &&
 	wait_for 10 not_squats 10.99.0.2 &&
 	ip addr del 10.99.0.2/24 dev rsv0 &&
-	echo 0 >$port && squats 10.99.0.1 &&
-	echo 4791 >$port && not_squats 10.99.0.1 &&
+	echo 0 >"$knob" && squats 10.99.0.1 &&
+	echo 4791 >"$knob" && not_squats 10.99.0.1 &&
 	rdma link del xiwR && wait_for 10 squats 10.99.0.1 &&
 	ip link del rsv0
 }

@@ -25,13 +25,13 @@
  *
  * DOC: requests for the address of another interface
  *
- * A consumer that listens everywhere has a listener on each device, which takes
- * what arrives on its interface. That may be for an address of another one: a
- * service address on dummy or lo, or, where two interfaces are in one subnet, the
- * one that the peer's neighbour table takes for this one. rdma_cm goes by the
- * address. So a connection becomes a child of the listener that the same consumer
- * has on the device of the address. Where there is none, it stays where it
- * arrived, and its Request is refused.
+ * A wildcard listener exists on each device and accepts connections that arrive
+ * on its interface. Their destination may be an address of another interface: a
+ * service address on dummy or lo or, with two interfaces in one subnet, an
+ * address that the peer's neighbour table maps to this interface. rdma_cm looks
+ * up the device by address. So the connection becomes a child of the listener
+ * that the same ULP has on that device. Without one it stays here, and its
+ * Request is refused.
  */
 #include "cm_listen.h"
 
@@ -244,7 +244,7 @@ static bool is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
 	bool twin;
 
 	spin_lock(&listen->lock);
-	/* Open, a listener has its cm_id, or is one of connections by number. */
+	/* A listener without cm_id belongs to connections by number. */
 	twin = !listen->closed && other->cm_id &&
 	       !memcmp(&other->cm_id->local_addr, &ep->cm_id->local_addr,
 		       sizeof(ep->cm_id->local_addr));
@@ -282,7 +282,7 @@ static struct xiw_dev *get_other_dev(const struct xiw_ep *ep,
 	struct net *net;
 	int ifindex;
 
-	/* A connection by number is for the queue pair that its Request names. */
+	/* Connections by number: the Request names the queue pair. */
 	if (!ep->cm_id || xiw_sock_names(xs, &local, &remote))
 		return NULL;
 	net = xiw_sock_get_net(xs);

@@ -183,7 +183,8 @@ static enum xiw_ep_state refuse(struct xiw_ep *ep, const void *pdata,
  * An accept would name a queue pair of another device: see "requests for the
  * address of another interface" in cm_listen.c.
  */
-static bool is_misrouted(struct xiw_ep *ep, const struct sockaddr_storage *local)
+static bool is_misrouted(struct xiw_ep *ep,
+			 const struct sockaddr_storage *local)
 {
 	struct net *net = xiw_sock_get_net(ep->xs);
 	int ifindex = xiw_consumer_netdev(net, local);

@@ -212,12 +212,17 @@ static inline bool xiw_udata_known(struct ib_udata *udata)
 	       ib_is_udata_cleared(udata, 0, udata->inlen);
 }
 
+static inline bool xiw_udata_room(const struct ib_udata *udata, size_t len)
+{
+	return !udata || udata->outlen >= len;
+}
+
 /*
  * Is there room for the response that version 1 of the ABI had? @_last was its
- * last member. What was added behind it is cut off by ib_respond_udata(), so an
- * older provider goes on working.
+ * last member. ib_respond_udata() cuts off later members, so older providers go
+ * on working.
  */
 #define xiw_udata_has_room(_udata, _type, _last) \
-	(!(_udata) || (_udata)->outlen >= offsetofend(_type, _last))
+	xiw_udata_room(_udata, offsetofend(_type, _last))
 
 #endif /* _XIW_DEV_H */

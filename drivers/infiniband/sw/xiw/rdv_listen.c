@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Where Responders of connections by number listen: on the host, at the
- * addresses that are GIDs, from the beginning, so that no other program gets the
- * port, to be taken for a Responder. In other network namespaces, and where that
- * failed, at the address of a Responder while it is needed.
+ * Where Responders of connections by number listen. On the host the device
+ * listens at every address that is a GID from its creation on, so that no other
+ * program can bind the port and impersonate a Responder. In other network
+ * namespaces, and after a failure, a Responder's address is open while needed.
  */
 #include "rdv_listen.h"
 
