@@ -19,7 +19,7 @@
 #include "ep.h"
 #include "sock.h"
 
-static enum xiw_ep_state kill_at_once(struct xiw_ep *ep)
+static enum xiw_ep_state cm_kill_at_once(struct xiw_ep *ep)
 {
 	return XIW_EPS_DEAD;
 }
@@ -55,19 +55,19 @@ static enum xiw_ep_state
 	[XIW_EPS_REQUEST] = {
 		[XIW_EPE_SOCK]		= xiw_passive_request,
 		[XIW_EPE_TIMER]		= xiw_passive_timeout,
-		[XIW_EPE_KILL]		= kill_at_once,
+		[XIW_EPE_KILL]		= cm_kill_at_once,
 	},
 	[XIW_EPS_READY] = {
 		[XIW_EPE_SOCK]		= xiw_passive_ready,
 		[XIW_EPE_TIMER]		= xiw_passive_ready,
-		[XIW_EPE_KILL]		= kill_at_once,
+		[XIW_EPE_KILL]		= cm_kill_at_once,
 	},
 	[XIW_EPS_PENDING] = {
 		[XIW_EPE_SOCK]		= xiw_passive_pending,
 		[XIW_EPE_ACCEPT]	= xiw_passive_accept,
 		[XIW_EPE_REJECT]	= xiw_passive_reject,
 		[XIW_EPE_TIMER]		= xiw_passive_timeout,
-		[XIW_EPE_KILL]		= kill_at_once,
+		[XIW_EPE_KILL]		= cm_kill_at_once,
 	},
 	[XIW_EPS_RTR] = {
 		[XIW_EPE_REJECT]	= xiw_passive_retract,
@@ -93,7 +93,7 @@ static enum xiw_ep_state
 	[XIW_EPS_LINGER] = {
 		[XIW_EPE_SOCK]		= xiw_end_linger_sock,
 		[XIW_EPE_TIMER]		= xiw_end_linger_timer,
-		[XIW_EPE_KILL]		= kill_at_once,
+		[XIW_EPE_KILL]		= cm_kill_at_once,
 	},
 };
 
@@ -149,7 +149,7 @@ int xiw_cm_device_init(struct xiw_dev *dev)
 	return 0;
 }
 
-static bool no_endpoints(struct xiw_dev *dev)
+static bool cm_no_endpoints(struct xiw_dev *dev)
 {
 	bool empty;
 
@@ -214,7 +214,7 @@ void xiw_cm_device_kill(struct xiw_dev *dev)
 void xiw_cm_device_exit(struct xiw_dev *dev)
 {
 	xiw_cm_device_kill(dev);
-	wait_var_event(&dev->eps, no_endpoints(dev));
+	wait_var_event(&dev->eps, cm_no_endpoints(dev));
 	/* Waits for the work items whose endpoint has just ended. */
 	destroy_workqueue(dev->cm_wq);
 	xa_destroy(&dev->requests);

@@ -26,7 +26,7 @@
  * From the local address and port of the cm_id: from a port of its own, or from
  * one that other connections have, too.
  */
-static int connect_from(struct xiw_ep *ep, struct net *net, bool shared)
+static int active_connect_from(struct xiw_ep *ep, struct net *net, bool shared)
 {
 	const struct sockaddr_storage *remote = &ep->cm_id->m_remote_addr;
 	const struct sockaddr_storage *local = &ep->cm_id->m_local_addr;
@@ -59,7 +59,7 @@ static int connect_from(struct xiw_ep *ep, struct net *net, bool shared)
 	return ret;
 }
 
-static bool port_is_ephemeral(struct net *net, u16 port)
+static bool active_port_is_ephemeral(struct net *net, u16 port)
 {
 	int low, high;
 
@@ -74,21 +74,21 @@ static bool port_is_ephemeral(struct net *net, u16 port)
  * as long as these go elsewhere: it gives one port to many by itself. Only who
  * has bound the port stands in the way, or listens on it.
  */
-static int open_socket(struct xiw_ep *ep, struct net *net)
+static int active_open_socket(struct xiw_ep *ep, struct net *net)
 {
 	/* At the same place in IPv4 and IPv6. */
 	const struct sockaddr_in *local = (void *)&ep->cm_id->m_local_addr;
 	int ret;
 
-	ret = connect_from(ep, net, false);
+	ret = active_connect_from(ep, net, false);
 	if (ret == -EADDRINUSE &&
-	    port_is_ephemeral(net, ntohs(local->sin_port)))
-		ret = connect_from(ep, net, true);
+	    active_port_is_ephemeral(net, ntohs(local->sin_port)))
+		ret = active_connect_from(ep, net, true);
 	return ret;
 }
 
 /* The Request as the policy wants it, in startup.frame; octets or -EINVAL. */
-static int build_request(struct xiw_ep *ep)
+static int active_build_request(struct xiw_ep *ep)
 {
 	struct xiw_ep_startup *st = ep->startup;
 
@@ -98,7 +98,8 @@ static int build_request(struct xiw_ep *ep)
 				    st->pdata);
 }
 
-static int take_param(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
+static int active_set_param(struct xiw_ep *ep,
+			    const struct iw_cm_conn_param *param)
 {
 	struct xiw_ep_startup *st = ep->startup;
 	int ret;
@@ -111,7 +112,7 @@ static int take_param(struct xiw_ep *ep, const struct iw_cm_conn_param *param)
 	if (st->pdata_len)
 		memcpy(st->pdata, param->private_data, st->pdata_len);
 	/* Refuse here what could not be sent later. */
-	ret = build_request(ep);
+	ret = active_build_request(ep);
 	return ret < 0 ? ret : 0;
 }
 
@@ -140,7 +141,7 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		return -ENOMEM;
 	cm_id->add_ref(cm_id);
 	ep->cm_id = cm_id;
-	ret = take_param(ep, param);
+	ret = active_set_param(ep, param);
 	if (ret)
 		goto err_discard;
 	ret = xiw_ep_publish(ep);
@@ -150,7 +151,7 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ret = xiw_conn_attach_qp(ep, cm_id, param->qpn);
 	if (ret)
 		goto err_discard;
-	ret = open_socket(ep, net);
+	ret = active_open_socket(ep, net);
 	if (ret)
 		goto err_discard;
 	if (!ep->qp->kernel)
@@ -168,8 +169,8 @@ err_discard:
 /*
  * The QP is let go first: whoever hears of the failure may try again with it.
  */
-static void report_failure(struct xiw_ep *ep, int status, const void *pdata,
-			   u8 pdata_len)
+static void active_report_failure(struct xiw_ep *ep, int status,
+				  const void *pdata, u8 pdata_len)
 {
 	xiw_ep_clear_timer(ep);
 	xiw_conn_detach_qp(ep);
@@ -180,11 +181,11 @@ static void report_failure(struct xiw_ep *ep, int status, const void *pdata,
 	xiw_conn_drop_cm_id(ep);
 }
 
-static enum xiw_ep_state fail(struct xiw_ep *ep, int status)
+static enum xiw_ep_state active_fail(struct xiw_ep *ep, int status)
 {
 	xiw_ep_dbg(ep, "connect failed: %d\n", status);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
-	report_failure(ep, status, NULL, 0);
+	active_report_failure(ep, status, NULL, 0);
 	return XIW_EPS_DEAD;
 }
 
@@ -197,7 +198,7 @@ static enum xiw_ep_state fail(struct xiw_ep *ep, int status)
  */
 enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep)
 {
-	return fail(ep, -ECONNABORTED);
+	return active_fail(ep, -ECONNABORTED);
 }
 
 /**
@@ -210,18 +211,18 @@ enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep)
 enum xiw_ep_state xiw_active_timeout(struct xiw_ep *ep)
 {
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
-	return fail(ep, -ETIMEDOUT);
+	return active_fail(ep, -ETIMEDOUT);
 }
 
-static enum xiw_ep_state send_request(struct xiw_ep *ep)
+static enum xiw_ep_state active_send_request(struct xiw_ep *ep)
 {
 	struct xiw_ep_startup *st = ep->startup;
-	int len = build_request(ep);
+	int len = active_build_request(ep);
 
 	if (len < 0)
-		return fail(ep, len);
+		return active_fail(ep, len);
 	if (xiw_sock_send_buf(ep->xs, st->frame, len) != len)
-		return fail(ep, -ECONNRESET);
+		return active_fail(ep, -ECONNRESET);
 	st->have = 0;
 	return xiw_active_reply(ep);
 }
@@ -239,9 +240,9 @@ enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep)
 	case XIW_LLP_CONNECTING:
 		return XIW_EPS_CONNECTING;
 	case XIW_LLP_LOST:
-		return fail(ep, xiw_sock_error(ep->xs));
+		return active_fail(ep, xiw_sock_error(ep->xs));
 	default:
-		return send_request(ep);
+		return active_send_request(ep);
 	}
 }
 
@@ -250,35 +251,35 @@ enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep)
  * 10). That needs another TCP connection, and the administrator's word that
  * what revision 2 was wanted for can be done without.
  */
-static enum xiw_ep_state peer_closed(struct xiw_ep *ep, int status)
+static enum xiw_ep_state active_peer_closed(struct xiw_ep *ep, int status)
 {
 	struct net *net;
 
 	if (ep->policy.rev < 2 || !ep->policy.fallback || ep->startup->have ||
 	    status != -ECONNRESET)
-		return fail(ep, status);
+		return active_fail(ep, status);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_FALLBACK);
 	ep->policy.rev = 1;
 	/* Reset: the new connection may need the same local port. */
 	net = xiw_sock_get_net(ep->xs);
 	xiw_sock_release(ep->xs, true);
 	ep->xs = NULL;
-	status = open_socket(ep, net);
+	status = active_open_socket(ep, net);
 	put_net(net);
 	if (status)
-		return fail(ep, status);
+		return active_fail(ep, status);
 	return xiw_active_connecting(ep);
 }
 
-static enum xiw_ep_state malformed(struct xiw_ep *ep)
+static enum xiw_ep_state active_malformed(struct xiw_ep *ep)
 {
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_MALFORMED);
-	return fail(ep, -EPROTO);
+	return active_fail(ep, -EPROTO);
 }
 
 /* A Terminate FPDU as the first of the stream; octets. */
-static u32 build_terminate(const struct xiw_mpa_agreed *agreed,
-			   enum xiw_reason reason, u8 *buf)
+static u32 active_build_terminate(const struct xiw_mpa_agreed *agreed,
+				  enum xiw_reason reason, u8 *buf)
 {
 	u8 ulpdu[XIW_TERM_ULPDU_MAX];
 	struct xiw_mpa_tx tx;
@@ -306,45 +307,46 @@ static u32 build_terminate(const struct xiw_mpa_agreed *agreed,
  * RFC 6581 sections 9.1 to 9.3: the Reply was accepting, but this side cannot
  * go on. The QP has no stream yet, so the Terminate is sent from here.
  */
-static enum xiw_ep_state terminate(struct xiw_ep *ep, enum xiw_reason reason,
-				   int status)
+static enum xiw_ep_state active_terminate(struct xiw_ep *ep,
+					  enum xiw_reason reason, int status)
 {
 	u8 buf[XIW_MPA_MARKER_LEN + XIW_MPA_LEN_FIELD + XIW_TERM_ULPDU_MAX +
 	       3 + XIW_MPA_CRC_LEN];
-	u32 len = build_terminate(&ep->conn.agreed, reason, buf);
+	u32 len = active_build_terminate(&ep->conn.agreed, reason, buf);
 
 	xiw_ep_dbg(ep, "no agreement: 0x%x\n", xiw_term_code(reason));
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_TERM_SENT);
 	xiw_sock_send_buf(ep->xs, buf, len);
-	report_failure(ep, status, NULL, 0);
+	active_report_failure(ep, status, NULL, 0);
 	/* Before it has read this, the Responder must send nothing. */
 	return xiw_end_hand_over(ep);
 }
 
 /* The Reply was accepting; this side has failed. */
-static enum xiw_ep_state startup_failed(struct xiw_ep *ep, int status,
-					bool unused)
+static enum xiw_ep_state active_startup_failed(struct xiw_ep *ep, int status,
+					       bool unused)
 {
-	return ep->conn.agreed.enhanced && unused ?
-	       terminate(ep, XIW_MPA_LOCAL, status) : fail(ep, status);
+	return ep->conn.agreed.enhanced && unused
+		       ? active_terminate(ep, XIW_MPA_LOCAL, status)
+		       : active_fail(ep, status);
 }
 
-static enum xiw_ep_state establish(struct xiw_ep *ep, const void *pdata,
-				   u8 pdata_len)
+static enum xiw_ep_state active_establish(struct xiw_ep *ep, const void *pdata,
+					  u8 pdata_len)
 {
 	int ret;
 
 	ep->conn.initiator = true;
 	ret = xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn);
 	if (ret)
-		return startup_failed(ep, ret, true);
+		return active_startup_failed(ep, ret, true);
 	/* Before the RTR: until then the peer can be told of a failure. */
 	ret = xiw_conn_report(ep, IW_CM_EVENT_CONNECT_REPLY, 0, pdata,
 			      pdata_len);
 	/* Unless a request that was posted has left meanwhile. */
 	if (ret)
-		return startup_failed(ep, ret, xiw_qp_stop(ep->qp, ep));
+		return active_startup_failed(ep, ret, xiw_qp_stop(ep->qp, ep));
 	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
 	ep->extensions = XIW_EP_EXTENSIONS;
 	xiw_ep_clear_timer(ep);
@@ -355,11 +357,11 @@ static enum xiw_ep_state establish(struct xiw_ep *ep, const void *pdata,
 	return XIW_EPS_OPEN;
 }
 
-static enum xiw_ep_state rejected(struct xiw_ep *ep, const void *pdata,
-				  u8 pdata_len)
+static enum xiw_ep_state active_rejected(struct xiw_ep *ep, const void *pdata,
+					 u8 pdata_len)
 {
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
-	report_failure(ep, -ECONNREFUSED, pdata, pdata_len);
+	active_report_failure(ep, -ECONNREFUSED, pdata, pdata_len);
 	return xiw_end_hand_over(ep);
 }
 
@@ -381,24 +383,24 @@ enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
 	if (len == -EAGAIN)
 		return XIW_EPS_REPLY;
 	if (len == -EPROTO)
-		return malformed(ep);
+		return active_malformed(ep);
 	if (len < 0)
-		return peer_closed(ep, len);
+		return active_peer_closed(ep, len);
 	if (xiw_mpa_frame_decode(st->frame, len, true, &reply))
-		return malformed(ep);
+		return active_malformed(ep);
 
 	pdata = st->frame + reply.pd_off;
 	switch (xiw_nego_check_reply(&ep->policy, &st->req, &reply,
 				     &ep->conn.agreed)) {
 	case XIW_NEGO_OK:
-		return establish(ep, pdata, reply.pd_len);
+		return active_establish(ep, pdata, reply.pd_len);
 	case XIW_NEGO_REJECTED:
-		return rejected(ep, pdata, reply.pd_len);
+		return active_rejected(ep, pdata, reply.pd_len);
 	case XIW_NEGO_TERM_IRD:
-		return terminate(ep, XIW_MPA_NO_IRD, -ENOMEM);
+		return active_terminate(ep, XIW_MPA_NO_IRD, -ENOMEM);
 	case XIW_NEGO_TERM_RTR:
-		return terminate(ep, XIW_MPA_NO_RTR, -EOPNOTSUPP);
+		return active_terminate(ep, XIW_MPA_NO_RTR, -EOPNOTSUPP);
 	default:
-		return malformed(ep);
+		return active_malformed(ep);
 	}
 }

@@ -17,20 +17,20 @@
 #include "qp_stream.h"
 #include "sock.h"
 
-static void on_socket(struct xiw_llp *llp, void *ctx)
+static void conn_on_socket(struct xiw_llp *llp, void *ctx)
 {
 	xiw_ep_raise(ctx, XIW_EPE_SOCK);
 }
 
 /* Startup frames fit into an empty send buffer: nobody waits for room. */
-static void on_write_space(struct xiw_llp *llp, void *ctx)
+static void conn_on_write_space(struct xiw_llp *llp, void *ctx)
 {
 }
 
 static const struct xiw_llp_events ep_events = {
-	.data_ready = on_socket,
-	.write_space = on_write_space,
-	.state_change = on_socket,
+	.data_ready = conn_on_socket,
+	.write_space = conn_on_write_space,
+	.state_change = conn_on_socket,
 };
 
 /**

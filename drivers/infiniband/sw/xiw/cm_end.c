@@ -57,7 +57,7 @@ enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
  * Grows while the peer takes what was sent, or sends what somebody is there to
  * receive.
  */
-static u32 progress_of(const struct xiw_ep *ep)
+static u32 end_progress_of(const struct xiw_ep *ep)
 {
 	u32 progress = xiw_sock_acked(ep->xs);
 
@@ -66,9 +66,9 @@ static u32 progress_of(const struct xiw_ep *ep)
 	return progress;
 }
 
-static void begin_end(struct xiw_ep *ep)
+static void end_start(struct xiw_ep *ep)
 {
-	ep->progress = progress_of(ep);
+	ep->progress = end_progress_of(ep);
 	xiw_ep_set_timer(ep, ep->policy.close_ms);
 }
 
@@ -79,10 +79,10 @@ static void begin_end(struct xiw_ep *ep)
  */
 static bool end_gets_on(struct xiw_ep *ep)
 {
-	if (progress_of(ep) == ep->progress || !ep->extensions)
+	if (end_progress_of(ep) == ep->progress || !ep->extensions)
 		return false;
 	ep->extensions--;
-	begin_end(ep);
+	end_start(ep);
 	return true;
 }
 
@@ -141,7 +141,7 @@ enum xiw_ep_state xiw_end_peer_closed(struct xiw_ep *ep)
 enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
 {
 	ep->closing = true;
-	begin_end(ep);
+	end_start(ep);
 	return ep->state;
 }
 
@@ -157,13 +157,13 @@ enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
  */
 
 /* Closing with unread data would reset what is still under way. */
-static bool peer_has_ended(struct xiw_ep *ep)
+static bool end_peer_closed(struct xiw_ep *ep)
 {
 	xiw_sock_discard(ep->xs);
 	return xiw_conn_status(ep) != XIW_LLP_OPEN;
 }
 
-static bool has_to_go(struct xiw_ep *ep)
+static bool end_has_to_go(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
 	bool ret;
@@ -175,7 +175,7 @@ static bool has_to_go(struct xiw_ep *ep)
 }
 
 /* If that is one too many, somebody is taken out, and will notice. */
-static void join_lingering(struct xiw_ep *ep)
+static void end_join_lingering(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
 	struct xiw_crowd_member *victim;
@@ -237,8 +237,8 @@ enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep)
 {
-	return peer_has_ended(ep) || has_to_go(ep) ? xiw_end_hand_over(ep) :
-						     XIW_EPS_LINGER;
+	return end_peer_closed(ep) || end_has_to_go(ep) ? xiw_end_hand_over(ep)
+							: XIW_EPS_LINGER;
 }
 
 /**
@@ -262,11 +262,11 @@ enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep)
 {
-	begin_end(ep);
+	end_start(ep);
 	xiw_conn_own_sock(ep, ep->xs);
 	xiw_sock_shutdown(ep->xs);
-	if (peer_has_ended(ep))
+	if (end_peer_closed(ep))
 		return xiw_end_hand_over(ep);
-	join_lingering(ep);
+	end_join_lingering(ep);
 	return XIW_EPS_LINGER;
 }

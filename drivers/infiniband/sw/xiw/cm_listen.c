@@ -53,13 +53,13 @@
  * Children
  */
 
-static bool same_peer(const struct xiw_ep *a, const struct xiw_ep *b)
+static bool listen_same_peer(const struct xiw_ep *a, const struct xiw_ep *b)
 {
 	return ipv6_addr_equal(&a->place.peer, &b->place.peer);
 }
 
 /* No longer half open; the next one of its peer may have waited for that. */
-static void leave_half_open(struct xiw_ep *ep)
+static void listen_remove_half_open(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->parent->listen;
 	struct xiw_ep *next = ep;
@@ -68,7 +68,7 @@ static void leave_half_open(struct xiw_ep *ep)
 
 	list_for_each_entry_continue(next, &listen->half_open.list,
 				     place.node) {
-		if (next->ready && same_peer(next, ep)) {
+		if (next->ready && listen_same_peer(next, ep)) {
 			xiw_ep_raise(next, XIW_EPE_SOCK);
 			break;
 		}
@@ -101,7 +101,7 @@ bool xiw_listen_leave(struct xiw_ep *ep)
 			list_del_init(&ep->place.node);
 			listen->num_reported--;
 		} else {
-			leave_half_open(ep);
+			listen_remove_half_open(ep);
 		}
 	}
 	spin_unlock(&listen->lock);
@@ -131,7 +131,7 @@ u32 xiw_listen_behind(struct xiw_ep *ep)
 	list_for_each_entry(older, &listen->half_open.list, place.node) {
 		if (older == ep)
 			break;
-		if (!same_peer(older, ep))
+		if (!listen_same_peer(older, ep))
 			continue;
 		if (older->ready)
 			ms = XIW_EP_ORDER_MS;
@@ -145,7 +145,8 @@ u32 xiw_listen_behind(struct xiw_ep *ep)
 	return ms;
 }
 
-static struct xiw_crowd_member *victim_of(const struct xiw_ep_listen *listen)
+static struct xiw_crowd_member *
+listen_find_victim(const struct xiw_ep_listen *listen)
 {
 	return xiw_crowd_victim(&listen->half_open,
 				msecs_to_jiffies(XIW_EP_GRACE_MS));
@@ -155,7 +156,7 @@ static struct xiw_crowd_member *victim_of(const struct xiw_ep_listen *listen)
  * May one more connection be taken from TCP? If not, the listener is told to
  * come back: by its timer, or by a child that leaves.
  */
-static bool is_room(struct xiw_ep *ep)
+static bool listen_is_room(struct xiw_ep *ep)
 {
 	unsigned long grace = msecs_to_jiffies(XIW_EP_GRACE_MS);
 	struct xiw_ep_listen *listen = ep->listen;
@@ -164,7 +165,7 @@ static bool is_room(struct xiw_ep *ep)
 
 	spin_lock(&listen->lock);
 	if (listen->half_open.count >= XIW_EP_BACKLOG) {
-		victim = victim_of(listen);
+		victim = listen_find_victim(listen);
 		left = max_t(long, victim->since + grace - jiffies, 0);
 	}
 	listen->full = left;
@@ -175,19 +176,19 @@ static bool is_room(struct xiw_ep *ep)
 }
 
 /* In favour of one that has come. */
-static void drop_child(struct xiw_ep_listen *listen)
+static void listen_drop_child(struct xiw_ep_listen *listen)
 {
-	struct xiw_ep *ep = container_of(victim_of(listen), struct xiw_ep,
-					 place);
+	struct xiw_ep *ep =
+		container_of(listen_find_victim(listen), struct xiw_ep, place);
 
-	leave_half_open(ep);
+	listen_remove_half_open(ep);
 	/* Its own reference lasts until it has been here. */
 	xiw_ep_raise(ep, XIW_EPE_KILL);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 }
 
 /* Only a listener that is not locked may have ended: then -ECONNABORTED. */
-static int join(struct xiw_ep *ep, struct xiw_ep *parent)
+static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 {
 	struct xiw_ep_listen *listen = parent->listen;
 	int ret = -ECONNABORTED;
@@ -199,7 +200,7 @@ static int join(struct xiw_ep *ep, struct xiw_ep *parent)
 	if (listen->closed)
 		goto unlock;
 	if (listen->half_open.count >= XIW_EP_BACKLOG)
-		drop_child(listen);
+		listen_drop_child(listen);
 	xiw_crowd_join(&listen->half_open, &ep->place);
 	ret = 0;
 unlock:
@@ -207,7 +208,7 @@ unlock:
 	return ret;
 }
 
-static int add_child(struct xiw_ep *parent, struct xiw_sock *xs)
+static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 {
 	struct xiw_ep *ep;
 	int ret;
@@ -221,7 +222,7 @@ static int add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 	xiw_sock_set_keepalive(xs, XIW_EP_KEEPIDLE_S, XIW_EP_KEEPINTVL_S,
 			       XIW_EP_KEEPCNT);
 	xiw_conn_own_sock(ep, xs);
-	ret = join(ep, parent);
+	ret = listen_join(ep, parent);
 	if (!ret)
 		ret = xiw_ep_publish(ep);
 	if (ret) {
@@ -238,7 +239,7 @@ static int add_child(struct xiw_ep *parent, struct xiw_sock *xs)
  * gives an address and a port to one in a namespace, and the device's listeners
  * are all of the namespace of its netdev.
  */
-static bool is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
+static bool listen_is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = other->listen;
 	bool twin;
@@ -253,7 +254,8 @@ static bool is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
 }
 
 /* Returns a reference, or NULL. */
-static struct xiw_ep *get_twin(struct xiw_dev *dev, const struct xiw_ep *ep)
+static struct xiw_ep *listen_get_twin(struct xiw_dev *dev,
+				      const struct xiw_ep *ep)
 {
 	struct xiw_ep *twin = NULL;
 	struct xiw_ep *other;
@@ -262,7 +264,7 @@ static struct xiw_ep *get_twin(struct xiw_dev *dev, const struct xiw_ep *ep)
 	list_for_each_entry(other, &dev->eps, node) {
 		if (!other->listen)
 			break;
-		if (is_twin(other, ep)) {
+		if (listen_is_twin(other, ep)) {
 			xiw_ep_get(other);
 			twin = other;
 			break;
@@ -273,8 +275,8 @@ static struct xiw_ep *get_twin(struct xiw_dev *dev, const struct xiw_ep *ep)
 }
 
 /* The device of the local address if that is not @ep's; has a reference. */
-static struct xiw_dev *get_other_dev(const struct xiw_ep *ep,
-				     struct xiw_sock *xs)
+static struct xiw_dev *listen_get_other_dev(const struct xiw_ep *ep,
+					    struct xiw_sock *xs)
 {
 	struct sockaddr_storage remote;
 	struct sockaddr_storage local;
@@ -294,11 +296,11 @@ static struct xiw_dev *get_other_dev(const struct xiw_ep *ep,
 }
 
 /* A new connection goes to the listener of the device that has its address. */
-static int admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
+static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 {
-	struct xiw_dev *dev = get_other_dev(ep, xs);
-	struct xiw_ep *twin = dev ? get_twin(dev, ep) : NULL;
-	int ret = add_child(twin ?: ep, xs);
+	struct xiw_dev *dev = listen_get_other_dev(ep, xs);
+	struct xiw_ep *twin = dev ? listen_get_twin(dev, ep) : NULL;
+	int ret = listen_add_child(twin ?: ep, xs);
 
 	if (twin)
 		xiw_ep_put(twin);
@@ -320,7 +322,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 	struct xiw_sock *xs;
 	int ret;
 
-	while (is_room(ep)) {
+	while (listen_is_room(ep)) {
 		if (!left--) {
 			/* First what else has happened; it may be the end. */
 			xiw_ep_raise(ep, XIW_EPE_SOCK);
@@ -331,7 +333,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 		if (ret == -EAGAIN || ret == -EINVAL)
 			break;
 		if (!ret)
-			ret = admit_child(ep, xs);
+			ret = listen_admit_child(ep, xs);
 		if (ret) {
 			xiw_ep_dbg(ep, "accepting failed: %d\n", ret);
 			xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
@@ -399,7 +401,7 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 	ep->no_room = ret;
 	if (ret)
 		goto unlock;
-	leave_half_open(ep);
+	listen_remove_half_open(ep);
 	ep->reported = true;
 	listen->num_reported++;
 	list_add_tail(&ep->place.node, &listen->reported);
@@ -455,7 +457,7 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 	list_for_each_entry(other, &listen->half_open.list, place.node) {
 		if (!other->ready || other->qpn != ep->qpn ||
 		    other->privileged != ep->privileged ||
-		    !same_peer(other, ep))
+		    !listen_same_peer(other, ep))
 			continue;
 		if (other->peer_qpn == ep->peer_qpn)
 			xiw_ep_raise(other, XIW_EPE_KILL);
@@ -521,8 +523,9 @@ void xiw_listen_init(struct xiw_ep *ep)
 	listen->ep = ep;
 }
 
-static int open_listener(struct xiw_ep *ep, struct net *net,
-			 const struct sockaddr_storage *addr, bool afonly)
+static int listen_open_listener(struct xiw_ep *ep, struct net *net,
+				const struct sockaddr_storage *addr,
+				bool afonly)
 {
 	struct xiw_sock *xs;
 	int ret;
@@ -557,7 +560,7 @@ static int open_listener(struct xiw_ep *ep, struct net *net,
 int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 		     const struct sockaddr_storage *addr, bool afonly)
 {
-	int ret = open_listener(ep, net, addr, afonly);
+	int ret = listen_open_listener(ep, net, addr, afonly);
 
 	if (!ret)
 		ret = xiw_ep_publish(ep);
@@ -567,7 +570,7 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 }
 
 /* rdma_cm has who listens on these listen on every device. */
-static bool is_everywhere(const struct sockaddr_storage *addr)
+static bool listen_is_everywhere(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
 	const struct sockaddr_in *in = (const void *)addr;
@@ -587,7 +590,8 @@ static int listen_result(struct iw_cm_id *cm_id, int ret)
 	/* Also a device that is going: nothing is heard on it any more. */
 	if (!ret || ret == -ENETUNREACH || ret == -ENODEV)
 		return 0;
-	if (!READ_ONCE(dev->joining) || !is_everywhere(&cm_id->m_local_addr))
+	if (!READ_ONCE(dev->joining) ||
+	    !listen_is_everywhere(&cm_id->m_local_addr))
 		return ret;
 	ibdev_info(&dev->ibdev,
 		   "who listens on %pISpc does not so on this device: %d\n",

@@ -62,14 +62,14 @@ void xiw_passive_teardown(struct xiw_ep *ep)
 	ep->cookie = 0;
 }
 
-static enum xiw_ep_state malformed(struct xiw_ep *ep)
+static enum xiw_ep_state passive_malformed(struct xiw_ep *ep)
 {
 	xiw_ep_dbg(ep, "improper MPA Request\n");
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_MALFORMED);
 	return XIW_EPS_DEAD;
 }
 
-static enum xiw_ep_state failed(struct xiw_ep *ep)
+static enum xiw_ep_state passive_failed(struct xiw_ep *ep)
 {
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 	return XIW_EPS_DEAD;
@@ -134,7 +134,7 @@ unlock:
 }
 
 /* An entry by which accept and reject find the endpoint; 0 or -ENOMEM. */
-static int enter_request(struct xiw_ep *ep)
+static int passive_enter_request(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
 
@@ -150,7 +150,7 @@ static int enter_request(struct xiw_ep *ep)
 }
 
 /* xiw_listen_room() ends the wait; the timer does if iw_cm drops a request. */
-static enum xiw_ep_state wait_for_room(struct xiw_ep *ep)
+static enum xiw_ep_state passive_wait_for_room(struct xiw_ep *ep)
 {
 	unsigned long patience = msecs_to_jiffies(ep->policy.request_ms);
 
@@ -160,8 +160,8 @@ static enum xiw_ep_state wait_for_room(struct xiw_ep *ep)
 	return XIW_EPS_READY;
 }
 
-static enum xiw_ep_state refuse(struct xiw_ep *ep, const void *pdata,
-				u8 pdata_len)
+static enum xiw_ep_state passive_refuse(struct xiw_ep *ep, const void *pdata,
+					u8 pdata_len)
 {
 	struct xiw_ep_startup *st = ep->startup;
 	struct xiw_mpa_frame reply;
@@ -183,8 +183,8 @@ static enum xiw_ep_state refuse(struct xiw_ep *ep, const void *pdata,
  * An accept would name a queue pair of another device: see "requests for the
  * address of another interface" in cm_listen.c.
  */
-static bool is_misrouted(struct xiw_ep *ep,
-			 const struct sockaddr_storage *local)
+static bool passive_is_misrouted(struct xiw_ep *ep,
+				 const struct sockaddr_storage *local)
 {
 	struct net *net = xiw_sock_get_net(ep->xs);
 	int ifindex = xiw_consumer_netdev(net, local);
@@ -205,7 +205,7 @@ static bool is_misrouted(struct xiw_ep *ep,
 }
 
 /* The Request is complete and good: tell iw_cm. */
-static enum xiw_ep_state announce(struct xiw_ep *ep)
+static enum xiw_ep_state passive_announce(struct xiw_ep *ep)
 {
 	const struct xiw_mpa_frame *req = &ep->startup->req;
 	struct iw_cm_event event = {
@@ -214,20 +214,20 @@ static enum xiw_ep_state announce(struct xiw_ep *ep)
 	int ret;
 
 	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr))
-		return failed(ep);
-	if (is_misrouted(ep, &event.local_addr))
-		return refuse(ep, NULL, 0);
-	if (enter_request(ep))
-		return failed(ep);
+		return passive_failed(ep);
+	if (passive_is_misrouted(ep, &event.local_addr))
+		return passive_refuse(ep, NULL, 0);
+	if (passive_enter_request(ep))
+		return passive_failed(ep);
 	xiw_conn_set_depths(ep, &event, req->enhanced, req->enh.ird,
 			    req->enh.ord);
 	event.provider_data = xa_mk_value(ep->cookie);
 	/* The answer may be waiting for the turn before this returns. */
 	ret = xiw_listen_submit(ep, &event);
 	if (ret == -ENOMEM)
-		return wait_for_room(ep);
+		return passive_wait_for_room(ep);
 	if (ret)
-		return failed(ep);
+		return passive_failed(ep);
 	/* By then the Initiator, if it has the same patience, is gone. */
 	xiw_ep_set_timer(ep, 2 * ep->policy.reply_ms);
 	return XIW_EPS_PENDING;
@@ -249,12 +249,12 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
 	if (len == -EAGAIN)
 		return XIW_EPS_REQUEST;
 	if (len == -EPROTO)
-		return malformed(ep);
+		return passive_malformed(ep);
 	if (len < 0)
-		return failed(ep);
+		return passive_failed(ep);
 	if (xiw_mpa_frame_decode(st->frame, len, false, &st->req) ||
 	    xiw_nego_check_request(&st->req) != XIW_NEGO_OK)
-		return malformed(ep);
+		return passive_malformed(ep);
 	return xiw_passive_ready(ep);
 }
 
@@ -273,7 +273,7 @@ enum xiw_ep_state xiw_passive_ready(struct xiw_ep *ep)
 		return XIW_EPS_DEAD;
 	ms = xiw_listen_behind(ep);
 	if (!ms)
-		return announce(ep);
+		return passive_announce(ep);
 	xiw_ep_set_timer(ep, ms);
 	return XIW_EPS_READY;
 }
@@ -292,9 +292,9 @@ enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
 {
 	/* RFC 5044 7.1.2 rule 3: no FPDU before the Reply. */
 	if (xiw_sock_unread(ep->xs))
-		return malformed(ep);
+		return passive_malformed(ep);
 	if (xiw_conn_status(ep) != XIW_LLP_OPEN)
-		return failed(ep);
+		return passive_failed(ep);
 	return XIW_EPS_PENDING;
 }
 
@@ -318,7 +318,7 @@ enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep)
 	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
 		return XIW_EPS_DEAD;
 	cmd->ret = 0;
-	return refuse(ep, cmd->pdata, cmd->pdata_len);
+	return passive_refuse(ep, cmd->pdata, cmd->pdata_len);
 }
 
 /*
@@ -326,7 +326,7 @@ enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep)
  * for the peer's first FPDU (RFC 5044 section 7.1.2 rules 2 and 4). It looks
  * at what has arrived only behind the Reply, so no answer can overtake that.
  */
-static int start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
+static int passive_start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
 {
 	const struct iw_cm_conn_param *param = cmd->param;
 	struct xiw_ep_startup *st = ep->startup;
@@ -391,11 +391,11 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 	cmd->ret = -ECONNRESET;
 	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
 		return XIW_EPS_DEAD;
-	cmd->ret = start(ep, cmd);
+	cmd->ret = passive_start(ep, cmd);
 	if (cmd->ret) {
 		xiw_conn_detach_qp(ep);
-		return cmd->ret == -ECONNRESET ? failed(ep) :
-			refuse(ep, NULL, 0);
+		return cmd->ret == -ECONNRESET ? passive_failed(ep)
+					       : passive_refuse(ep, NULL, 0);
 	}
 	cmd->cm_id->add_ref(cmd->cm_id);
 	ep->cm_id = cmd->cm_id;
@@ -425,11 +425,11 @@ enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep)
 	xiw_conn_detach_qp(ep);
 	xiw_conn_drop_cm_id(ep);
 	ep->cmd->ret = 0;
-	return failed(ep);
+	return passive_failed(ep);
 }
 
 /* @handle is of the QP that iw_cm has, or had, its reference to. */
-static int retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
+static int passive_retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
 {
 	struct xiw_ep_command cmd = { .cm_id = cm_id };
 	struct xiw_qp *qp = xiw_iwqp_qp(handle);
@@ -447,21 +447,21 @@ static int retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
 	return ret;
 }
 
-static int reject_accepted(struct iw_cm_id *cm_id)
+static int passive_reject_accepted(struct iw_cm_id *cm_id)
 {
 	struct ib_qp *handle = cm_id->provider_data;
 	int ret;
 
 	if (!handle)
 		return -EINVAL;
-	ret = retract(cm_id, handle);
+	ret = passive_retract(cm_id, handle);
 	if (!ret)
 		cm_id->provider_data = NULL;
 	return ret;
 }
 
 /* iw_cm has one more, and will end its connection with that of its own. */
-static struct ib_qp *second_handle(struct iw_cm_id *cm_id, u32 qpn)
+static struct ib_qp *passive_second_handle(struct iw_cm_id *cm_id, u32 qpn)
 {
 	struct ib_qp *handle = xiw_iwqp_current(to_xdev(cm_id->device), qpn);
 	struct xiw_qp *qp = handle ? xiw_iwqp_qp(handle) : NULL;
@@ -474,23 +474,23 @@ static struct ib_qp *second_handle(struct iw_cm_id *cm_id, u32 qpn)
 	return handle;
 }
 
-static int accept_again(struct iw_cm_id *cm_id, u32 qpn)
+static int passive_accept_again(struct iw_cm_id *cm_id, u32 qpn)
 {
 	struct ib_qp *forgotten = cm_id->provider_data;
 	int ret = 0;
 
 	if (!forgotten)
 		return 0;
-	if (!retract(cm_id, forgotten))
+	if (!passive_retract(cm_id, forgotten))
 		ret = -EINVAL;
 	/* On an error iw_cm gives the new one back, and has none. */
-	cm_id->provider_data = ret ? NULL : second_handle(cm_id, qpn);
+	cm_id->provider_data = ret ? NULL : passive_second_handle(cm_id, qpn);
 	xiw_iwqp_rem_ref(forgotten);
 	return ret;
 }
 
-static int answer(struct iw_cm_id *cm_id, enum xiw_ep_event event,
-		  struct xiw_ep_command *cmd)
+static int passive_answer(struct iw_cm_id *cm_id, enum xiw_ep_event event,
+			  struct xiw_ep_command *cmd)
 {
 	struct xiw_dev *dev = to_xdev(cm_id->device);
 	struct xiw_ep *ep;
@@ -520,9 +520,9 @@ int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	struct xiw_ep_command cmd = { .param = param };
 
 	if (!xa_is_value(cm_id->provider_data))
-		return accept_again(cm_id, param->qpn);
+		return passive_accept_again(cm_id, param->qpn);
 	cmd.handle = xiw_iwqp_current(to_xdev(cm_id->device), param->qpn);
-	return answer(cm_id, XIW_EPE_ACCEPT, &cmd);
+	return passive_answer(cm_id, XIW_EPE_ACCEPT, &cmd);
 }
 
 /**
@@ -542,6 +542,6 @@ int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len)
 	};
 
 	if (!xa_is_value(cm_id->provider_data))
-		return reject_accepted(cm_id);
-	return answer(cm_id, XIW_EPE_REJECT, &cmd);
+		return passive_reject_accepted(cm_id);
+	return passive_answer(cm_id, XIW_EPE_REJECT, &cmd);
 }

@@ -47,7 +47,7 @@ static const char *const rdma_cm_handlers[] = {
 	"cma_iw_handler",
 };
 
-static bool is_rdma_cm(iw_cm_handler handler)
+static bool consumer_is_rdma_cm(iw_cm_handler handler)
 {
 	char name[64];
 	char *module;
@@ -76,12 +76,13 @@ static const struct rdma_cm_id *consumer_id(const struct iw_cm_id *cm_id)
 {
 	const struct rdma_cm_id *id = cm_id->context;
 
-	if (!id || !is_rdma_cm(cm_id->cm_handler))
+	if (!id || !consumer_is_rdma_cm(cm_id->cm_handler))
 		return NULL;
 	return id->device == cm_id->device ? id : NULL;
 }
 
-static bool netdev_is_in(const struct xiw_dev *dev, const struct net *net)
+static bool consumer_netdev_is_in(const struct xiw_dev *dev,
+				  const struct net *net)
 {
 	bool in;
 
@@ -110,7 +111,7 @@ struct net *xiw_consumer_net(const struct iw_cm_id *cm_id)
 	if (!id)
 		return ERR_PTR(-EOPNOTSUPP);
 	net = id->route.addr.dev_addr.net;
-	if (!netdev_is_in(to_xdev(cm_id->device), net) ||
+	if (!consumer_netdev_is_in(to_xdev(cm_id->device), net) ||
 	    !rdma_dev_access_netns(cm_id->device, net))
 		return ERR_PTR(-ENETUNREACH);
 	return net;
@@ -128,7 +129,7 @@ bool xiw_consumer_here(const struct xiw_dev *dev)
 {
 	const struct net *net = current->nsproxy->net_ns;
 
-	return netdev_is_in(dev, net) &&
+	return consumer_netdev_is_in(dev, net) &&
 	       rdma_dev_access_netns(&dev->ibdev, net);
 }
 
@@ -181,8 +182,8 @@ int xiw_consumer_netdev(struct net *net, const struct sockaddr_storage *local)
 }
 
 /* A VLAN and the interface below it are one to rdma_cm. */
-static bool is_vlan_of(const struct net_device *vlan,
-		       const struct net_device *lower)
+static bool consumer_is_vlan_of(const struct net_device *vlan,
+				const struct net_device *lower)
 {
 	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == lower;
 }
@@ -208,8 +209,8 @@ bool xiw_consumer_takes(const struct xiw_dev *dev, struct net *net, int ifindex)
 	rcu_read_lock();
 	netdev = dev_get_by_index_rcu(net, ifindex);
 	takes = netdev && (netdev == dev->netdev ||
-			   is_vlan_of(netdev, dev->netdev) ||
-			   is_vlan_of(dev->netdev, netdev));
+			   consumer_is_vlan_of(netdev, dev->netdev) ||
+			   consumer_is_vlan_of(dev->netdev, netdev));
 	rcu_read_unlock();
 	return takes;
 }
@@ -235,7 +236,8 @@ struct xiw_dev *xiw_consumer_get_dev(struct net *net, int ifindex)
 }
 
 /* files->file_lock held. What is no device may keep a number there. */
-static int is_file_of(const void *ufile, struct file *file, unsigned int fd)
+static int consumer_is_file_of(const void *ufile, struct file *file,
+			       unsigned int fd)
 {
 	return file->private_data == ufile &&
 	       S_ISCHR(file_inode(file)->i_mode);
@@ -266,7 +268,9 @@ int xiw_consumer_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp)
 		return -EPERM;
 	/* The context of a process outlives its queue pairs. */
 	if (qp->uctx)
-		return iterate_fd(current->files, 0, is_file_of,
-				  qp->uctx->ufile) ? 0 : -EPERM;
+		return iterate_fd(current->files, 0, consumer_is_file_of,
+				  qp->uctx->ufile)
+			       ? 0
+			       : -EPERM;
 	return id->qp == &qp->ibqp ? 0 : -EPERM;
 }

@@ -59,7 +59,7 @@ struct rdma_hw_stats *xiw_alloc_hw_port_stats(struct ib_device *ibdev,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-static u64 sum_up(const struct xiw_dev *dev, enum xiw_stat stat)
+static u64 counters_sum_up(const struct xiw_dev *dev, enum xiw_stat stat)
 {
 	u64 sum = 0;
 	int cpu;
@@ -90,7 +90,7 @@ int xiw_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *hw_stats,
 		return -EINVAL;
 
 	for (i = 0; i < XIW_STAT_COUNT; i++)
-		hw_stats->value[i] = sum_up(dev, i);
+		hw_stats->value[i] = counters_sum_up(dev, i);
 	return XIW_STAT_COUNT;
 }
 
@@ -107,8 +107,9 @@ struct port_counter {
 	unsigned int unit;
 };
 
-static ssize_t port_counter_show(struct ib_device *ibdev, u32 port_num,
-				 struct ib_port_attribute *attr, char *buf)
+static ssize_t counters_port_counter_show(struct ib_device *ibdev, u32 port_num,
+					  struct ib_port_attribute *attr,
+					  char *buf)
 {
 	const struct port_counter *pc =
 		container_of(attr, struct port_counter, attr);
@@ -116,11 +117,12 @@ static ssize_t port_counter_show(struct ib_device *ibdev, u32 port_num,
 	int i;
 
 	for (i = 0; i < pc->num_stats; i++)
-		sum += sum_up(to_xdev(ibdev), pc->stats[i]);
+		sum += counters_sum_up(to_xdev(ibdev), pc->stats[i]);
 	return sysfs_emit(buf, "%llu\n", div_u64(sum, pc->unit));
 }
 
-#define PORT_COUNTER(_name)	__ATTR(_name, 0444, port_counter_show, NULL)
+#define PORT_COUNTER(_name) \
+	__ATTR(_name, 0444, counters_port_counter_show, NULL)
 
 static struct port_counter port_counters[] = {
 	{ PORT_COUNTER(port_xmit_data), { XIW_STAT_TX_BYTES }, 1, 4 },

@@ -99,7 +99,7 @@ static void cq_notify_work(struct xiw_bh_work *work)
 	cq_report(cq, what);
 }
 
-static bool cqe_is_solicited(const struct xiw_cqe *cqe)
+static bool cq_cqe_is_solicited(const struct xiw_cqe *cqe)
 {
 	return cqe->flags & XIW_CQE_SOLICITED || cqe->status != IB_WC_SUCCESS;
 }
@@ -133,7 +133,7 @@ static bool cq_fires_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 
 	lockdep_assert_held(&cq->lock);
 
-	if (cqe_is_solicited(cqe))
+	if (cq_cqe_is_solicited(cqe))
 		fires |= XIW_ARM_SOLICITED;
 	if (!(READ_ONCE(*arm) & fires))
 		return false;
@@ -201,7 +201,7 @@ static enum hrtimer_restart cq_mod_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static bool has_room_locked(struct xiw_cq *cq)
+static bool cq_has_room_locked(struct xiw_cq *cq)
 {
 	if (xiw_ring_space(cq->prod, cq->seen, cq->queue.size))
 		return true;
@@ -220,7 +220,7 @@ static u32 cq_add_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 	if (cq->broken)
 		return 0;
 
-	if (!has_room_locked(cq)) {
+	if (!cq_has_room_locked(cq)) {
 		cq->broken = true;
 		return XIW_CQ_REPORT_BROKEN;
 	}
@@ -291,7 +291,7 @@ bool xiw_cq_untaken(struct xiw_cq *cq)
 }
 
 /* The process reads this with each poll, so it is written when it changes. */
-static void set_work_locked(struct xiw_cq *cq, struct xiw_stream *s)
+static void cq_set_work_locked(struct xiw_cq *cq, struct xiw_stream *s)
 {
 	lockdep_assert_held(&cq->lock);
 
@@ -338,12 +338,12 @@ bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	if (!cq->work) {
-		set_work_locked(cq, s);
+		cq_set_work_locked(cq, s);
 		/* See "who spins" above. */
 		smp_mb();
 		offered = !READ_ONCE(cq->queue.ctrl->arm);
 		if (!offered)
-			set_work_locked(cq, NULL);
+			cq_set_work_locked(cq, NULL);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return offered;
@@ -362,7 +362,7 @@ void xiw_cq_withdraw(struct xiw_cq *cq, struct xiw_stream *s)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	if (cq->work == s)
-		set_work_locked(cq, NULL);
+		cq_set_work_locked(cq, NULL);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
@@ -376,7 +376,7 @@ static void cq_help(struct xiw_cq *cq)
 	s = cq->work;
 	if (s) {
 		s->ops->get(s);
-		set_work_locked(cq, NULL);
+		cq_set_work_locked(cq, NULL);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (!s)
@@ -455,8 +455,8 @@ void xiw_cq_purge(struct xiw_cq *cq, u32 qpn)
 	mutex_unlock(&cq->resize_lock);
 }
 
-static void cqe_to_wc(const struct xiw_cqe *cqe, struct ib_qp *qp,
-		      struct ib_wc *wc)
+static void cq_cqe_to_wc(const struct xiw_cqe *cqe, struct ib_qp *qp,
+			 struct ib_wc *wc)
 {
 	/* The data path uses the kernel's numbers; these are also the ABI's. */
 	BUILD_BUG_ON(XIW_WC_RECV != IB_WC_RECV);
@@ -499,7 +499,7 @@ static bool cq_take_locked(struct xiw_cq *cq, int num_entries, struct ib_wc *wc,
 			qp = xa_load(&dev->qps, cqe->qp_id);
 		/* No such QP: it is being destroyed, and purged next. */
 		if (qp)
-			cqe_to_wc(cqe, qp, &wc[(*n)++]);
+			cq_cqe_to_wc(cqe, qp, &wc[(*n)++]);
 		ctrl->cons++;
 	}
 	return *n < num_entries;

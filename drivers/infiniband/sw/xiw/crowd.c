@@ -34,8 +34,8 @@ enum {
 	IPV6_NET_BITS	= 64,
 };
 
-static u8 slot_of(const struct xiw_crowd *crowd, const struct in6_addr *peer,
-		  int bits)
+static u8 crowd_slot_of(const struct xiw_crowd *crowd,
+			const struct in6_addr *peer, int bits)
 {
 	struct in6_addr prefix;
 	u32 hash;
@@ -71,8 +71,8 @@ void xiw_crowd_join(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
 	int net = ipv6_addr_v4mapped(&m->peer) ? IPV4_NET_BITS : IPV6_NET_BITS;
 	int by;
 
-	m->slots[XIW_CROWD_ADDRESS] = slot_of(crowd, &m->peer, 128);
-	m->slots[XIW_CROWD_NETWORK] = slot_of(crowd, &m->peer, net);
+	m->slots[XIW_CROWD_ADDRESS] = crowd_slot_of(crowd, &m->peer, 128);
+	m->slots[XIW_CROWD_NETWORK] = crowd_slot_of(crowd, &m->peer, net);
 	for (by = 0; by < XIW_CROWD_BYS; by++)
 		crowd->held[by][m->slots[by]]++;
 	m->since = jiffies;
@@ -99,8 +99,8 @@ void xiw_crowd_leave(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_leave);
 
-static u32 held_by(const struct xiw_crowd *crowd,
-		   const struct xiw_crowd_member *m)
+static u32 crowd_count_of(const struct xiw_crowd *crowd,
+			  const struct xiw_crowd_member *m)
 {
 	u32 held = 0;
 	int by;
@@ -132,7 +132,7 @@ struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd,
 
 	/* Oldest first: the best of all up to an aged one is aged, too. */
 	list_for_each_entry(m, &crowd->list, node) {
-		held = held_by(crowd, m);
+		held = crowd_count_of(crowd, m);
 		if (held > most) {
 			most = held;
 			first = m;

@@ -40,8 +40,9 @@ static const u8 peer_wc_status[] = {
  * The segment @f cannot be accepted. A receive that was its victim completes
  * with what went wrong; everything else is flushed.
  */
-static enum xiw_deliver fault(struct xiw_stream *s, const struct xiw_fpdu *f,
-			      enum xiw_reason reason)
+static enum xiw_deliver deliver_fault(struct xiw_stream *s,
+				      const struct xiw_fpdu *f,
+				      enum xiw_reason reason)
 {
 	struct xiw_term_offender off = { .ulpdu_len = f->ulpdu_len };
 	enum xiw_recv_status status = xiw_term_recv_status(reason);
@@ -74,7 +75,7 @@ static enum xiw_deliver fault(struct xiw_stream *s, const struct xiw_fpdu *f,
  * No receive is posted. iWARP knows no "receiver not ready", so the peer is
  * held back by not reading, until one is posted or a bounded time is over.
  */
-static enum xiw_deliver wait_for_recv(struct xiw_stream *s)
+static enum xiw_deliver deliver_wait_for_recv(struct xiw_stream *s)
 {
 	u32 ms = READ_ONCE(s->env->late_recv_ms);
 
@@ -93,7 +94,7 @@ static enum xiw_deliver wait_for_recv(struct xiw_stream *s)
 	return XIW_DELIVER_STALL;
 }
 
-static enum xiw_deliver take_recv(struct xiw_stream *s)
+static enum xiw_deliver deliver_take_recv(struct xiw_stream *s)
 {
 	/* Left by a stream that was none, see xiw_rdv_undo(). */
 	if (s->rx.recv_active)
@@ -117,14 +118,15 @@ static enum xiw_deliver take_recv(struct xiw_stream *s)
 	case XIW_RQ_EMPTY:
 		break;
 	}
-	return wait_for_recv(s);
+	return deliver_wait_for_recv(s);
 }
 
 /*
  * Is @f, of no message in progress, the first half of a Send with Immediate?
  * Its octets are in rx.body then.
  */
-static bool announces_send(struct xiw_stream *s, const struct xiw_fpdu *f)
+static bool deliver_announces_send(struct xiw_stream *s,
+				   const struct xiw_fpdu *f)
 {
 	u8 *body = s->rx.body[XIW_QN_SEND];
 	struct xiw_fpdu at = *f;
@@ -137,7 +139,8 @@ static bool announces_send(struct xiw_stream *s, const struct xiw_fpdu *f)
 }
 
 /* It takes no receive and completes none: the Send that must follow does. */
-static enum xiw_reason keep_imm(struct xiw_stream *s, const struct xiw_fpdu *f)
+static enum xiw_reason deliver_keep_imm(struct xiw_stream *s,
+					const struct xiw_fpdu *f)
 {
 	struct xiw_ddp_queue *q = &s->rx.queue[XIW_QN_SEND];
 	enum xiw_reason reason;
@@ -152,16 +155,16 @@ static enum xiw_reason keep_imm(struct xiw_stream *s, const struct xiw_fpdu *f)
 	return xiw_rdmap_imm_decode(s->rx.body[XIW_QN_SEND], len, &s->rx.imm);
 }
 
-static bool may_follow_imm(u8 opcode)
+static bool deliver_may_follow_imm(u8 opcode)
 {
 	return opcode == XIW_OP_SEND || opcode == XIW_OP_SEND_SE;
 }
 
 /* Takes a receive for the message that begins with @f. */
-static enum xiw_deliver open_recv(struct xiw_stream *s,
-				  const struct xiw_fpdu *f)
+static enum xiw_deliver deliver_open_recv(struct xiw_stream *s,
+					  const struct xiw_fpdu *f)
 {
-	enum xiw_deliver ret = take_recv(s);
+	enum xiw_deliver ret = deliver_take_recv(s);
 	u32 size;
 
 	if (ret != XIW_DELIVER_OK)
@@ -176,7 +179,7 @@ static enum xiw_deliver open_recv(struct xiw_stream *s,
 	return XIW_DELIVER_OK;
 }
 
-static enum xiw_reason invalidate(struct xiw_stream *s, u32 stag)
+static enum xiw_reason deliver_invalidate(struct xiw_stream *s, u32 stag)
 {
 	switch (xiw_mem_invalidate(&s->rx.mem, stag, true)) {
 	case XIW_MEM_OK:
@@ -189,8 +192,9 @@ static enum xiw_reason invalidate(struct xiw_stream *s, u32 stag)
 }
 
 /* A message of queue 0 is complete: one receive completes. */
-static enum xiw_reason finish_recv(struct xiw_stream *s,
-				   const struct xiw_fpdu *f, u8 opcode, u32 len)
+static enum xiw_reason deliver_finish_recv(struct xiw_stream *s,
+					   const struct xiw_fpdu *f, u8 opcode,
+					   u32 len)
 {
 	const struct xiw_rdmap_op *op = xiw_rdmap_op(opcode, ~0);
 	struct xiw_cqe cqe = {
@@ -210,7 +214,7 @@ static enum xiw_reason finish_recv(struct xiw_stream *s,
 		cqe.byte_len = s->rx.last_write;
 	} else if (op->invalidates) {
 		/* Invalid before anybody can see the completion. */
-		reason = invalidate(s, f->h.inv_stag);
+		reason = deliver_invalidate(s, f->h.inv_stag);
 		if (reason != XIW_OK)
 			return reason;
 		cqe.flags |= XIW_CQE_WITH_INV;
@@ -238,34 +242,34 @@ static enum xiw_deliver deliver_recv(struct xiw_stream *s, struct xiw_fpdu *f)
 
 	reason = xiw_ddp_queue_check(q, &f->h);
 	if (reason == XIW_NO_BUFFER) {
-		if (s->rx.with_imm && !may_follow_imm(f->h.opcode))
-			return fault(s, f, XIW_BAD_OPCODE);
-		if (announces_send(s, f)) {
-			reason = keep_imm(s, f);
-			return reason == XIW_OK ? XIW_DELIVER_OK :
-						  fault(s, f, reason);
+		if (s->rx.with_imm && !deliver_may_follow_imm(f->h.opcode))
+			return deliver_fault(s, f, XIW_BAD_OPCODE);
+		if (deliver_announces_send(s, f)) {
+			reason = deliver_keep_imm(s, f);
+			return reason == XIW_OK ? XIW_DELIVER_OK
+						: deliver_fault(s, f, reason);
 		}
-		ret = open_recv(s, f);
+		ret = deliver_open_recv(s, f);
 		if (ret == XIW_DELIVER_DEAD)
-			return fault(s, f, XIW_NO_BUFFER);
+			return deliver_fault(s, f, XIW_NO_BUFFER);
 		if (ret != XIW_DELIVER_OK)
 			return ret;
 		reason = xiw_ddp_queue_check(q, &f->h);
 	}
 	if (reason != XIW_OK)
-		return fault(s, f, reason);
+		return deliver_fault(s, f, reason);
 
 	opcode = q->opcode;
 	if (xiw_rdmap_is_imm(opcode))
 		xiw_fpdu_copy(f, s->rx.body[XIW_QN_SEND] + f->h.mo, len);
 	else if (len && !xiw_place_sges(s, f, s->rx.recv.sge,
 					s->rx.recv.num_sge, f->h.mo, len))
-		return fault(s, f, XIW_RECV_FAULT);
+		return deliver_fault(s, f, XIW_RECV_FAULT);
 
 	if (!xiw_ddp_queue_advance(q, &f->h, &msg_len))
 		return XIW_DELIVER_OK;
-	reason = finish_recv(s, f, opcode, msg_len);
-	return reason == XIW_OK ? XIW_DELIVER_OK : fault(s, f, reason);
+	reason = deliver_finish_recv(s, f, opcode, msg_len);
+	return reason == XIW_OK ? XIW_DELIVER_OK : deliver_fault(s, f, reason);
 }
 
 static enum xiw_deliver deliver_write(struct xiw_stream *s, struct xiw_fpdu *f)
@@ -273,7 +277,7 @@ static enum xiw_deliver deliver_write(struct xiw_stream *s, struct xiw_fpdu *f)
 	enum xiw_reason reason = xiw_place_write(s, f);
 
 	if (reason != XIW_OK)
-		return fault(s, f, reason);
+		return deliver_fault(s, f, reason);
 	s->rx.write_bytes += f->h.payload_len;
 	if (f->h.last) {
 		s->rx.last_write = min_t(u64, s->rx.write_bytes, U32_MAX);
@@ -287,10 +291,10 @@ static enum xiw_deliver deliver_write(struct xiw_stream *s, struct xiw_fpdu *f)
  * it is complete, its octets are in rx.body then. Segments need not carry the
  * whole message, though no sender has a reason to split one this short.
  */
-static enum xiw_reason collect_body(struct xiw_stream *s,
-				    const struct xiw_fpdu *f, u32 size,
-				    bool have_buffer, bool *complete,
-				    u32 *len)
+static enum xiw_reason deliver_collect_body(struct xiw_stream *s,
+					    const struct xiw_fpdu *f, u32 size,
+					    bool have_buffer, bool *complete,
+					    u32 *len)
 {
 	struct xiw_ddp_queue *q = &s->rx.queue[f->h.qn];
 	struct xiw_fpdu at = *f;
@@ -308,8 +312,8 @@ static enum xiw_reason collect_body(struct xiw_stream *s,
 	return XIW_OK;
 }
 
-static enum xiw_reason check_read_source(struct xiw_stream *s,
-					 const struct xiw_read_req *req)
+static enum xiw_reason deliver_check_read_source(struct xiw_stream *s,
+						 const struct xiw_read_req *req)
 {
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
@@ -328,8 +332,9 @@ static enum xiw_reason check_read_source(struct xiw_stream *s,
 	return XIW_OK;
 }
 
-static enum xiw_reason check_atomic_target(struct xiw_stream *s,
-					   const struct xiw_atomic_req *op)
+static enum xiw_reason
+deliver_check_atomic_target(struct xiw_stream *s,
+			    const struct xiw_atomic_req *op)
 {
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
@@ -349,7 +354,7 @@ static enum xiw_reason check_atomic_target(struct xiw_stream *s,
 }
 
 /* Room for inbound requests; without memory the receive side tries again. */
-static bool alloc_requests(struct xiw_stream *s)
+static bool deliver_alloc_requests(struct xiw_stream *s)
 {
 	u32 slots = roundup_pow_of_two(max(s->irq_size, 1U));
 
@@ -394,11 +399,12 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
 		return XIW_DELIVER_DEAD;
 	}
-	if (!s->irq && !alloc_requests(s))
+	if (!s->irq && !deliver_alloc_requests(s))
 		return XIW_DELIVER_STALL;
-	reason = collect_body(s, f, XIW_QN1_BUF_LEN, room, &complete, &len);
+	reason = deliver_collect_body(s, f, XIW_QN1_BUF_LEN, room, &complete,
+				      &len);
 	if (reason != XIW_OK)
-		return fault(s, f, reason);
+		return deliver_fault(s, f, reason);
 	if (!complete)
 		return XIW_DELIVER_OK;
 
@@ -412,9 +418,9 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 	else
 		reason = xiw_rdmap_read_req_decode(body, len, &req->read);
 	if (reason != XIW_OK)
-		return fault(s, f, reason);
-	req->fault = req->atomic ? check_atomic_target(s, &req->op) :
-		     check_read_source(s, &req->read);
+		return deliver_fault(s, f, reason);
+	req->fault = req->atomic ? deliver_check_atomic_target(s, &req->op)
+				 : deliver_check_read_source(s, &req->read);
 	s->irq_tail++;
 	s->rx.poke_tx = true;
 	if (req->fault == XIW_OK)
@@ -423,7 +429,7 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 	return XIW_DELIVER_DEAD;
 }
 
-static struct xiw_wait *oldest_wait(struct xiw_stream *s)
+static struct xiw_wait *deliver_oldest_wait(struct xiw_stream *s)
 {
 	struct xiw_wait *wait;
 
@@ -441,7 +447,8 @@ static struct xiw_wait *oldest_wait(struct xiw_stream *s)
 }
 
 /* The oldest outstanding request has its answer. */
-static void request_answered(struct xiw_stream *s, struct xiw_wait *wait)
+static void deliver_request_answered(struct xiw_stream *s,
+				     struct xiw_wait *wait)
 {
 	struct xiw_swr *wr;
 
@@ -463,7 +470,7 @@ static void request_answered(struct xiw_stream *s, struct xiw_wait *wait)
 static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 					  struct xiw_fpdu *f)
 {
-	struct xiw_wait *wait = oldest_wait(s);
+	struct xiw_wait *wait = deliver_oldest_wait(s);
 	enum xiw_reason reason;
 	struct xiw_swr *wr;
 
@@ -471,7 +478,7 @@ static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 		wait = NULL;
 	reason = xiw_rdmap_read_resp_check(wait ? &wait->sink : NULL, &f->h);
 	if (reason != XIW_OK)
-		return fault(s, f, reason);
+		return deliver_fault(s, f, reason);
 
 	if (f->h.payload_len) {
 		wr = xiw_sq_wr(s->sq, wait->index);
@@ -479,7 +486,7 @@ static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 				    wait->offset, f->h.payload_len)) {
 			wr->done = true;
 			wr->status = IB_WC_LOC_PROT_ERR;
-			return fault(s, f, XIW_RESP_SINK_GONE);
+			return deliver_fault(s, f, XIW_RESP_SINK_GONE);
 		}
 		wait->offset += f->h.payload_len;
 	}
@@ -491,16 +498,16 @@ static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 			wr->status = IB_WC_LOC_LEN_ERR;
 			wr->vendor_err = xiw_term_code(reason);
 		}
-		return fault(s, f, reason);
+		return deliver_fault(s, f, reason);
 	}
 	if (f->h.last)
-		request_answered(s, wait);
+		deliver_request_answered(s, wait);
 	return XIW_DELIVER_OK;
 }
 
 /* The value goes where the work request wants it, in host order. */
-static bool store_atomic(struct xiw_stream *s, const struct xiw_swr *wr,
-			 u64 value)
+static bool deliver_store_atomic(struct xiw_stream *s, const struct xiw_swr *wr,
+				 u64 value)
 {
 	struct kvec vec = { .iov_base = &value, .iov_len = sizeof(value) };
 	struct xiw_fpdu f = { .vec = &vec };
@@ -511,7 +518,7 @@ static bool store_atomic(struct xiw_stream *s, const struct xiw_swr *wr,
 static enum xiw_deliver deliver_atomic_resp(struct xiw_stream *s,
 					    struct xiw_fpdu *f)
 {
-	struct xiw_wait *wait = oldest_wait(s);
+	struct xiw_wait *wait = deliver_oldest_wait(s);
 	struct xiw_atomic_resp resp;
 	enum xiw_reason reason;
 	struct xiw_swr *wr;
@@ -520,9 +527,10 @@ static enum xiw_deliver deliver_atomic_resp(struct xiw_stream *s,
 
 	if (wait && !wait->atomic)
 		wait = NULL;
-	reason = collect_body(s, f, XIW_QN3_BUF_LEN, wait, &complete, &len);
+	reason = deliver_collect_body(s, f, XIW_QN3_BUF_LEN, wait, &complete,
+				      &len);
 	if (reason != XIW_OK)
-		return fault(s, f, reason);
+		return deliver_fault(s, f, reason);
 	if (!complete)
 		return XIW_DELIVER_OK;
 	reason = xiw_rdmap_atomic_resp_decode(s->rx.body[XIW_QN_ATOMIC_RESP],
@@ -530,20 +538,21 @@ static enum xiw_deliver deliver_atomic_resp(struct xiw_stream *s,
 	if (reason == XIW_OK && (!wait || resp.id != wait->index))
 		reason = XIW_ATOMIC_BAD_ID;
 	if (reason != XIW_OK)
-		return fault(s, f, reason);
+		return deliver_fault(s, f, reason);
 
 	wr = xiw_sq_wr(s->sq, wait->index);
-	if (!store_atomic(s, wr, resp.orig)) {
+	if (!deliver_store_atomic(s, wr, resp.orig)) {
 		xiw_sendq_fail(s, wr, IB_WC_LOC_PROT_ERR);
 		return XIW_DELIVER_DEAD;
 	}
-	request_answered(s, wait);
+	deliver_request_answered(s, wait);
 	return XIW_DELIVER_OK;
 }
 
 /* The outstanding Read or Atomic of that MSN; without one, the first Atomic. */
-static struct xiw_swr *blamed_request(struct xiw_stream *s,
-				      const struct xiw_term *term, bool *atomic)
+static struct xiw_swr *deliver_faulty_request(struct xiw_stream *s,
+					      const struct xiw_term *term,
+					      bool *atomic)
 {
 	struct xiw_wait *wait;
 	u32 i;
@@ -558,8 +567,8 @@ static struct xiw_swr *blamed_request(struct xiw_stream *s,
 	return NULL;
 }
 
-static struct xiw_swr *blamed_send(struct xiw_stream *s,
-				   const struct xiw_term *term)
+static struct xiw_swr *deliver_faulty_send(struct xiw_stream *s,
+					   const struct xiw_term *term)
 {
 	struct xiw_sq *sq = s->sq;
 	struct xiw_swr *wr;
@@ -573,8 +582,9 @@ static struct xiw_swr *blamed_send(struct xiw_stream *s,
 	return NULL;
 }
 
-static struct xiw_swr *blamed_wr(struct xiw_stream *s,
-				 const struct xiw_term *term, bool *atomic)
+static struct xiw_swr *deliver_faulty_wr(struct xiw_stream *s,
+					 const struct xiw_term *term,
+					 bool *atomic)
 {
 	*atomic = false;
 	/*
@@ -584,14 +594,14 @@ static struct xiw_swr *blamed_wr(struct xiw_stream *s,
 	 * peer may mean one of them.
 	 */
 	if (!term->has_hdr)
-		return xiw_term_unknown_opcode(term->code) &&
-		       !s->tx.imm_sent ?
-		       blamed_request(s, term, atomic) : NULL;
+		return xiw_term_unknown_opcode(term->code) && !s->tx.imm_sent
+			       ? deliver_faulty_request(s, term, atomic)
+			       : NULL;
 	if (term->tagged)
 		return NULL;
 	if (term->qn == XIW_QN_REQUEST)
-		return blamed_request(s, term, atomic);
-	return term->qn == XIW_QN_SEND ? blamed_send(s, term) : NULL;
+		return deliver_faulty_request(s, term, atomic);
+	return term->qn == XIW_QN_SEND ? deliver_faulty_send(s, term) : NULL;
 }
 
 /*
@@ -611,9 +621,10 @@ static enum xiw_deliver deliver_terminate(struct xiw_stream *s,
 	u32 len;
 
 	xiw_stat_inc(s->env->stats, XIW_STAT_TERM_RECEIVED);
-	reason = collect_body(s, f, XIW_QN2_BUF_LEN,
-			      s->rx.queue[XIW_QN_TERMINATE].msn ==
-			      XIW_MSN_FIRST, &complete, &len);
+	reason = deliver_collect_body(s, f, XIW_QN2_BUF_LEN,
+				      s->rx.queue[XIW_QN_TERMINATE].msn ==
+					      XIW_MSN_FIRST,
+				      &complete, &len);
 	if (reason == XIW_OK && complete)
 		reason = xiw_term_decode(s->rx.body[XIW_QN_TERMINATE], len,
 					 &term);
@@ -626,7 +637,7 @@ static enum xiw_deliver deliver_terminate(struct xiw_stream *s,
 	}
 	trace_terminate_received(s->id, term.code);
 	s->rx.term_code = term.code;
-	wr = blamed_wr(s, &term, &atomic);
+	wr = deliver_faulty_wr(s, &term, &atomic);
 	if (wr && !wr->done) {
 		wr->done = true;
 		wr->status = peer_wc_status[xiw_term_peer_status(term.code,

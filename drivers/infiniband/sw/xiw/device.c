@@ -94,7 +94,8 @@ static int xiw_query_device(struct ib_device *ibdev,
 }
 
 /* A netdev without a notion of speed is not worth the core's warning. */
-static void query_speed(struct xiw_dev *dev, struct ib_port_attr *attr)
+static void xiw_device_query_speed(struct xiw_dev *dev,
+				   struct ib_port_attr *attr)
 {
 	const struct ethtool_ops *ops = dev->netdev->ethtool_ops;
 
@@ -159,7 +160,7 @@ static int xiw_query_port(struct ib_device *ibdev, u32 port_num,
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->gid_tbl_len = XIW_MAX_GIDS;
 	attr->pkey_tbl_len = 1;
-	query_speed(dev, attr);
+	xiw_device_query_speed(dev, attr);
 	return 0;
 }
 
@@ -450,7 +451,8 @@ static const struct xiw_mpa_policy default_policy = {
 };
 
 /* Interfaces such as loopback and tunnels have no address: invent one. */
-static void choose_guid(struct xiw_dev *dev, const struct net_device *netdev)
+static void xiw_device_choose_guid(struct xiw_dev *dev,
+				   const struct net_device *netdev)
 {
 	u8 mac[ETH_ALEN];
 
@@ -496,7 +498,7 @@ static void device_init(struct xiw_dev *dev)
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 }
 
-static void env_init(struct xiw_dev *dev)
+static void xiw_device_env_init(struct xiw_dev *dev)
 {
 	struct xiw_stream_env *env = &dev->env;
 
@@ -516,11 +518,11 @@ static struct xiw_dev *device_alloc(struct net_device *netdev)
 		return ERR_PTR(-ENOMEM);
 
 	device_init(dev);
-	choose_guid(dev, netdev);
+	xiw_device_choose_guid(dev, netdev);
 	dev->stats = alloc_percpu(struct xiw_stats);
 	if (!dev->stats)
 		goto err_dealloc;
-	env_init(dev);
+	xiw_device_env_init(dev);
 	if (xiw_cm_device_init(dev))
 		goto err_stats;
 

@@ -67,7 +67,7 @@ void xiw_ep_put(struct xiw_ep *ep)
 }
 
 /* ep->lock held. */
-static void queue_ep(struct xiw_ep *ep)
+static void ep_queue(struct xiw_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 
@@ -91,7 +91,7 @@ void xiw_ep_raise_all(struct xiw_ep *ep, u32 events)
 
 	spin_lock_irqsave(&ep->lock, flags);
 	ep->events |= events;
-	queue_ep(ep);
+	ep_queue(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
@@ -192,7 +192,7 @@ static bool ep_process_waits(struct xiw_ep *ep)
 	return was && ep->ending;
 }
 
-static void on_timer(struct timer_list *t)
+static void ep_on_timer(struct timer_list *t)
 {
 	struct xiw_ep *ep = timer_container_of(ep, t, timer);
 
@@ -221,7 +221,7 @@ static enum xiw_ep_event ep_timer_event(struct xiw_ep *ep)
  * Everything is given back. From then on the endpoint is memory in which
  * whoever has a reference may leave bits without effect, and xiw_dev may go.
  */
-static void teardown(struct xiw_ep *ep)
+static void ep_teardown(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
 
@@ -242,7 +242,7 @@ static void teardown(struct xiw_ep *ep)
 	xiw_ep_put(ep);
 }
 
-static void handle(struct xiw_ep *ep, enum xiw_ep_event event)
+static void ep_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 {
 	enum xiw_ep_state next;
 
@@ -256,13 +256,13 @@ static void handle(struct xiw_ep *ep, enum xiw_ep_event event)
 	if (next != ep->state)
 		trace_ep_state(ep, ep->qpn, ep->state, next);
 	if (next == XIW_EPS_DEAD)
-		teardown(ep);
+		ep_teardown(ep);
 	else
 		ep->state = next;
 }
 
 /* What is to be handled before the lock is dropped; 0 ends that. */
-static u32 take_events(struct xiw_ep *ep, bool go_on)
+static u32 ep_take_events(struct xiw_ep *ep, bool go_on)
 {
 	u32 events = 0;
 
@@ -272,7 +272,7 @@ static u32 take_events(struct xiw_ep *ep, bool go_on)
 	if (!events) {
 		ep->idle = true;
 		/* Left by a peer that keeps us busy: the work goes on. */
-		queue_ep(ep);
+		ep_queue(ep);
 	}
 	spin_unlock_irq(&ep->lock);
 	return events;
@@ -293,13 +293,13 @@ void xiw_ep_lock(struct xiw_ep *ep)
 }
 
 /* The rest is for the work. */
-static void handle_and_unlock(struct xiw_ep *ep, int rounds)
+static void ep_handle_and_unlock(struct xiw_ep *ep, int rounds)
 {
 	u32 events;
 
-	while ((events = take_events(ep, rounds-- > 0))) {
+	while ((events = ep_take_events(ep, rounds-- > 0))) {
 		for (; events; events &= events - 1)
-			handle(ep, __ffs(events));
+			ep_handle(ep, __ffs(events));
 	}
 	mutex_unlock(&ep->mutex);
 }
@@ -312,7 +312,7 @@ static void handle_and_unlock(struct xiw_ep *ep, int rounds)
  */
 void xiw_ep_unlock(struct xiw_ep *ep)
 {
-	handle_and_unlock(ep, XIW_EP_ROUNDS);
+	ep_handle_and_unlock(ep, XIW_EP_ROUNDS);
 }
 
 static void ep_work(struct work_struct *work)
@@ -340,7 +340,7 @@ int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
 	xiw_ep_lock(ep);
 	cmd->ret = ep->state == XIW_EPS_DEAD ? -ECONNRESET : -EINVAL;
 	ep->cmd = cmd;
-	handle(ep, event);
+	ep_handle(ep, event);
 	ep->cmd = NULL;
 	xiw_ep_unlock(ep);
 	return cmd->ret;
@@ -377,7 +377,7 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
 	ep->ops = dev->ep_ops;
 	INIT_LIST_HEAD(&ep->node);
 	INIT_WORK(&ep->work, ep_work);
-	timer_setup(&ep->timer, on_timer, 0);
+	timer_setup(&ep->timer, ep_on_timer, 0);
 	init_completion(&ep->dead);
 	spin_lock_init(&ep->lock);
 	mutex_init(&ep->mutex);
@@ -436,7 +436,7 @@ void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
 	xiw_ep_raise(ep, XIW_EPE_SOCK);
 	/* It may be dead behind this. */
 	xiw_ep_get(ep);
-	handle_and_unlock(ep, ep->listen ? 0 : XIW_EP_ROUNDS);
+	ep_handle_and_unlock(ep, ep->listen ? 0 : XIW_EP_ROUNDS);
 	xiw_ep_put(ep);
 }
 
@@ -449,7 +449,7 @@ void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
 void xiw_ep_discard(struct xiw_ep *ep)
 {
 	xiw_ep_get(ep);
-	teardown(ep);
+	ep_teardown(ep);
 	mutex_unlock(&ep->mutex);
 	xiw_ep_put(ep);
 }

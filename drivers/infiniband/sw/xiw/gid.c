@@ -402,7 +402,7 @@ struct net_device *xiw_get_netdev(struct ib_device *ibdev, u32 port_num)
 	return dev->netdev;
 }
 
-static int address_changed(const struct net_device *netdev)
+static int gid_address_changed(const struct net_device *netdev)
 {
 	struct ib_device *ibdev;
 
@@ -415,45 +415,47 @@ static int address_changed(const struct net_device *netdev)
 	return NOTIFY_OK;
 }
 
-static int ipv4_event(struct notifier_block *nb, unsigned long event, void *ptr)
+static int gid_ipv4_event(struct notifier_block *nb, unsigned long event,
+			  void *ptr)
 {
 	const struct in_ifaddr *ifa = ptr;
 
-	return address_changed(ifa->ifa_dev->dev);
+	return gid_address_changed(ifa->ifa_dev->dev);
 }
 
 static struct notifier_block ipv4_nb = {
-	.notifier_call = ipv4_event,
+	.notifier_call = gid_ipv4_event,
 };
 
 #if IS_ENABLED(CONFIG_IPV6)
-static int ipv6_event(struct notifier_block *nb, unsigned long event, void *ptr)
+static int gid_ipv6_event(struct notifier_block *nb, unsigned long event,
+			  void *ptr)
 {
 	const struct inet6_ifaddr *ifa = ptr;
 
-	return address_changed(ifa->idev->dev);
+	return gid_address_changed(ifa->idev->dev);
 }
 
 static struct notifier_block ipv6_nb = {
-	.notifier_call = ipv6_event,
+	.notifier_call = gid_ipv6_event,
 };
 
-static int register_ipv6(void)
+static int gid_register_ipv6(void)
 {
 	return register_inet6addr_notifier(&ipv6_nb);
 }
 
-static void unregister_ipv6(void)
+static void gid_unregister_ipv6(void)
 {
 	unregister_inet6addr_notifier(&ipv6_nb);
 }
 #else
-static int register_ipv6(void)
+static int gid_register_ipv6(void)
 {
 	return 0;
 }
 
-static void unregister_ipv6(void)
+static void gid_unregister_ipv6(void)
 {
 }
 #endif
@@ -471,7 +473,7 @@ int xiw_gid_module_init(void)
 	ret = register_inetaddr_notifier(&ipv4_nb);
 	if (ret)
 		return ret;
-	ret = register_ipv6();
+	ret = gid_register_ipv6();
 	if (ret)
 		unregister_inetaddr_notifier(&ipv4_nb);
 	return ret;
@@ -484,6 +486,6 @@ int xiw_gid_module_init(void)
  */
 void xiw_gid_module_exit(void)
 {
-	unregister_ipv6();
+	gid_unregister_ipv6();
 	unregister_inetaddr_notifier(&ipv4_nb);
 }

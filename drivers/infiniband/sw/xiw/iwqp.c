@@ -72,12 +72,12 @@ struct handle {
 static DEFINE_SPINLOCK(handle_lock);
 static LLIST_HEAD(dead_handles);
 
-static struct handle *to_handle(struct ib_qp *ibqp)
+static struct handle *iwqp_to_handle(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct handle, ibqp);
 }
 
-static struct handle *alloc_handle(struct xiw_qp *qp, gfp_t gfp)
+static struct handle *iwqp_alloc_handle(struct xiw_qp *qp, gfp_t gfp)
 {
 	struct handle *h = kzalloc(sizeof(*h), gfp);
 
@@ -91,7 +91,7 @@ static struct handle *alloc_handle(struct xiw_qp *qp, gfp_t gfp)
 	return h;
 }
 
-static struct handle *get_handle(struct xiw_qp *qp)
+static struct handle *iwqp_get_handle(struct xiw_qp *qp)
 {
 	struct handle *h = NULL;
 
@@ -102,7 +102,7 @@ static struct handle *get_handle(struct xiw_qp *qp)
 	list_for_each_entry(h, &qp->handles, node)
 		if (!h->used)
 			goto found;
-	h = alloc_handle(qp, GFP_ATOMIC | __GFP_NOWARN);
+	h = iwqp_alloc_handle(qp, GFP_ATOMIC | __GFP_NOWARN);
 	if (!h)
 		goto unlock;
 found:
@@ -117,7 +117,7 @@ unlock:
 	return h;
 }
 
-static void free_handles(struct work_struct *work)
+static void iwqp_free_handles(struct work_struct *work)
 {
 	struct llist_node *dead = llist_del_all(&dead_handles);
 	struct handle *next;
@@ -128,9 +128,9 @@ static void free_handles(struct work_struct *work)
 		kfree(h);
 }
 
-static DECLARE_DELAYED_WORK(free_work, free_handles);
+static DECLARE_DELAYED_WORK(free_work, iwqp_free_handles);
 
-static void free_handle(struct handle *h)
+static void iwqp_free_handle(struct handle *h)
 {
 	if (!h->known)
 		kfree(h);
@@ -147,7 +147,7 @@ static void free_handle(struct handle *h)
  */
 int xiw_iwqp_init(struct xiw_qp *qp)
 {
-	struct handle *h = alloc_handle(qp, GFP_KERNEL_ACCOUNT);
+	struct handle *h = iwqp_alloc_handle(qp, GFP_KERNEL_ACCOUNT);
 
 	if (!h)
 		return -ENOMEM;
@@ -175,7 +175,7 @@ void xiw_iwqp_drop(struct xiw_qp *qp)
 		if (h->used)
 			xiw_qp_put(qp);
 		else
-			free_handle(h);
+			iwqp_free_handle(h);
 	}
 	spin_unlock_irq(&handle_lock);
 }
@@ -203,7 +203,7 @@ struct xiw_qp *xiw_iwqp_qp(struct ib_qp *ibqp)
 	struct xiw_qp *qp;
 
 	spin_lock_irq(&handle_lock);
-	qp = to_handle(ibqp)->qp;
+	qp = iwqp_to_handle(ibqp)->qp;
 	if (qp && !kref_get_unless_zero(&qp->ref))
 		qp = NULL;
 	spin_unlock_irq(&handle_lock);
@@ -219,7 +219,7 @@ struct xiw_qp *xiw_iwqp_qp(struct ib_qp *ibqp)
  */
 void xiw_iwqp_disown(struct ib_qp *ibqp)
 {
-	struct handle *h = to_handle(ibqp);
+	struct handle *h = iwqp_to_handle(ibqp);
 	struct xiw_qp *qp;
 
 	spin_lock_irq(&handle_lock);
@@ -239,7 +239,7 @@ void xiw_iwqp_disown(struct ib_qp *ibqp)
  */
 void xiw_iwqp_rem_ref(struct ib_qp *ibqp)
 {
-	struct handle *h = to_handle(ibqp);
+	struct handle *h = iwqp_to_handle(ibqp);
 	struct xiw_qp *qp;
 
 	spin_lock_irq(&handle_lock);
@@ -249,7 +249,7 @@ void xiw_iwqp_rem_ref(struct ib_qp *ibqp)
 	if (qp)
 		xiw_qp_put(qp);
 	else
-		free_handle(h);
+		iwqp_free_handle(h);
 }
 
 /**
@@ -301,7 +301,7 @@ struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
 	xa_unlock(&dev->qps);
 	if (!qp)
 		return NULL;
-	h = get_handle(qp);
+	h = iwqp_get_handle(qp);
 	if (h)
 		return &h->ibqp;
 	xiw_qp_put(qp);

@@ -24,18 +24,18 @@
 /* Keeps two devices from being made for one netdev. */
 static DEFINE_MUTEX(xiw_link_mutex);
 
-static struct ib_device *find_device(struct net_device *netdev)
+static struct ib_device *xiw_module_find_device(struct net_device *netdev)
 {
 	return ib_device_get_by_netdev(netdev, XIW_RDMA_DRIVER_ID);
 }
 
-static int add_device(const char *name, struct net_device *netdev)
+static int xiw_module_add_device(const char *name, struct net_device *netdev)
 {
 	struct ib_device *ibdev;
 
 	lockdep_assert_held(&xiw_link_mutex);
 
-	ibdev = find_device(netdev);
+	ibdev = xiw_module_find_device(netdev);
 	if (ibdev) {
 		ib_device_put(ibdev);
 		return -EEXIST;
@@ -47,9 +47,10 @@ static int add_device(const char *name, struct net_device *netdev)
  * The netdev goes, also to another namespace, where the sockets of the device
  * are not. The RTNL is held, so only start the device's end; the netdev waits
  * for its references. Peers cannot answer any more: that connects do not wait
- * for them must not depend on which client comes first, see device_ends().
+ * for them must not depend on which client comes first, see
+ * xiw_module_device_removed().
  */
-static void lose_netdev(struct ib_device *ibdev)
+static void xiw_module_netdev_gone(struct ib_device *ibdev)
 {
 	xiw_cm_device_kill(to_xdev(ibdev));
 	ib_unregister_device_queued(ibdev);
@@ -69,14 +70,15 @@ static const char *(*const rdma_cm_stays)(enum rdma_cm_event_type ev) __used =
 	rdma_event_msg;
 
 /* Clients hear of a device in the order of their registration: rdma_cm has. */
-static int device_begins(struct ib_device *ibdev)
+static int xiw_module_device_added(struct ib_device *ibdev)
 {
 	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
 		xiw_cm_device_joined(to_xdev(ibdev));
 	return 0;
 }
 
-static void device_ends(struct ib_device *ibdev, void *client_data)
+static void xiw_module_device_removed(struct ib_device *ibdev,
+				      void *client_data)
 {
 	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
 		xiw_cm_device_kill(to_xdev(ibdev));
@@ -84,24 +86,25 @@ static void device_ends(struct ib_device *ibdev, void *client_data)
 
 static struct ib_client xiw_client = {
 	.name = "xiw",
-	.add = device_begins,
-	.remove = device_ends,
+	.add = xiw_module_device_added,
+	.remove = xiw_module_device_removed,
 };
 
 /*
  * The notifier does not see a device before it is registered. The netdev may
  * have gone meanwhile.
  */
-static void catch_up(struct net_device *netdev, const struct net *net)
+static void xiw_module_sync_device(struct net_device *netdev,
+				   const struct net *net)
 {
 	struct ib_device *ibdev;
 
 	rtnl_lock();
-	ibdev = find_device(netdev);
+	ibdev = xiw_module_find_device(netdev);
 	if (ibdev) {
 		if (netdev->reg_state != NETREG_REGISTERED ||
 		    !net_eq(dev_net(netdev), net))
-			lose_netdev(ibdev);
+			xiw_module_netdev_gone(ibdev);
 		ib_device_put(ibdev);
 	}
 	rtnl_unlock();
@@ -125,10 +128,10 @@ static int xiw_newlink(const char *name, struct net_device *netdev)
 	if (!main_name_fits(name))
 		return -ENAMETOOLONG;
 	mutex_lock(&xiw_link_mutex);
-	ret = add_device(name, netdev);
+	ret = xiw_module_add_device(name, netdev);
 	mutex_unlock(&xiw_link_mutex);
 	if (!ret)
-		catch_up(netdev, net);
+		xiw_module_sync_device(netdev, net);
 	return ret;
 }
 
@@ -147,7 +150,7 @@ static int xiw_netdev_event(struct notifier_block *nb, unsigned long event,
 	struct net_device *netdev = netdev_notifier_info_to_dev(info);
 	struct ib_device *ibdev;
 
-	ibdev = find_device(netdev);
+	ibdev = xiw_module_find_device(netdev);
 	if (!ibdev)
 		return NOTIFY_DONE;
 
@@ -162,7 +165,7 @@ static int xiw_netdev_event(struct notifier_block *nb, unsigned long event,
 		xiw_device_rename(to_xdev(ibdev));
 		break;
 	case NETDEV_UNREGISTER:
-		lose_netdev(ibdev);
+		xiw_module_netdev_gone(ibdev);
 		break;
 	}
 	ib_device_put(ibdev);

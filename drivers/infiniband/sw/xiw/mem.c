@@ -77,7 +77,7 @@ void xiw_stag_free(struct xiw_mem *mem)
 	struct xiw_mem_table *table = mem->table;
 
 	xa_erase(&table->mems, mem->stag >> 8);
-	/* From here on no view uses it any more, see find_in_view(). */
+	/* From here on no view uses it any more, see mem_find_in_view(). */
 	atomic64_inc_return_release(&table->generation);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stag_free);
@@ -143,7 +143,8 @@ void xiw_mem_unlock(struct xiw_mem *mem)
 	spin_unlock_bh(&mem->turn);
 }
 
-static enum xiw_mem_status check_range(u64 addr, u64 len, u64 base, u64 size)
+static enum xiw_mem_status mem_check_range(u64 addr, u64 len, u64 base,
+					   u64 size)
 {
 	switch (xiw_rdmap_range_check(addr, len, base, size)) {
 	case XIW_RANGE_FITS:
@@ -156,9 +157,9 @@ static enum xiw_mem_status check_range(u64 addr, u64 len, u64 base, u64 size)
 }
 
 /* The first check that fails decides which error the peer is told. */
-static enum xiw_mem_status check_mem(const struct xiw_mem *mem,
-				     struct ib_pd *pd, u32 qpn, u32 stag,
-				     int access)
+static enum xiw_mem_status mem_check_mem(const struct xiw_mem *mem,
+					 struct ib_pd *pd, u32 qpn, u32 stag,
+					 int access)
 {
 	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
 		return XIW_MEM_BAD_STAG;
@@ -172,15 +173,15 @@ static enum xiw_mem_status check_mem(const struct xiw_mem *mem,
 	return XIW_MEM_OK;
 }
 
-static enum xiw_mem_status get_local_dma(int access, u64 addr, u64 len,
-					 struct xiw_mem_ref *ref)
+static enum xiw_mem_status mem_get_local_dma(int access, u64 addr, u64 len,
+					     struct xiw_mem_ref *ref)
 {
 	if (access & XIW_MEM_REMOTE)
 		return XIW_MEM_BAD_STAG;
 
 	ref->mem = NULL;
 	ref->base = NULL;
-	return len ? check_range(addr, len, 0, U64_MAX) : XIW_MEM_OK;
+	return len ? mem_check_range(addr, len, 0, U64_MAX) : XIW_MEM_OK;
 }
 
 /*
@@ -190,7 +191,7 @@ static enum xiw_mem_status get_local_dma(int access, u64 addr, u64 len,
  * unchanged the cached object still exists. All checks are made anew, under its
  * lock.
  */
-static struct xiw_mem *find_in_view(struct xiw_mem_view *view, u32 stag)
+static struct xiw_mem *mem_find_in_view(struct xiw_mem_view *view, u32 stag)
 {
 	/* Pairs with the release in xiw_stag_free(). */
 	u64 now = atomic64_read_acquire(&view->table->generation);
@@ -204,7 +205,7 @@ static struct xiw_mem *find_in_view(struct xiw_mem_view *view, u32 stag)
 	return view->last;
 }
 
-static void wait_for_writer(struct xiw_mem *mem)
+static void mem_wait_for_writer(struct xiw_mem *mem)
 {
 	if (likely(!READ_ONCE(mem->writer)))
 		return;
@@ -233,20 +234,20 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
 	struct xiw_mem *mem;
 
 	if (view->kernel_qp && stag == XIW_STAG_LOCAL_DMA)
-		return get_local_dma(access, addr, len, ref);
+		return mem_get_local_dma(access, addr, len, ref);
 
 	rcu_read_lock();
-	mem = find_in_view(view, stag);
+	mem = mem_find_in_view(view, stag);
 	if (!mem) {
 		rcu_read_unlock();
 		return XIW_MEM_BAD_STAG;
 	}
 
-	wait_for_writer(mem);
+	mem_wait_for_writer(mem);
 	read_lock_bh(&mem->lock);
-	status = check_mem(mem, view->pd, view->qpn, stag, access);
+	status = mem_check_mem(mem, view->pd, view->qpn, stag, access);
 	if (status == XIW_MEM_OK && len)
-		status = check_range(addr, len, mem->iova, mem->length);
+		status = mem_check_range(addr, len, mem->iova, mem->length);
 	if (status != XIW_MEM_OK) {
 		read_unlock_bh(&mem->lock);
 		rcu_read_unlock();
@@ -299,7 +300,7 @@ void xiw_mem_put(struct xiw_mem_ref *ref)
 }
 
 /* Where byte @addr is in kernel memory, and how many follow it there. */
-static void *byte_at(const struct xiw_mem *base, u64 addr, size_t *room)
+static void *mem_byte_at(const struct xiw_mem *base, u64 addr, size_t *room)
 {
 	u64 in_page;
 	u64 off;
@@ -335,7 +336,7 @@ void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
 	void *p;
 
 	while (len) {
-		p = byte_at(ref->base, addr, &room);
+		p = mem_byte_at(ref->base, addr, &room);
 		n = min(len, room);
 		xiw_copy_in(p, src, n);
 		addr += n;
@@ -364,7 +365,7 @@ void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
 	void *p;
 
 	while (len) {
-		p = byte_at(ref->base, addr, &room);
+		p = mem_byte_at(ref->base, addr, &room);
 		n = min(len, room);
 		xiw_copy_out(dst, p, n);
 		addr += n;
@@ -388,7 +389,7 @@ u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref, u64 addr)
 {
 	size_t room;
 
-	return (uintptr_t)byte_at(ref->base, addr, &room) % XIW_COPY_WORD;
+	return (uintptr_t)mem_byte_at(ref->base, addr, &room) % XIW_COPY_WORD;
 }
 
 /**
@@ -407,11 +408,11 @@ u64 *xiw_mem_word(const struct xiw_mem_ref *ref, u64 addr)
 	size_t room;
 	void *p;
 
-	p = byte_at(ref->base, addr, &room);
+	p = mem_byte_at(ref->base, addr, &room);
 	return PTR_ALIGN(p, sizeof(u64)) == p ? p : NULL;
 }
 
-static void leave_owner(struct xiw_mem *mem)
+static void mem_leave_owner(struct xiw_mem *mem)
 {
 	spin_lock(&mem->owner->lock);
 	list_del(&mem->bound);
@@ -433,15 +434,15 @@ void xiw_mem_unbind_locked(struct xiw_mem *mem)
 	if (!mem->mr)
 		return;
 	if (mem->owner)
-		leave_owner(mem);
+		mem_leave_owner(mem);
 	/* From here on the region may go away. */
 	atomic_dec(&mem->mr->num_mw);
 	mem->mr = NULL;
 }
 
-static enum xiw_mem_status invalidate_locked(struct xiw_mem *mem,
-					     const struct xiw_mem_view *view,
-					     u32 stag, bool remote)
+static enum xiw_mem_status
+mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_view *view,
+		      u32 stag, bool remote)
 {
 	lockdep_assert_held_write(&mem->lock);
 
@@ -490,7 +491,7 @@ enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_view *view,
 	mem = xiw_stag_find(view->table, stag);
 	if (mem) {
 		xiw_mem_lock(mem);
-		status = invalidate_locked(mem, view, stag, remote);
+		status = mem_invalidate_locked(mem, view, stag, remote);
 		xiw_mem_unlock(mem);
 	}
 	rcu_read_unlock();

@@ -155,8 +155,8 @@ struct xiw_mem_ref {
  * @qpn: number of the queue pair; matters for windows
  * @kernel_qp: the queue pair belongs to a kernel consumer, which may use the
  *	local DMA key
- * @last: object found last, see find_in_view(). Whoever owns that side of the
- *	stream uses the view, and nobody else
+ * @last: object found last, see mem_find_in_view(); only the owner of that
+ *	side of the stream uses it
  * @index: index of @last
  * @generation: @table->generation when @last was found
  */

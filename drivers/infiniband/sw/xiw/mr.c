@@ -32,7 +32,7 @@
 /* What a region remembers of the flags that it was registered with. */
 #define XIW_ACCESS_KEPT		(XIW_ACCESS_RIGHTS | IB_ZERO_BASED)
 
-static int check_access(struct ib_device *ibdev, int access)
+static int mr_check_access(struct ib_device *ibdev, int access)
 {
 	if (access & ~(XIW_ACCESS_RIGHTS | XIW_ACCESS_HINTS))
 		return -EOPNOTSUPP;
@@ -40,19 +40,19 @@ static int check_access(struct ib_device *ibdev, int access)
 }
 
 /* IB_ZERO_BASED is for user memory and buffers of other devices alone. */
-static int check_user_access(struct ib_device *ibdev, int access)
+static int mr_check_user_access(struct ib_device *ibdev, int access)
 {
-	return check_access(ibdev, access & ~IB_ZERO_BASED);
+	return mr_check_access(ibdev, access & ~IB_ZERO_BASED);
 }
 
 /* The address of the first byte; the consumer has asked for @iova. */
-static u64 first_address(u64 iova, int access)
+static u64 mr_first_address(u64 iova, int access)
 {
 	return access & IB_ZERO_BASED ? 0 : iova;
 }
 
 /* See xiw_rdmap_range_check(). */
-static bool range_ok(u64 iova, u64 length)
+static bool mr_range_ok(u64 iova, u64 length)
 {
 	u64 end;
 
@@ -85,8 +85,8 @@ static struct xiw_mr *mr_alloc(struct ib_pd *pd, enum xiw_mem_kind kind)
 	return mr;
 }
 
-/* Undo get_dmabuf() as far as it got. */
-static void dmabuf_put(struct xiw_mem *mem)
+/* Undo mr_get_dmabuf() as far as it got. */
+static void mr_dmabuf_put(struct xiw_mem *mem)
 {
 	if (mem->num_pages)
 		dma_buf_end_cpu_access(mem->dmabuf, DMA_BIDIRECTIONAL);
@@ -104,7 +104,7 @@ static void mr_free(struct xiw_mr *mr)
 
 	ib_umem_release(mem->umem);
 	if (mem->dmabuf)
-		dmabuf_put(mem);
+		mr_dmabuf_put(mem);
 	kvfree(mem->pages);
 	kvfree(mr->map);
 	atomic_dec(&to_xdev(mem->pd->device)->num_mr);
@@ -122,11 +122,11 @@ static struct xiw_mr *mr_alloc_user(struct ib_pd *pd, u64 iova, u64 length,
 
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	ret = check_user_access(pd->device, access);
+	ret = mr_check_user_access(pd->device, access);
 	if (ret)
 		return ERR_PTR(ret);
-	iova = first_address(iova, access);
-	if (!range_ok(iova, length))
+	iova = mr_first_address(iova, access);
+	if (!mr_range_ok(iova, length))
 		return ERR_PTR(-EINVAL);
 
 	mr = mr_alloc(pd, XIW_MEM_USER);
@@ -170,7 +170,7 @@ struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access)
 	/* The core asks for remote rights alone, as it has the local key. */
 	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		access |= IB_ACCESS_LOCAL_WRITE;
-	ret = check_access(pd->device, access);
+	ret = mr_check_access(pd->device, access);
 	if (ret)
 		return ERR_PTR(ret);
 
@@ -185,7 +185,7 @@ struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access)
 }
 
 /* Fill in the kernel address of each block of 1 << page_shift bytes. */
-static void list_blocks(struct xiw_mem *mem)
+static void mr_list_blocks(struct xiw_mem *mem)
 {
 	struct ib_umem *umem = mem->umem;
 	unsigned long start = umem->address - mem->first_off;
@@ -214,7 +214,7 @@ static void list_blocks(struct xiw_mem *mem)
  * Physically contiguous user memory is one piece of kernel addresses, too:
  * take the largest blocks that describe it, for short lists and long copies.
  */
-static int map_umem(struct xiw_mem *mem)
+static int mr_map_umem(struct xiw_mem *mem)
 {
 	struct ib_umem *umem = mem->umem;
 	unsigned long pgsz;
@@ -237,12 +237,12 @@ static int map_umem(struct xiw_mem *mem)
 	mem->num_pages = blocks;
 	mem->page_shift = ilog2(pgsz);
 	mem->first_off = umem->address & (pgsz - 1);
-	list_blocks(mem);
+	mr_list_blocks(mem);
 	return 0;
 }
 
 /* On failure the caller releases what @mem has got. */
-static int pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
+static int mr_pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
 {
 	struct ib_umem *umem;
 
@@ -250,7 +250,7 @@ static int pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	mem->umem = umem;
-	return map_umem(mem);
+	return mr_map_umem(mem);
 }
 
 /**
@@ -278,11 +278,11 @@ struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	mr = mr_alloc_user(pd, iova, length, access, dmah);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	return mr_publish(mr, pin_user(mr->mem, start, length, access));
+	return mr_publish(mr, mr_pin_user(mr->mem, start, length, access));
 }
 
 /* One block of kernel addresses: no DMA takes place, the CPU copies. */
-static int map_dmabuf(struct xiw_mem *mem, u64 offset, u64 length)
+static int mr_map_dmabuf(struct xiw_mem *mem, u64 offset, u64 length)
 {
 	int ret;
 
@@ -304,8 +304,8 @@ static int map_dmabuf(struct xiw_mem *mem, u64 offset, u64 length)
 	return 0;
 }
 
-static int get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
-		      int access)
+static int mr_get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
+			 int access)
 {
 	struct dma_buf *dmabuf = dma_buf_get(fd);
 	struct dma_buf_attachment *attach;
@@ -328,7 +328,7 @@ static int get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);
 	mem->attach = attach;
-	return map_dmabuf(mem, offset, length);
+	return mr_map_dmabuf(mem, offset, length);
 }
 
 /**
@@ -360,11 +360,12 @@ struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 	mr = mr_alloc_user(pd, iova, length, access, dmah);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	return mr_publish(mr, get_dmabuf(mr->mem, offset, length, fd, access));
+	return mr_publish(mr,
+			  mr_get_dmabuf(mr->mem, offset, length, fd, access));
 }
 
 /* The pages pinned for @new take the place of those of @mem. */
-static void swap_pages(struct xiw_mem *mem, struct xiw_mem *new)
+static void mr_swap_pages(struct xiw_mem *mem, struct xiw_mem *new)
 {
 	swap(mem->umem, new->umem);
 	swap(mem->pages, new->pages);
@@ -374,14 +375,14 @@ static void swap_pages(struct xiw_mem *mem, struct xiw_mem *new)
 	mem->first_off = new->first_off;
 }
 
-static int rereg(struct xiw_mem *mem, struct xiw_mem *new)
+static int mr_rereg(struct xiw_mem *mem, struct xiw_mem *new)
 {
 	int ret = -EBUSY;
 
 	xiw_mem_lock(mem);
 	if (!atomic_read(&mem->num_mw)) {
 		if (new->umem)
-			swap_pages(mem, new);
+			mr_swap_pages(mem, new);
 		mem->pd = new->pd;
 		mem->access = new->access & XIW_ACCESS_KEPT;
 		mem->iova = new->iova;
@@ -396,8 +397,8 @@ static int rereg(struct xiw_mem *mem, struct xiw_mem *new)
  * Pins what the flags ask for. Memory pinned for reading only must be pinned
  * again before it is written, which only the process it belongs to can do.
  */
-static int repin(struct xiw_mem *mem, struct xiw_mem *new, int flags,
-		 u64 start)
+static int mr_repin(struct xiw_mem *mem, struct xiw_mem *new, int flags,
+		    u64 start)
 {
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		if (!ib_access_writable(new->access) || mem->umem->writable)
@@ -406,7 +407,7 @@ static int repin(struct xiw_mem *mem, struct xiw_mem *new, int flags,
 			return -EPERM;
 		start = mem->umem->address;
 	}
-	return pin_user(new, start, new->length, new->access);
+	return mr_pin_user(new, start, new->length, new->access);
 }
 
 /**
@@ -442,18 +443,18 @@ struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 
 	if (!mem->umem || !xiw_udata_known(udata))
 		return ERR_PTR(-EOPNOTSUPP);
-	ret = check_user_access(ibmr->device, new.access);
+	ret = mr_check_user_access(ibmr->device, new.access);
 	if (ret)
 		return ERR_PTR(ret);
 	/* The flag changes addresses, so it needs IB_MR_REREG_TRANS. */
 	if (!moves && (new.access ^ mem->access) & IB_ZERO_BASED)
 		return ERR_PTR(-EINVAL);
-	new.iova = first_address(new.iova, new.access);
-	if (!range_ok(new.iova, new.length))
+	new.iova = mr_first_address(new.iova, new.access);
+	if (!mr_range_ok(new.iova, new.length))
 		return ERR_PTR(-EINVAL);
-	ret = repin(mem, &new, flags, start);
+	ret = mr_repin(mem, &new, flags, start);
 	if (!ret)
-		ret = rereg(mem, &new);
+		ret = mr_rereg(mem, &new);
 	ib_umem_release(new.umem);
 	kvfree(new.pages);
 	return ret ? ERR_PTR(ret) : NULL;
@@ -492,7 +493,7 @@ struct ib_mr *xiw_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	return mr_publish(mr, mem->pages && mr->map ? 0 : -ENOMEM);
 }
 
-static int set_page_addr(struct ib_mr *ibmr, u64 addr)
+static int mr_set_page_addr(struct ib_mr *ibmr, u64 addr)
 {
 	struct xiw_mr *mr = to_xmr(ibmr);
 
@@ -527,7 +528,7 @@ int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		return -EINVAL;
 
 	mr->map_pages = 0;
-	ret = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page_addr);
+	ret = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, mr_set_page_addr);
 	mr->map_off = ibmr->iova & (ibmr->page_size - 1);
 	return ret;
 }
@@ -561,8 +562,8 @@ int xiw_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return 0;
 }
 
-static int fast_register_locked(struct xiw_mr *mr, struct ib_pd *pd, u32 key,
-				int access)
+static int mr_fast_register_locked(struct xiw_mr *mr, struct ib_pd *pd, u32 key,
+				   int access)
 {
 	struct ib_mr *ibmr = &mr->ibmr;
 	struct xiw_mem *mem = mr->mem;
@@ -572,10 +573,9 @@ static int fast_register_locked(struct xiw_mr *mr, struct ib_pd *pd, u32 key,
 	if (mem->state != XIW_MEM_FREE || mem->pd != pd ||
 	    mem->stag >> 8 != key >> 8)
 		return -EINVAL;
-	if (!mr->map_pages || !range_ok(ibmr->iova, ibmr->length) ||
-	    !range_ok(mr->map_off, ibmr->length) ||
-	    mr->map_off + ibmr->length >
-	    (u64)mr->map_pages * ibmr->page_size)
+	if (!mr->map_pages || !mr_range_ok(ibmr->iova, ibmr->length) ||
+	    !mr_range_ok(mr->map_off, ibmr->length) ||
+	    mr->map_off + ibmr->length > (u64)mr->map_pages * ibmr->page_size)
 		return -EINVAL;
 
 	memcpy(mem->pages, mr->map, mr->map_pages * sizeof(*mem->pages));
@@ -607,11 +607,11 @@ int xiw_mr_fast_register(struct ib_pd *pd, struct ib_mr *ibmr, u32 key,
 	int ret;
 
 	if (ibmr->device != pd->device || mr->mem->kind != XIW_MEM_FRWR ||
-	    check_access(pd->device, access))
+	    mr_check_access(pd->device, access))
 		return -EINVAL;
 
 	xiw_mem_lock(mr->mem);
-	ret = fast_register_locked(mr, pd, key, access);
+	ret = mr_fast_register_locked(mr, pd, key, access);
 	xiw_mem_unlock(mr->mem);
 	return ret;
 }

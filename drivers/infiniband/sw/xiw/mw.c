@@ -76,7 +76,7 @@ err_count:
 	return ret;
 }
 
-static void join_owner(struct xiw_mem *mem, struct xiw_mw_owner *owner)
+static void mw_join_owner(struct xiw_mem *mem, struct xiw_mw_owner *owner)
 {
 	mem->owner = owner;
 	spin_lock(&owner->lock);
@@ -107,8 +107,8 @@ int xiw_dealloc_mw(struct ib_mw *ibmw)
 }
 
 /* May a window with these rights be laid over the region? */
-static bool region_admits(const struct xiw_mem *mr, struct ib_pd *pd,
-			  const struct xiw_bind *bind)
+static bool mw_region_admits(const struct xiw_mem *mr, struct ib_pd *pd,
+			     const struct xiw_bind *bind)
 {
 	u64 last;
 
@@ -123,9 +123,9 @@ static bool region_admits(const struct xiw_mem *mr, struct ib_pd *pd,
 	       bind->addr - mr->iova <= mr->length - bind->length;
 }
 
-static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
-		       struct ib_pd *pd, struct xiw_mw_owner *owner,
-		       const struct xiw_bind *bind)
+static int mw_bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
+			  struct ib_pd *pd, struct xiw_mw_owner *owner,
+			  const struct xiw_bind *bind)
 {
 	bool admitted;
 
@@ -137,7 +137,7 @@ static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 		return -EINVAL;
 
 	read_lock(&mr->lock);
-	admitted = region_admits(mr, pd, bind);
+	admitted = mw_region_admits(mr, pd, bind);
 	if (admitted)
 		atomic_inc(&mr->num_mw);
 	read_unlock(&mr->lock);
@@ -146,7 +146,7 @@ static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 
 	xiw_mem_unbind_locked(mw);
 	if (mw->type2)
-		join_owner(mw, owner);
+		mw_join_owner(mw, owner);
 	mw->mr = mr;
 	mw->stag = bind->key;
 	mw->iova = bind->addr;
@@ -157,7 +157,7 @@ static int bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 }
 
 /* A bind of length 0, which takes a type 1 window off its region. */
-static int unbind(struct xiw_mem *mw, struct ib_pd *pd, u32 key)
+static int mw_unbind(struct xiw_mem *mw, struct ib_pd *pd, u32 key)
 {
 	int ret = -EINVAL;
 
@@ -197,14 +197,14 @@ int xiw_mw_bind(struct ib_pd *pd, struct xiw_mw_owner *owner,
 	if (!mw || mw->kind != XIW_MEM_MW)
 		goto out;
 	if (!bind->length) {
-		ret = unbind(mw, pd, bind->key);
+		ret = mw_unbind(mw, pd, bind->key);
 		goto out;
 	}
 	mr = xiw_stag_find(table, bind->lkey);
 	if (!mr || mr->kind == XIW_MEM_MW)
 		goto out;
 	xiw_mem_lock(mw);
-	ret = bind_locked(mw, mr, pd, owner, bind);
+	ret = mw_bind_locked(mw, mr, pd, owner, bind);
 	xiw_mem_unlock(mw);
 out:
 	rcu_read_unlock();
@@ -212,7 +212,7 @@ out:
 }
 
 /* The first window on the list, or NULL. Nothing but RCU keeps it. */
-static struct xiw_mem *first_bound(struct xiw_mw_owner *owner)
+static struct xiw_mem *mw_first_bound(struct xiw_mw_owner *owner)
 {
 	struct xiw_mem *mem;
 
@@ -246,7 +246,7 @@ void xiw_mw_owner_release(struct xiw_mw_owner *owner)
 
 	do {
 		rcu_read_lock();
-		mem = first_bound(owner);
+		mem = mw_first_bound(owner);
 		if (mem) {
 			xiw_mem_lock(mem);
 			/* It may have been taken off the list meanwhile. */

@@ -26,7 +26,7 @@
 
 #include "stats.h"
 
-static void queue(struct xiw_stream *s, u32 work)
+static void offer_queue(struct xiw_stream *s, u32 work)
 {
 	if (work & XIW_WORK_RX)
 		xiw_stream_queue_work(s, &s->rx.bulk);
@@ -66,7 +66,7 @@ static void offer_or_queue(struct xiw_stream *s, enum xiw_work work)
 		offer->work |= work;
 	spin_unlock_irqrestore(&offer->lock, flags);
 	if (!offered)
-		queue(s, work);
+		offer_queue(s, work);
 }
 
 /**
@@ -94,13 +94,13 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_offer_tx);
 void xiw_offer_rx(struct xiw_stream *s)
 {
 	if (s->orq_head != s->orq_tail)
-		queue(s, XIW_WORK_RX);
+		offer_queue(s, XIW_WORK_RX);
 	else
 		offer_or_queue(s, XIW_WORK_RX);
 }
 
 /* Whoever takes work has its reference, and nobody is told of it any more. */
-static u32 take_locked(struct xiw_stream *s)
+static u32 offer_take_locked(struct xiw_stream *s)
 {
 	struct xiw_offer *offer = &s->offer;
 	u32 work = offer->work;
@@ -114,7 +114,7 @@ static u32 take_locked(struct xiw_stream *s)
 	return work;
 }
 
-static enum hrtimer_restart nobody_came(struct hrtimer *timer)
+static enum hrtimer_restart offer_expired(struct hrtimer *timer)
 {
 	struct xiw_offer *offer = container_of(timer, struct xiw_offer, end);
 	struct xiw_stream *s = container_of(offer, struct xiw_stream, offer);
@@ -124,7 +124,7 @@ static enum hrtimer_restart nobody_came(struct hrtimer *timer)
 
 	spin_lock_irqsave(&offer->lock, flags);
 	came = offer->claimed;
-	work = take_locked(s);
+	work = offer_take_locked(s);
 	if (work && !came) {
 		offer->missed = min(offer->missed + 1, XIW_WORK_MAX_MISSED);
 		offer->skip = BIT(offer->missed) - 1;
@@ -132,7 +132,7 @@ static enum hrtimer_restart nobody_came(struct hrtimer *timer)
 	}
 	spin_unlock_irqrestore(&offer->lock, flags);
 	if (work) {
-		queue(s, work);
+		offer_queue(s, work);
 		s->ops->put(s);
 	}
 	return HRTIMER_NORESTART;
@@ -178,7 +178,7 @@ u32 xiw_offer_take(struct xiw_stream *s)
 	u32 work;
 
 	spin_lock_irqsave(&offer->lock, flags);
-	work = take_locked(s);
+	work = offer_take_locked(s);
 	spin_unlock_irqrestore(&offer->lock, flags);
 	return work;
 }
@@ -207,6 +207,6 @@ void xiw_offer_drop(struct xiw_stream *s)
 void xiw_offer_init(struct xiw_stream *s)
 {
 	spin_lock_init(&s->offer.lock);
-	hrtimer_setup(&s->offer.end, nobody_came, CLOCK_MONOTONIC,
+	hrtimer_setup(&s->offer.end, offer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 }

@@ -110,7 +110,7 @@ static void policy_set(struct xiw_mpa_policy *p, enum policy_field field,
 	}
 }
 
-static struct xiw_dev *from_device(struct device *device)
+static struct xiw_dev *policy_from_device(struct device *device)
 {
 	return rdma_device_to_drv_device(device, struct xiw_dev, ibdev);
 }
@@ -122,7 +122,7 @@ static ssize_t policy_show(struct device *device,
 						    attr);
 	struct xiw_mpa_policy policy;
 
-	xiw_dev_get_policy(from_device(device), &policy);
+	xiw_dev_get_policy(policy_from_device(device), &policy);
 	return sysfs_emit(buf, "%u\n", policy_get(&policy, pa->field));
 }
 
@@ -132,7 +132,7 @@ static ssize_t policy_store(struct device *device,
 {
 	const struct policy_attr *pa = container_of(attr, struct policy_attr,
 						    attr);
-	struct xiw_dev *dev = from_device(device);
+	struct xiw_dev *dev = policy_from_device(device);
 	struct xiw_mpa_policy policy;
 	u32 value;
 	int ret;
@@ -183,7 +183,7 @@ static ssize_t rtr_types_show(struct device *device,
 	int len = 0;
 	int i;
 
-	xiw_dev_get_policy(from_device(device), &policy);
+	xiw_dev_get_policy(policy_from_device(device), &policy);
 	for (i = 0; i < ARRAY_SIZE(rtr_names); i++)
 		if (policy.rtr & rtr_names[i].type)
 			len += sysfs_emit_at(buf, len, "%s%s", len ? " " : "",
@@ -192,7 +192,7 @@ static ssize_t rtr_types_show(struct device *device,
 }
 
 /* The mask that a list of names stands for, 0 if one of them is unknown. */
-static u8 rtr_parse(char *list)
+static u8 policy_rtr_parse(char *list)
 {
 	char *word;
 	u8 rtr = 0;
@@ -215,7 +215,7 @@ static ssize_t rtr_types_store(struct device *device,
 			       struct device_attribute *attr, const char *buf,
 			       size_t count)
 {
-	struct xiw_dev *dev = from_device(device);
+	struct xiw_dev *dev = policy_from_device(device);
 	struct xiw_mpa_policy policy;
 	char list[32];
 	int ret;
@@ -225,7 +225,7 @@ static ssize_t rtr_types_store(struct device *device,
 
 	spin_lock(&dev->policy_lock);
 	policy = dev->policy;
-	policy.rtr = rtr_parse(list);
+	policy.rtr = policy_rtr_parse(list);
 	ret = xiw_nego_policy_check(&policy);
 	if (!ret)
 		dev->policy = policy;
@@ -237,8 +237,9 @@ static DEVICE_ATTR_RW(rtr_types);
 static ssize_t late_receive_ms_show(struct device *device,
 				    struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(from_device(device)->env.late_recv_ms));
+	const struct xiw_dev *dev = policy_from_device(device);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dev->env.late_recv_ms));
 }
 
 static ssize_t late_receive_ms_store(struct device *device,
@@ -249,7 +250,7 @@ static ssize_t late_receive_ms_store(struct device *device,
 
 	if (kstrtou32(buf, 0, &value) || value > POLICY_MAX_MS)
 		return -EINVAL;
-	WRITE_ONCE(from_device(device)->env.late_recv_ms, value);
+	WRITE_ONCE(policy_from_device(device)->env.late_recv_ms, value);
 	return count;
 }
 static DEVICE_ATTR_RW(late_receive_ms);
@@ -258,7 +259,7 @@ static ssize_t rendezvous_port_show(struct device *device,
 				    struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(from_device(device)->rdv_port));
+			  READ_ONCE(policy_from_device(device)->rdv_port));
 }
 
 static ssize_t rendezvous_port_store(struct device *device,
@@ -269,7 +270,7 @@ static ssize_t rendezvous_port_store(struct device *device,
 
 	if (kstrtou16(buf, 0, &value))
 		return -EINVAL;
-	xiw_rdv_set_port(from_device(device), value);
+	xiw_rdv_set_port(policy_from_device(device), value);
 	return count;
 }
 static DEVICE_ATTR_RW(rendezvous_port);

@@ -48,7 +48,8 @@ int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	 * sq.stopped is set before the last look at the queue by the context
 	 * that stops it, so one of the two sees the request.
 	 */
-	smp_mb(); /* pairs with flush_both() and xiw_rdv_await_posted() */
+	/* Pairs with qp_stream_flush_both() and xiw_rdv_await_posted(). */
+	smp_mb();
 	if (READ_ONCE(qp->sq.stopped))
 		xiw_qp_late_flush(qp);
 	else

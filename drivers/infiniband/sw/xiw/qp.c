@@ -97,7 +97,7 @@ struct xiw_ep *xiw_qp_get_ep(struct xiw_qp *qp)
 	return ep;
 }
 
-static void event_work(struct work_struct *work)
+static void qp_event_work(struct work_struct *work)
 {
 	struct xiw_qp *qp = container_of(work, struct xiw_qp, event_work);
 	struct ib_event event = { .device = qp->ibqp.device };
@@ -147,6 +147,6 @@ void xiw_qp_init(struct xiw_qp *qp)
 	mutex_init(&qp->modify_lock);
 	/* What consumers of iWARP find: there is no RESET before Idle. */
 	qp->ib_state = IB_QPS_INIT;
-	INIT_WORK(&qp->event_work, event_work);
+	INIT_WORK(&qp->event_work, qp_event_work);
 	xiw_mw_owner_init(&qp->windows);
 }

@@ -33,19 +33,19 @@
 #include "stream_run.h"
 #include "tx.h"
 
-static struct xiw_qp *to_owner(struct xiw_stream *s)
+static struct xiw_qp *qp_stream_to_owner(struct xiw_stream *s)
 {
 	return container_of(s, struct xiw_qp, stream);
 }
 
-static void owner_get(struct xiw_stream *s)
+static void qp_stream_owner_get(struct xiw_stream *s)
 {
-	xiw_qp_get(to_owner(s));
+	xiw_qp_get(qp_stream_to_owner(s));
 }
 
-static void owner_put(struct xiw_stream *s)
+static void qp_stream_owner_put(struct xiw_stream *s)
 {
-	xiw_qp_put(to_owner(s));
+	xiw_qp_put(qp_stream_to_owner(s));
 }
 
 /*
@@ -56,8 +56,8 @@ static void owner_put(struct xiw_stream *s)
  * Nobody hears of requests of a queue pair that goes away or is reset; they
  * would take the room of others.
  */
-static bool complete_in(struct xiw_qp *qp, struct xiw_cq *cq,
-			struct xiw_cqe *cqe)
+static bool qp_stream_complete_in(struct xiw_qp *qp, struct xiw_cq *cq,
+				  struct xiw_cqe *cqe)
 {
 	if (READ_ONCE(qp->destroying) || READ_ONCE(qp->resetting))
 		return true;
@@ -83,22 +83,24 @@ static const u8 wc_opcode[] = {
 };
 
 /* By number: the peer had no receive for it, nor any for those before it. */
-static bool lacked_receive(const struct xiw_qp *qp, const struct xiw_swr *wr)
+static bool qp_stream_lacked_receive(const struct xiw_qp *qp,
+				     const struct xiw_swr *wr)
 {
 	return qp->rdv.named && wr->status != IB_WC_SUCCESS &&
 	       wr->vendor_err == xiw_term_code(XIW_NO_BUFFER);
 }
 
-static bool send_done(struct xiw_stream *s, const struct xiw_swr *wr)
+static bool qp_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 {
-	struct xiw_qp *qp = to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 	struct xiw_cqe cqe = {
 		.wr_id = wr->wr_id,
 		.status = wr->status,
 		.vendor_err = wr->vendor_err,
 	};
 
-	if (wr->status == IB_WC_WR_FLUSH_ERR || lacked_receive(qp, wr)) {
+	if (wr->status == IB_WC_WR_FLUSH_ERR ||
+	    qp_stream_lacked_receive(qp, wr)) {
 		/* By number, the first one says why. */
 		cqe.status = qp->rdv.status ?: IB_WC_WR_FLUSH_ERR;
 		qp->rdv.status = 0;
@@ -107,27 +109,27 @@ static bool send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 		cqe.opcode = wc_opcode[wr->opcode];
 	if (xiw_swr_is_request(wr))
 		cqe.byte_len = wr->len;
-	return complete_in(qp, qp->scq, &cqe);
+	return qp_stream_complete_in(qp, qp->scq, &cqe);
 }
 
-static bool send_untaken(const struct xiw_stream *s)
+static bool qp_stream_send_untaken(const struct xiw_stream *s)
 {
 	const struct xiw_qp *qp = container_of(s, struct xiw_qp, stream);
 
 	return xiw_cq_untaken(qp->scq);
 }
 
-static bool recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
+static bool qp_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 {
-	struct xiw_qp *qp = to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 
 	cqe->srq_id = qp->srq ? qp->srq->id : 0;
-	return complete_in(qp, qp->rcq, cqe);
+	return qp_stream_complete_in(qp, qp->rcq, cqe);
 }
 
-static u8 run_local(struct xiw_stream *s, const struct xiw_swr *wr)
+static u8 qp_stream_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 {
-	struct xiw_qp *qp = to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 	struct ib_pd *pd = qp->ibqp.pd;
 	struct xiw_bind bind;
 
@@ -153,9 +155,10 @@ static u8 run_local(struct xiw_stream *s, const struct xiw_swr *wr)
  * Receives
  */
 
-static enum xiw_rq_take take_recv(struct xiw_stream *s, struct xiw_recv *recv)
+static enum xiw_rq_take qp_stream_take_recv(struct xiw_stream *s,
+					    struct xiw_recv *recv)
 {
-	struct xiw_qp *qp = to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 	struct xiw_srq *srq = qp->srq;
 	enum xiw_rq_take ret;
 
@@ -174,9 +177,9 @@ static enum xiw_rq_take take_recv(struct xiw_stream *s, struct xiw_recv *recv)
 	return ret;
 }
 
-static void wait_recv(struct xiw_stream *s)
+static void qp_stream_wait_recv(struct xiw_stream *s)
 {
-	struct xiw_qp *qp = to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 
 	if (qp->srq) {
 		xiw_srq_wait(qp->srq, &qp->srq_waiter);
@@ -188,9 +191,9 @@ static void wait_recv(struct xiw_stream *s)
 		xiw_rx_posted(s);
 }
 
-static void unwait_recv(struct xiw_stream *s)
+static void qp_stream_unwait_recv(struct xiw_stream *s)
 {
-	struct xiw_qp *qp = to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 
 	if (qp->srq)
 		xiw_srq_unwait(qp->srq, &qp->srq_waiter);
@@ -199,8 +202,8 @@ static void unwait_recv(struct xiw_stream *s)
 }
 
 /* As long as both sides' attributes say, if that is longer. */
-static unsigned long wait_by_number(const struct xiw_qp *qp,
-				    unsigned long until)
+static unsigned long qp_stream_wait_by_number(const struct xiw_qp *qp,
+					      unsigned long until)
 {
 	const struct xiw_rdv_use *use = &qp->rdv;
 	u32 ms = xiw_rdv_receive_ms(&use->peer, use->min_rnr_timer);
@@ -215,13 +218,14 @@ static unsigned long wait_by_number(const struct xiw_qp *qp,
  * Whoever waits for an entry of an SRQ waits for as long as the queue moves:
  * each one that is woken was before it, so that has an end.
  */
-static unsigned long wait_until(struct xiw_stream *s, unsigned long until)
+static unsigned long qp_stream_wait_until(struct xiw_stream *s,
+					  unsigned long until)
 {
-	const struct xiw_srq *srq = to_owner(s)->srq;
+	const struct xiw_srq *srq = qp_stream_to_owner(s)->srq;
 	unsigned long moved;
 
-	if (to_owner(s)->rdv.named)
-		until = wait_by_number(to_owner(s), until);
+	if (qp_stream_to_owner(s)->rdv.named)
+		until = qp_stream_wait_by_number(qp_stream_to_owner(s), until);
 	if (!srq)
 		return until;
 	moved = READ_ONCE(srq->moved_at) +
@@ -234,7 +238,7 @@ static unsigned long wait_until(struct xiw_stream *s, unsigned long until)
  */
 
 /* Each queue is asked about the time since it was asked last. */
-static bool spins(struct xiw_qp *qp)
+static bool qp_stream_busy_polls(struct xiw_qp *qp)
 {
 	bool scq = xiw_cq_spins(qp->scq);
 
@@ -242,11 +246,12 @@ static bool spins(struct xiw_qp *qp)
 }
 
 /* At both queues or at none: who spins on one may go to sleep on the other. */
-static bool offer(struct xiw_stream *s)
+static bool qp_stream_offer(struct xiw_stream *s)
 {
-	struct xiw_qp *qp = to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 
-	if (qp->kernel || !spins(qp) || !xiw_cq_offer(qp->scq, s))
+	if (qp->kernel || !qp_stream_busy_polls(qp) ||
+	    !xiw_cq_offer(qp->scq, s))
 		return false;
 	if (qp->rcq == qp->scq || xiw_cq_offer(qp->rcq, s))
 		return true;
@@ -254,9 +259,9 @@ static bool offer(struct xiw_stream *s)
 	return false;
 }
 
-static void withdraw(struct xiw_stream *s)
+static void qp_stream_withdraw(struct xiw_stream *s)
 {
-	struct xiw_qp *qp = to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 
 	xiw_cq_withdraw(qp->scq, s);
 	if (qp->rcq != qp->scq)
@@ -294,8 +299,8 @@ enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp)
 }
 
 /* What the actions of a transition mean to the endpoint: bits of its events. */
-static u32 to_ep_events(enum xiw_qp_event event, enum xiw_qp_state next,
-			u32 actions)
+static u32 qp_stream_to_ep_events(enum xiw_qp_event event,
+				  enum xiw_qp_state next, u32 actions)
 {
 	u32 events = 0;
 
@@ -323,7 +328,7 @@ static u32 to_ep_events(enum xiw_qp_event event, enum xiw_qp_state next,
  * not its any more. But its work may have to wait for memory, and a kernel
  * consumer for the flush to give some back: the flush work has a rescuer.
  */
-static bool ep_flushes(const struct xiw_qp *qp, u32 events)
+static bool qp_stream_ep_flushes(const struct xiw_qp *qp, u32 events)
 {
 	lockdep_assert_held(&qp->stream.lock);
 
@@ -332,7 +337,7 @@ static bool ep_flushes(const struct xiw_qp *qp, u32 events)
 			 BIT(XIW_EPE_LOST));
 }
 
-static enum ib_event_type fault_event(enum xiw_reason reason)
+static enum ib_event_type qp_stream_fault_event(enum xiw_reason reason)
 {
 	switch (xiw_term_event(reason)) {
 	case XIW_EVENT_ACCESS:
@@ -349,8 +354,8 @@ static enum ib_event_type fault_event(enum xiw_reason reason)
  * something is to be sent. Before the first FPDU a Responder has no stream that
  * could end, see xiw_rdv_undo().
  */
-static u32 step_by_number(struct xiw_qp *qp, enum xiw_qp_event event,
-			  u32 events)
+static u32 qp_stream_step_by_number(struct xiw_qp *qp, enum xiw_qp_event event,
+				    u32 events)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 
@@ -381,27 +386,29 @@ static u32 step_by_number(struct xiw_qp *qp, enum xiw_qp_event event,
 	return events;
 }
 
-static bool state_step(struct xiw_stream *s, enum xiw_qp_event event,
-		       enum xiw_qp_state old, const struct xiw_qp_step *step)
+static bool qp_stream_state_step(struct xiw_stream *s, enum xiw_qp_event event,
+				 enum xiw_qp_state old,
+				 const struct xiw_qp_step *step)
 {
-	u32 events = to_ep_events(event, step->next, step->actions);
-	struct xiw_qp *qp = to_owner(s);
+	u32 events = qp_stream_to_ep_events(event, step->next, step->actions);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 
 	if (qp->rdv.named)
-		events = step_by_number(qp, event, events);
+		events = qp_stream_step_by_number(qp, event, events);
 	WRITE_ONCE(qp->ib_state, xiw_qp_ib_state(qp));
 	if (qp->ep && events && !qp->rdv.undoing)
 		xiw_ep_raise_all(qp->ep, events);
 	if (step->actions & XIW_QPA_EVENT_FATAL && !xiw_rdv_undone(&qp->rdv))
-		xiw_qp_async(qp, event == XIW_QPE_FAULT ?
-			     fault_event(s->fault) : IB_EVENT_QP_FATAL);
+		xiw_qp_async(qp, event == XIW_QPE_FAULT
+					 ? qp_stream_fault_event(s->fault)
+					 : IB_EVENT_QP_FATAL);
 	return step->actions & XIW_QPA_FLUSH &&
-	       (old == XIW_QPS_IDLE || !ep_flushes(qp, events));
+	       (old == XIW_QPS_IDLE || !qp_stream_ep_flushes(qp, events));
 }
 
-static void raise_at_ep(struct xiw_stream *s, enum xiw_ep_event event)
+static void qp_stream_raise_at_ep(struct xiw_stream *s, enum xiw_ep_event event)
 {
-	struct xiw_qp *qp = to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 
 	spin_lock_bh(&s->lock);
 	if (qp->ep)
@@ -409,21 +416,21 @@ static void raise_at_ep(struct xiw_stream *s, enum xiw_ep_event event)
 	spin_unlock_bh(&s->lock);
 }
 
-static void first_fpdu(struct xiw_stream *s)
+static void qp_stream_first_fpdu(struct xiw_stream *s)
 {
-	xiw_qp_stands(to_owner(s));
-	raise_at_ep(s, XIW_EPE_FIRST_FPDU);
+	xiw_qp_stands(qp_stream_to_owner(s));
+	qp_stream_raise_at_ep(s, XIW_EPE_FIRST_FPDU);
 }
 
-static void drained(struct xiw_stream *s)
+static void qp_stream_drained(struct xiw_stream *s)
 {
-	raise_at_ep(s, XIW_EPE_SHUTDOWN);
+	qp_stream_raise_at_ep(s, XIW_EPE_SHUTDOWN);
 }
 
 /* Once: the flush work comes across it again, and must end. */
-static void ring_broken(struct xiw_stream *s)
+static void qp_stream_ring_broken(struct xiw_stream *s)
 {
-	struct xiw_qp *qp = to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_owner(s);
 
 	if (READ_ONCE(s->state) == XIW_QPS_ERROR || READ_ONCE(qp->resetting))
 		return;
@@ -455,7 +462,7 @@ void xiw_qp_await(struct xiw_qp *qp, enum xiw_rdv_timer what)
  * silent: nothing is flushed, unless something was posted that cannot be done
  * any more, and has waited. From now on whoever posts comes here.
  */
-static bool is_spared(struct xiw_qp *qp)
+static bool qp_stream_is_spared(struct xiw_qp *qp)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 	struct xiw_stream *s = &qp->stream;
@@ -480,7 +487,7 @@ static bool is_spared(struct xiw_qp *qp)
  * process may go on posting meanwhile, so there is a limit to what one call
  * does. True if there may be more.
  */
-static bool flush_rq(struct xiw_qp *qp)
+static bool qp_stream_flush_rq(struct xiw_qp *qp)
 {
 	/* That of an unfinished message is flushed first. */
 	struct xiw_recv *recv = &qp->stream.rx.recv;
@@ -502,12 +509,12 @@ static bool flush_rq(struct xiw_qp *qp)
 		if (xiw_rq_take(&qp->rq, recv) != XIW_RQ_TAKEN)
 			return false;
 		cqe.wr_id = recv->wr_id;
-		recv_done(&qp->stream, &cqe);
+		qp_stream_recv_done(&qp->stream, &cqe);
 	}
 	return true;
 }
 
-static void flush_both(struct xiw_qp *qp)
+static void qp_stream_flush_both(struct xiw_qp *qp)
 {
 	struct xiw_stream *s = &qp->stream;
 	bool more;
@@ -517,12 +524,12 @@ static void flush_both(struct xiw_qp *qp)
 	if (!qp->srq)
 		xiw_rq_want_doorbell(&qp->rq, true);
 	xiw_sendq_flush(s);
-	flush_rq(qp);
+	qp_stream_flush_rq(qp);
 	WRITE_ONCE(qp->sq.stopped, true);
 	/* Pairs with the barrier between posting and reading "stopped". */
 	smp_mb();
 	more = xiw_sendq_flush(s);
-	more |= flush_rq(qp);
+	more |= qp_stream_flush_rq(qp);
 	/*
 	 * Let others run first; and nobody hears of a queue pair that goes
 	 * away. From here on a process announces all it posts, so one that goes
@@ -532,7 +539,7 @@ static void flush_both(struct xiw_qp *qp)
 		xiw_qp_late_flush(qp);
 }
 
-static void flush(struct xiw_qp *qp)
+static void qp_stream_flush(struct xiw_qp *qp)
 {
 	struct xiw_stream *s = &qp->stream;
 	enum xiw_qp_state state;
@@ -544,8 +551,8 @@ static void flush(struct xiw_qp *qp)
 		llp->ops->lock(llp);
 	state = READ_ONCE(s->state);
 	if ((state == XIW_QPS_ERROR || state == XIW_QPS_TERMINATE) &&
-	    !is_spared(qp)) {
-		flush_both(qp);
+	    !qp_stream_is_spared(qp)) {
+		qp_stream_flush_both(qp);
 		/* A graceful close may have waited for what is gone now. */
 		if (llp && s->llp == llp) {
 			xiw_rx_unstall_locked(s);
@@ -557,17 +564,17 @@ static void flush(struct xiw_qp *qp)
 	mutex_unlock(&qp->flush_lock);
 }
 
-static void flush_work_fn(struct work_struct *work)
+static void qp_stream_flush_work_fn(struct work_struct *work)
 {
 	struct xiw_qp *qp = container_of(work, struct xiw_qp, flush_work);
 
-	flush(qp);
+	qp_stream_flush(qp);
 	xiw_qp_put(qp);
 }
 
-static void flush_later(struct xiw_stream *s)
+static void qp_stream_flush_later(struct xiw_stream *s)
 {
-	xiw_stream_queue_work(s, &to_owner(s)->flush_work);
+	xiw_stream_queue_work(s, &qp_stream_to_owner(s)->flush_work);
 }
 
 /**
@@ -578,27 +585,27 @@ static void flush_later(struct xiw_stream *s)
  */
 void xiw_qp_late_flush(struct xiw_qp *qp)
 {
-	flush_later(&qp->stream);
+	qp_stream_flush_later(&qp->stream);
 }
 
 static const struct xiw_stream_ops stream_ops = {
-	.get = owner_get,
-	.put = owner_put,
-	.step = state_step,
-	.flush = flush_later,
-	.broken = ring_broken,
-	.first_fpdu = first_fpdu,
-	.drained = drained,
-	.take_recv = take_recv,
-	.wait_recv = wait_recv,
-	.unwait_recv = unwait_recv,
-	.wait_until = wait_until,
-	.recv_done = recv_done,
-	.send_done = send_done,
-	.send_untaken = send_untaken,
-	.run_local = run_local,
-	.offer = offer,
-	.withdraw = withdraw,
+	.get = qp_stream_owner_get,
+	.put = qp_stream_owner_put,
+	.step = qp_stream_state_step,
+	.flush = qp_stream_flush_later,
+	.broken = qp_stream_ring_broken,
+	.first_fpdu = qp_stream_first_fpdu,
+	.drained = qp_stream_drained,
+	.take_recv = qp_stream_take_recv,
+	.wait_recv = qp_stream_wait_recv,
+	.unwait_recv = qp_stream_unwait_recv,
+	.wait_until = qp_stream_wait_until,
+	.recv_done = qp_stream_recv_done,
+	.send_done = qp_stream_send_done,
+	.send_untaken = qp_stream_send_untaken,
+	.run_local = qp_stream_run_local,
+	.offer = qp_stream_offer,
+	.withdraw = qp_stream_withdraw,
 };
 
 /*
@@ -617,7 +624,7 @@ void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg)
 {
 	struct xiw_stream *s = &qp->stream;
 
-	INIT_WORK(&qp->flush_work, flush_work_fn);
+	INIT_WORK(&qp->flush_work, qp_stream_flush_work_fn);
 	mutex_init(&qp->flush_lock);
 	xiw_srq_waiter_init(&qp->srq_waiter, s);
 	qp->windows.qpn = qp->qpn;
@@ -706,7 +713,7 @@ bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)
 		return false;
 	if (llp) {
 		xiw_stream_detach(s, llp);
-		flush(qp);
+		qp_stream_flush(qp);
 		xiw_stream_release(s);
 	}
 	unused = !llp || !s->tx.sent;
@@ -730,7 +737,7 @@ bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)
 void xiw_qp_end_stream(struct xiw_qp *qp)
 {
 	if (xiw_stream_step(&qp->stream, XIW_QPE_LOCAL_ERROR))
-		flush(qp);
+		qp_stream_flush(qp);
 }
 
 /**
@@ -749,7 +756,7 @@ void xiw_qp_reset_stream(struct xiw_qp *qp)
 	xiw_sendq_flush(&qp->stream);
 	xiw_deliver_flush(&qp->stream);
 	if (!qp->srq)
-		flush_rq(qp);
+		qp_stream_flush_rq(qp);
 	xiw_tx_reset(&qp->stream);
 	/* The send queue's flag is set anew with each turn of the engine. */
 	if (!qp->srq)

@@ -29,7 +29,7 @@ enum {
 };
 
 /* Of iw_cm's handle, or of one that the core has made; only these have a PD. */
-static struct xiw_qp *get_to_modify(struct ib_qp *ibqp)
+static struct xiw_qp *qp_verbs_get_to_modify(struct ib_qp *ibqp)
 {
 	struct xiw_qp *qp;
 
@@ -40,8 +40,8 @@ static struct xiw_qp *get_to_modify(struct ib_qp *ibqp)
 	return qp;
 }
 
-static int check_init_attr(struct ib_device *ibdev,
-			   const struct ib_qp_init_attr *attr)
+static int qp_verbs_check_init_attr(struct ib_device *ibdev,
+				    const struct ib_qp_init_attr *attr)
 {
 	const struct ib_qp_cap *cap = &attr->cap;
 
@@ -65,8 +65,9 @@ static int check_init_attr(struct ib_device *ibdev,
 	return 0;
 }
 
-static void init_qp(struct xiw_qp *qp, const struct ib_qp_init_attr *attr,
-		    struct ib_ucontext *uctx)
+static void qp_verbs_init_qp(struct xiw_qp *qp,
+			     const struct ib_qp_init_attr *attr,
+			     struct ib_ucontext *uctx)
 {
 	xiw_qp_init(qp);
 	xiw_rdv_wait_init(qp);
@@ -78,8 +79,8 @@ static void init_qp(struct xiw_qp *qp, const struct ib_qp_init_attr *attr,
 	qp->srq = attr->srq ? to_xsrq(attr->srq) : NULL;
 }
 
-static int respond(struct xiw_qp *qp, struct ib_udata *udata,
-		   struct xiw_uresp_create_qp *resp)
+static int qp_verbs_respond(struct xiw_qp *qp, struct ib_udata *udata,
+			    struct xiw_uresp_create_qp *resp)
 {
 	resp->sq_map_len = qp->sq.queue.map_len;
 	resp->num_sqe = qp->sq.queue.size;
@@ -94,7 +95,7 @@ static int respond(struct xiw_qp *qp, struct ib_udata *udata,
 	return ib_respond_udata(udata, *resp);
 }
 
-static void report_caps(const struct xiw_qp *qp, struct ib_qp_cap *cap)
+static void qp_verbs_report_caps(const struct xiw_qp *qp, struct ib_qp_cap *cap)
 {
 	cap->max_send_wr = qp->sq.max_wr;
 	cap->max_send_sge = qp->sq.max_sge;
@@ -107,7 +108,7 @@ static void report_caps(const struct xiw_qp *qp, struct ib_qp_cap *cap)
  * Random, for numbers can be guessed otherwise, and so that one that was given
  * back does not soon mean another queue pair. With XIW_MAX_QP few are taken.
  */
-static int reserve_number(struct xiw_qp *qp)
+static int qp_verbs_reserve_number(struct xiw_qp *qp)
 {
 	int tries;
 	int ret;
@@ -128,7 +129,7 @@ static int qp_get_name(struct xiw_qp *qp)
 
 	if (ret)
 		return ret;
-	ret = reserve_number(qp);
+	ret = qp_verbs_reserve_number(qp);
 	if (ret)
 		xiw_iwqp_drop(qp);
 	return ret;
@@ -160,7 +161,7 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct xiw_dev *dev = to_xdev(ibqp->device);
 	int ret;
 
-	ret = check_init_attr(ibqp->device, attr);
+	ret = qp_verbs_check_init_attr(ibqp->device, attr);
 	if (ret)
 		return ret;
 	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_qp, max_inline))
@@ -171,7 +172,7 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		ret = -ENOMEM;
 		goto err_count;
 	}
-	init_qp(qp, attr, ibuctx);
+	qp_verbs_init_qp(qp, attr, ibuctx);
 	ret = xiw_sq_init(&qp->sq, attr, ibuctx, &resp.sq_key);
 	if (ret)
 		goto err_count;
@@ -188,11 +189,11 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		goto err_rq;
 	ibqp->qp_num = qp->qpn;
 	if (ibuctx) {
-		ret = respond(qp, udata, &resp);
+		ret = qp_verbs_respond(qp, udata, &resp);
 		if (ret)
 			goto err_num;
 	}
-	report_caps(qp, &attr->cap);
+	qp_verbs_report_caps(qp, &attr->cap);
 	xiw_qp_stream_init(qp, ibuctx ? get_mem_cgroup_from_mm(current->mm) :
 					NULL);
 	xa_store_bh(&dev->qps, qp->qpn, ibqp, GFP_KERNEL);
@@ -224,7 +225,7 @@ static int qp_to_init(struct xiw_qp *qp)
 }
 
 /* Nothing completes any more; drop what the consumer has not polled. */
-static void purge_cqs(struct xiw_qp *qp)
+static void qp_verbs_purge_cqs(struct xiw_qp *qp)
 {
 	xiw_cq_purge(qp->scq, qp->qpn);
 	if (qp->rcq != qp->scq)
@@ -232,7 +233,7 @@ static void purge_cqs(struct xiw_qp *qp)
 }
 
 /* Locks the endpoint, if there is one; returns it. */
-static struct xiw_ep *lock_ep(struct xiw_qp *qp)
+static struct xiw_ep *qp_verbs_lock_ep(struct xiw_qp *qp)
 {
 	struct xiw_ep *ep = xiw_qp_get_ep(qp);
 
@@ -242,7 +243,7 @@ static struct xiw_ep *lock_ep(struct xiw_qp *qp)
 }
 
 /* What was asked of the endpoint meanwhile is done when this returns. */
-static void unlock_ep(struct xiw_ep *ep)
+static void qp_verbs_unlock_ep(struct xiw_ep *ep)
 {
 	if (!ep)
 		return;
@@ -251,20 +252,20 @@ static void unlock_ep(struct xiw_ep *ep)
 }
 
 /* A connection by number is the queue pair's own affair: it ends. */
-static void end_by_number(struct xiw_qp *qp)
+static void qp_verbs_end_by_number(struct xiw_qp *qp)
 {
 	if (!qp->rdv.named)
 		return;
 	/* From here on none is admitted; one that was is seen, and ends. */
 	xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
-	unlock_ep(lock_ep(qp));
+	qp_verbs_unlock_ep(qp_verbs_lock_ep(qp));
 }
 
 static int qp_to_reset(struct xiw_qp *qp)
 {
 	int ret = 0;
 
-	end_by_number(qp);
+	qp_verbs_end_by_number(qp);
 	spin_lock_bh(&qp->stream.lock);
 	if (qp->ep || qp->resetting)
 		ret = -EBUSY;
@@ -276,7 +277,7 @@ static int qp_to_reset(struct xiw_qp *qp)
 	/* First, so that no expiry comes behind the reset of the stream. */
 	xiw_rdv_forget(qp);
 	xiw_qp_reset_stream(qp);
-	purge_cqs(qp);
+	qp_verbs_purge_cqs(qp);
 
 	spin_lock_bh(&qp->stream.lock);
 	WRITE_ONCE(qp->ib_state, IB_QPS_RESET);
@@ -288,10 +289,10 @@ static int qp_to_reset(struct xiw_qp *qp)
 static int qp_to_closing(struct xiw_qp *qp)
 {
 	/* With nothing left to be sent, the FIN is out when this returns. */
-	struct xiw_ep *ep = lock_ep(qp);
+	struct xiw_ep *ep = qp_verbs_lock_ep(qp);
 
 	xiw_stream_close(&qp->stream);
-	unlock_ep(ep);
+	qp_verbs_unlock_ep(ep);
 	return 0;
 }
 
@@ -309,12 +310,12 @@ static int qp_to_error(struct xiw_qp *qp)
 		return 0;
 	}
 	xiw_qp_end_stream(qp);
-	unlock_ep(lock_ep(qp));
+	qp_verbs_unlock_ep(qp_verbs_lock_ep(qp));
 	return 0;
 }
 
-static int modify_state(struct xiw_qp *qp, const struct ib_qp_attr *attr,
-			int mask)
+static int qp_verbs_modify_state(struct xiw_qp *qp,
+				 const struct ib_qp_attr *attr, int mask)
 {
 	lockdep_assert_held(&qp->modify_lock);
 
@@ -341,7 +342,7 @@ static int modify_state(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 }
 
 /* Connected by number, it means something that nothing is admitted. */
-static void set_access(struct xiw_qp *qp, int flags)
+static void qp_verbs_set_access(struct xiw_qp *qp, int flags)
 {
 	spin_lock_bh(&qp->stream.lock);
 	WRITE_ONCE(qp->stream.access,
@@ -373,14 +374,14 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || !xiw_udata_known(udata))
 		return -EOPNOTSUPP;
-	qp = get_to_modify(ibqp);
+	qp = qp_verbs_get_to_modify(ibqp);
 	if (!qp)
 		return -EINVAL;
 	if (mask & IB_QP_ACCESS_FLAGS)
-		set_access(qp, attr->qp_access_flags);
+		qp_verbs_set_access(qp, attr->qp_access_flags);
 	if (mask & IB_QP_STATE) {
 		mutex_lock(&qp->modify_lock);
-		ret = modify_state(qp, attr, mask);
+		ret = qp_verbs_modify_state(qp, attr, mask);
 		mutex_unlock(&qp->modify_lock);
 	}
 	xiw_qp_put(qp);
@@ -417,7 +418,7 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	attr->port_num = 1;
 	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->dev->netdev->mtu));
-	report_caps(qp, &attr->cap);
+	qp_verbs_report_caps(qp, &attr->cap);
 	init->qp_context = ibqp->qp_context;
 	init->send_cq = ibqp->send_cq;
 	init->recv_cq = ibqp->recv_cq;
@@ -434,7 +435,7 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * carries on with what it has: all that completed. If a fault has asked for a
  * reset before, that comes first, see enum xiw_ep_event.
  */
-static void end_connection(struct xiw_qp *qp)
+static void qp_verbs_end_connection(struct xiw_qp *qp)
 {
 	struct xiw_stream *s = &qp->stream;
 	struct xiw_ep *ep;
@@ -443,13 +444,13 @@ static void end_connection(struct xiw_qp *qp)
 	WRITE_ONCE(qp->destroying, true);
 	spin_unlock_bh(&s->lock);
 
-	ep = lock_ep(qp);
+	ep = qp_verbs_lock_ep(qp);
 	spin_lock_bh(&s->lock);
 	if (qp->ep)
 		xiw_ep_raise(qp->ep, XIW_EPE_CLOSE);
 	spin_unlock_bh(&s->lock);
 	xiw_qp_end_stream(qp);
-	unlock_ep(ep);
+	qp_verbs_unlock_ep(ep);
 }
 
 /**
@@ -470,7 +471,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	/* Not found any more; the number stays taken until all has gone. */
 	xa_store_bh(&dev->qps, qp->qpn, NULL, GFP_KERNEL);
-	end_connection(qp);
+	qp_verbs_end_connection(qp);
 	xiw_rdv_forget(qp);
 	xiw_iwqp_drop(qp);
 	xiw_qp_put(qp);
@@ -481,7 +482,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	xiw_stream_settle(&qp->stream);
 
 	xiw_mw_owner_release(&qp->windows);
-	purge_cqs(qp);
+	qp_verbs_purge_cqs(qp);
 	xa_erase_bh(&dev->qps, qp->qpn);
 	if (!qp->srq)
 		xiw_rq_destroy(&qp->rq);

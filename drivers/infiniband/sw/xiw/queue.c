@@ -42,7 +42,7 @@ static int queue_add_mapping(struct xiw_queue *q, struct ib_ucontext *uctx,
  * that has mapped it keeps the pages when the ring is gone, so they are charged
  * to its memory cgroup, which vmalloc_user() does not do.
  */
-static void *alloc_shared(u32 count)
+static void *xiw_queue_alloc_shared(u32 count)
 {
 	struct page **pages;
 	void *mem;
@@ -96,7 +96,7 @@ int xiw_queue_alloc(struct xiw_queue *q, u32 entries, u32 stride,
 	q->entry = NULL;
 	q->map_len = PAGE_ALIGN(len);
 	if (uctx)
-		q->ctrl = alloc_shared(q->map_len >> PAGE_SHIFT);
+		q->ctrl = xiw_queue_alloc_shared(q->map_len >> PAGE_SHIFT);
 	else
 		q->ctrl = kvzalloc(len, GFP_KERNEL_ACCOUNT);
 	if (!q->ctrl)

@@ -46,8 +46,8 @@ bool xiw_rdv_names_peer(int mask)
 	return mask & IB_QP_AV && mask & IB_QP_DEST_QPN;
 }
 
-static int check_address(const struct xiw_qp *qp,
-			 const struct rdma_ah_attr *ah)
+static int rdv_check_address(const struct xiw_qp *qp,
+			     const struct rdma_ah_attr *ah)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
 
@@ -64,7 +64,8 @@ static int check_address(const struct xiw_qp *qp,
 	return 0;
 }
 
-static int check_path(const struct xiw_qp *qp, const struct xiw_rdv_path *path)
+static int rdv_check_path(const struct xiw_qp *qp,
+			  const struct xiw_rdv_path *path)
 {
 	int ret = xiw_rdv_path_check(path);
 
@@ -80,7 +81,7 @@ static int check_path(const struct xiw_qp *qp, const struct xiw_rdv_path *path)
 	return ret;
 }
 
-static int check_policy(const struct xiw_qp *qp, u16 port)
+static int rdv_check_policy(const struct xiw_qp *qp, u16 port)
 {
 	if (!qp->kernel && !xiw_consumer_here(qp->dev)) {
 		refuse(qp, "its device is not usable in the network namespace of the process");
@@ -104,8 +105,8 @@ static int rdv_check_privilege(const struct xiw_qp *qp, u16 port)
 	return -EACCES;
 }
 
-static int get_path(const struct xiw_qp *qp, const struct ib_qp_attr *attr,
-		    struct xiw_rdv_path *path)
+static int rdv_get_path(const struct xiw_qp *qp, const struct ib_qp_attr *attr,
+			struct xiw_rdv_path *path)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 
@@ -116,11 +117,12 @@ static int get_path(const struct xiw_qp *qp, const struct ib_qp_attr *attr,
 	path->peer.qpn = attr->dest_qp_num;
 	path->token.rq_psn = attr->rq_psn;
 	path->max_dest_rd_atomic = attr->max_dest_rd_atomic;
-	return check_path(qp, path);
+	return rdv_check_path(qp, path);
 }
 
-static void name_peer(struct xiw_rdv_use *use, const struct ib_qp_attr *attr,
-		      const struct xiw_rdv_path *path, u16 port)
+static void rdv_name_peer(struct xiw_rdv_use *use,
+			  const struct ib_qp_attr *attr,
+			  const struct xiw_rdv_path *path, u16 port)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 
@@ -137,8 +139,8 @@ static void name_peer(struct xiw_rdv_use *use, const struct ib_qp_attr *attr,
 }
 
 /* From here on the queue pair is not rdma_cm's, or it was before. */
-static int begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
-		     const struct xiw_rdv_path *path, u16 port)
+static int rdv_begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
+			 const struct xiw_rdv_path *path, u16 port)
 {
 	struct xiw_stream *s = &qp->stream;
 	int ret = -EINVAL;
@@ -148,7 +150,7 @@ static int begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		ret = -EISCONN;
 	} else if (s->state == XIW_QPS_IDLE && qp->ib_state == IB_QPS_INIT &&
 		   !qp->destroying) {
-		name_peer(&qp->rdv, attr, path, port);
+		rdv_name_peer(&qp->rdv, attr, path, port);
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
 		WRITE_ONCE(qp->sq.send_imm, true);
 		/* Here it has a meaning that nothing is admitted. */
@@ -161,7 +163,7 @@ static int begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 	return ret;
 }
 
-static int begin_to_listen(struct xiw_qp *qp, const u8 *gid, u16 port)
+static int rdv_start_listen(struct xiw_qp *qp, const u8 *gid, u16 port)
 {
 	int ret = rdv_check_privilege(qp, port);
 
@@ -175,24 +177,24 @@ static int begin_to_listen(struct xiw_qp *qp, const u8 *gid, u16 port)
 }
 
 /* A Responder listens before it has its path: until then Requests wait. */
-static int begin(struct xiw_qp *qp, const struct ib_qp_attr *attr,
-		 const struct xiw_rdv_path *path, u16 port)
+static int rdv_begin(struct xiw_qp *qp, const struct ib_qp_attr *attr,
+		     const struct xiw_rdv_path *path, u16 port)
 {
 	bool listens = xiw_rdv_role(&path->own, &path->peer) ==
 		       XIW_RDV_RESPONDER;
 	int ret = 0;
 
 	if (listens)
-		ret = begin_to_listen(qp, path->own.gid, port);
+		ret = rdv_start_listen(qp, path->own.gid, port);
 	if (!ret)
-		ret = begin_use(qp, attr, path, port);
+		ret = rdv_begin_use(qp, attr, path, port);
 	if (!ret && !listens)
 		ret = xiw_rdv_active_start(qp);
 	return ret;
 }
 
 /* Of whatever has begun, an endpoint not being among it. */
-static void undo_begin(struct xiw_qp *qp)
+static void rdv_undo_begin(struct xiw_qp *qp)
 {
 	if (qp->rdv.listener)
 		xiw_rdv_port_put(qp);
@@ -226,18 +228,18 @@ int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	    !ib_modify_qp_is_ok(IB_QPS_INIT, IB_QPS_RTR, IB_QPT_RC,
 				mask | IB_QP_STATE))
 		return -EINVAL;
-	ret = check_policy(qp, port);
+	ret = rdv_check_policy(qp, port);
 	if (!ret)
-		ret = check_address(qp, &attr->ah_attr);
+		ret = rdv_check_address(qp, &attr->ah_attr);
 	if (!ret)
-		ret = get_path(qp, attr, &path);
+		ret = rdv_get_path(qp, attr, &path);
 	if (ret)
 		return ret;
-	ret = begin(qp, attr, &path, port);
+	ret = rdv_begin(qp, attr, &path, port);
 	if (!ret)
 		xiw_rdv_port_wake(qp);
 	else
-		undo_begin(qp);
+		rdv_undo_begin(qp);
 	return ret;
 }
 
@@ -245,7 +247,7 @@ int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
  * RTS
  */
 
-static int take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
+static int rdv_take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 	struct xiw_rdv_path path;
@@ -271,7 +273,7 @@ static int take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
 	return ret;
 }
 
-static void back_to_rtr(struct xiw_qp *qp)
+static void rdv_back_to_rtr(struct xiw_qp *qp)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 
@@ -284,7 +286,7 @@ static void back_to_rtr(struct xiw_qp *qp)
 }
 
 /* The endpoint is locked. Is this the stream that the consumer means? */
-static void judge_stream(struct xiw_qp *qp, struct xiw_ep *ep)
+static void rdv_check_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 	struct xiw_stream *s = &qp->stream;
@@ -310,7 +312,7 @@ static void judge_stream(struct xiw_qp *qp, struct xiw_ep *ep)
  * The same of one that has ended. If it was another one, it begins anew; or
  * now, if there was no memory when the consumer asked before.
  */
-static int judge_ended(struct xiw_qp *qp)
+static int rdv_check_ended(struct xiw_qp *qp)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 	struct xiw_stream *s = &qp->stream;
@@ -332,18 +334,18 @@ static int judge_ended(struct xiw_qp *qp)
 	return begin ? xiw_rdv_active_start(qp) : 0;
 }
 
-static int judge_connection(struct xiw_qp *qp)
+static int rdv_check_connection(struct xiw_qp *qp)
 {
 	struct xiw_ep *ep = xiw_qp_get_ep(qp);
 
 	if (ep) {
 		xiw_ep_lock(ep);
-		judge_stream(qp, ep);
+		rdv_check_stream(qp, ep);
 		xiw_rdv_active_rts(ep);
 		xiw_ep_unlock(ep);
 		xiw_ep_put(ep);
 	}
-	return judge_ended(qp);
+	return rdv_check_ended(qp);
 }
 
 /**
@@ -372,12 +374,12 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	    !ib_modify_qp_is_ok(IB_QPS_RTR, IB_QPS_RTS, IB_QPT_RC,
 				mask | IB_QP_STATE))
 		return -EINVAL;
-	ret = take_attributes(qp, attr);
+	ret = rdv_take_attributes(qp, attr);
 	if (ret)
 		return ret;
-	ret = judge_connection(qp);
+	ret = rdv_check_connection(qp);
 	if (ret) {
-		back_to_rtr(qp);
+		rdv_back_to_rtr(qp);
 		return ret;
 	}
 	/* There may be one of an Initiator that stays in RTR. */

@@ -34,16 +34,17 @@
 #define PRIVILEGED_MIN	512
 #define PRIVILEGED_COUNT (PROT_SOCK - PRIVILEGED_MIN)
 
-static struct xiw_rdv_use *use_of(const struct xiw_ep *ep)
+static struct xiw_rdv_use *rdv_active_use_of(const struct xiw_ep *ep)
 {
 	return &ep->qp->rdv;
 }
 
 /* A copy of the path as the consumer has set it up to now. */
-static void get_path(const struct xiw_ep *ep, struct xiw_rdv_path *path)
+static void rdv_active_get_path(const struct xiw_ep *ep,
+				struct xiw_rdv_path *path)
 {
 	spin_lock_bh(&ep->qp->stream.lock);
-	*path = use_of(ep)->path;
+	*path = rdv_active_use_of(ep)->path;
 	spin_unlock_bh(&ep->qp->stream.lock);
 }
 
@@ -59,13 +60,15 @@ static int rdv_bind_privileged(struct xiw_ep *ep, struct xiw_sock *xs)
 
 	/* Once: they may be too few for all that were refused. */
 	ep->crowded = false;
-	xiw_rdv_to_addr(ep->dev, use_of(ep)->path.own.gid, port, &own);
+	xiw_rdv_to_addr(ep->dev, rdv_active_use_of(ep)->path.own.gid, port,
+			&own);
 	return xiw_sock_bind(xs, &own, xiw_conn_bound_if(ep, &own), false);
 }
 
 /* From an own port; to itself means to that very port. */
-static int connect_from(struct xiw_ep *ep, const struct xiw_rdv_use *use,
-			struct xiw_sock *xs)
+static int rdv_active_connect_from(struct xiw_ep *ep,
+				   const struct xiw_rdv_use *use,
+				   struct xiw_sock *xs)
 {
 	struct sockaddr_storage own;
 	struct sockaddr_storage peer;
@@ -103,9 +106,9 @@ static struct net *rdv_get_net(struct xiw_dev *dev)
 	return NULL;
 }
 
-static int open_socket(struct xiw_ep *ep)
+static int rdv_active_open_socket(struct xiw_ep *ep)
 {
-	const struct xiw_rdv_use *use = use_of(ep);
+	const struct xiw_rdv_use *use = rdv_active_use_of(ep);
 	struct sockaddr_storage own;
 	struct xiw_sock *xs;
 	struct net *net;
@@ -119,7 +122,7 @@ static int open_socket(struct xiw_ep *ep)
 	if (ret)
 		goto put;
 	xiw_conn_own_sock(ep, xs);
-	ret = connect_from(ep, use, xs);
+	ret = rdv_active_connect_from(ep, use, xs);
 	if (ret) {
 		ep->xs = NULL;
 		xiw_sock_release(xs, true);
@@ -194,7 +197,7 @@ enum xiw_ep_state xiw_rdv_active_try(struct xiw_ep *ep)
 		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
 	if (!ep->startup)
 		return xiw_rdv_active_retry(ep);
-	ret = open_socket(ep);
+	ret = rdv_active_open_socket(ep);
 	if (ret) {
 		xiw_ep_dbg(ep, "no connection: %d\n", ret);
 		return xiw_rdv_active_retry(ep);
@@ -234,13 +237,13 @@ int xiw_rdv_active_start(struct xiw_qp *qp)
 	return 0;
 }
 
-static int build_request(struct xiw_ep *ep)
+static int rdv_active_build_request(struct xiw_ep *ep)
 {
 	struct xiw_ep_startup *st = ep->startup;
 	struct xiw_rdv_request req;
 	struct xiw_rdv_path path;
 
-	get_path(ep, &path);
+	rdv_active_get_path(ep, &path);
 	xiw_rdv_request_init(&path, &st->nonces, st->proves, XIW_RDV_FEAT_ALL,
 			     &req);
 	st->proves_rts = st->proves && req.claim.rts;
@@ -252,10 +255,10 @@ static int build_request(struct xiw_ep *ep)
 				    st->pdata);
 }
 
-static enum xiw_ep_state send_request(struct xiw_ep *ep)
+static enum xiw_ep_state rdv_active_send_request(struct xiw_ep *ep)
 {
 	struct xiw_ep_startup *st = ep->startup;
-	int len = build_request(ep);
+	int len = rdv_active_build_request(ep);
 
 	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
 		return xiw_rdv_active_retry(ep);
@@ -268,7 +271,7 @@ static enum xiw_ep_state rdv_first_request(struct xiw_ep *ep)
 	ep->startup->nonces.init = get_random_u64();
 	ep->startup->proves = false;
 	ep->startup->proves_rts = false;
-	return send_request(ep);
+	return rdv_active_send_request(ep);
 }
 
 /*
@@ -282,13 +285,13 @@ static enum xiw_ep_state rdv_answer_challenge(struct xiw_ep *ep,
 	struct xiw_rdv_request req;
 	struct xiw_rdv_path path;
 
-	get_path(ep, &path);
+	rdv_active_get_path(ep, &path);
 	xiw_rdv_request_init(&path, &st->nonces, false, XIW_RDV_FEAT_ALL, &req);
 	if (st->proves || !xiw_rdv_answers(&req, reply))
 		return xiw_rdv_active_retry(ep);
 	st->proves = true;
 	st->nonces.resp = reply->nonce;
-	return send_request(ep);
+	return rdv_active_send_request(ep);
 }
 
 /**
@@ -308,8 +311,8 @@ void xiw_rdv_active_rts(struct xiw_ep *ep)
 }
 
 /* Of path and peer's token, which are judged together, only then the stream. */
-static enum xiw_ep_state establish(struct xiw_ep *ep,
-				   const struct xiw_rdv_path *path)
+static enum xiw_ep_state rdv_active_establish(struct xiw_ep *ep,
+					      const struct xiw_rdv_path *path)
 {
 	if (xiw_rdv_start_stream(ep, path, true))
 		return xiw_rdv_active_retry(ep);
@@ -325,12 +328,12 @@ static enum xiw_ep_state establish(struct xiw_ep *ep,
 }
 
 /* Both ends are the same: what this side wants is agreed on. */
-static enum xiw_ep_state establish_self(struct xiw_ep *ep)
+static enum xiw_ep_state rdv_active_establish_self(struct xiw_ep *ep)
 {
 	struct xiw_mpa_agreed *agreed = &ep->conn.agreed;
 	struct xiw_rdv_path path;
 
-	get_path(ep, &path);
+	rdv_active_get_path(ep, &path);
 	*agreed = (struct xiw_mpa_agreed) {
 		.rev = ep->policy.rev,
 		.crc = ep->policy.crc,
@@ -341,9 +344,10 @@ static enum xiw_ep_state establish_self(struct xiw_ep *ep)
 	};
 	xiw_rdv_agree(ep, XIW_RDV_FEAT_ALL);
 	spin_lock_bh(&ep->qp->stream.lock);
-	memset(&use_of(ep)->peer, 0, sizeof(use_of(ep)->peer));
+	memset(&rdv_active_use_of(ep)->peer, 0,
+	       sizeof(rdv_active_use_of(ep)->peer));
 	spin_unlock_bh(&ep->qp->stream.lock);
-	return establish(ep, &path);
+	return rdv_active_establish(ep, &path);
 }
 
 /**
@@ -361,17 +365,18 @@ enum xiw_ep_state xiw_rdv_active_connecting(struct xiw_ep *ep)
 	case XIW_LLP_LOST:
 		return xiw_rdv_active_retry(ep);
 	default:
-		return use_of(ep)->role == XIW_RDV_SELF ? establish_self(ep) :
-							  rdv_first_request(ep);
+		return rdv_active_use_of(ep)->role == XIW_RDV_SELF
+			       ? rdv_active_establish_self(ep)
+			       : rdv_first_request(ep);
 	}
 }
 
 /* The Reply accepts. Is it an answer, and from whom the consumer means? */
-static enum xiw_ep_state accepted(struct xiw_ep *ep,
-				  const struct xiw_rdv_reply *reply)
+static enum xiw_ep_state rdv_active_accepted(struct xiw_ep *ep,
+					     const struct xiw_rdv_reply *reply)
 {
 	const struct xiw_ep_startup *st = ep->startup;
-	struct xiw_rdv_use *use = use_of(ep);
+	struct xiw_rdv_use *use = rdv_active_use_of(ep);
 	struct xiw_rdv_request req;
 	struct xiw_rdv_path path;
 	bool ok;
@@ -387,11 +392,11 @@ static enum xiw_ep_state accepted(struct xiw_ep *ep,
 	}
 	spin_unlock_bh(&ep->qp->stream.lock);
 	xiw_rdv_agree(ep, reply->features);
-	return ok ? establish(ep, &path) : xiw_rdv_active_retry(ep);
+	return ok ? rdv_active_establish(ep, &path) : xiw_rdv_active_retry(ep);
 }
 
-static enum xiw_ep_state refused(struct xiw_ep *ep,
-				 const struct xiw_rdv_reply *reply)
+static enum xiw_ep_state rdv_active_refused(struct xiw_ep *ep,
+					    const struct xiw_rdv_reply *reply)
 {
 	u8 reason = reply->reason;
 
@@ -404,8 +409,8 @@ static enum xiw_ep_state refused(struct xiw_ep *ep,
 		return xiw_rdv_active_retry(ep);
 	if (reason == XIW_RDV_BAD_VERSION)
 		ibdev_notice_ratelimited(&ep->dev->ibdev,
-					 "no connection by number: %pI6c does not know version %u; both hosts need an xiw of the same one\n",
-					 use_of(ep)->path.peer.gid,
+					 "cannot connect by QP number: %pI6c does not speak version %u; install the same version of xiw on both hosts\n",
+					 rdv_active_use_of(ep)->path.peer.gid,
 					 XIW_RDV_VERSION);
 	xiw_rdv_give_up(ep->qp);
 	xiw_sock_release(ep->xs, true);
@@ -443,6 +448,6 @@ enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep)
 	    xiw_rdv_reply_decode(st->frame + frame.pd_off, frame.pd_len,
 				 verdict == XIW_NEGO_REJECTED, &reply))
 		return xiw_rdv_active_retry(ep);
-	return verdict == XIW_NEGO_OK ? accepted(ep, &reply) :
-					refused(ep, &reply);
+	return verdict == XIW_NEGO_OK ? rdv_active_accepted(ep, &reply)
+				      : rdv_active_refused(ep, &reply);
 }

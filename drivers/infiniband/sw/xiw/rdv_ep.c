@@ -19,27 +19,27 @@
 #include "rdv_passive.h"
 #include "rdv_qp.h"
 
-static enum xiw_ep_state kill_at_once(struct xiw_ep *ep)
+static enum xiw_ep_state rdv_ep_kill_at_once(struct xiw_ep *ep)
 {
 	return XIW_EPS_DEAD;
 }
 
 /* By the consumer, unless it is the echo of a stream that was none. */
-static enum xiw_ep_state end_if_over(struct xiw_ep *ep)
+static enum xiw_ep_state rdv_ep_end_if_over(struct xiw_ep *ep)
 {
 	return READ_ONCE(ep->qp->rdv.over) ? XIW_EPS_DEAD : ep->state;
 }
 
 /* Another Request may have waited for this one to let go of the QP. */
-static void wake_next(struct xiw_ep *ep, u32 qpn)
+static void rdv_ep_wake_next(struct xiw_ep *ep, u32 qpn)
 {
 	if (ep->parent && qpn && !ep->qp)
 		xiw_listen_wake(ep->parent, qpn);
 }
 
 /* What the stream asked of the endpoint meanwhile was about the old one. */
-static enum xiw_ep_state end_by(struct xiw_ep *ep,
-				enum xiw_ep_state (*end)(struct xiw_ep *ep))
+static enum xiw_ep_state
+rdv_ep_end_by(struct xiw_ep *ep, enum xiw_ep_state (*end)(struct xiw_ep *ep))
 {
 	bool initiator = ep->conn.initiator;
 	enum xiw_ep_state next;
@@ -47,29 +47,29 @@ static enum xiw_ep_state end_by(struct xiw_ep *ep,
 
 	if (!ep->qp || !xiw_rdv_undo(ep->qp, ep)) {
 		next = end(ep);
-		wake_next(ep, qpn);
+		rdv_ep_wake_next(ep, qpn);
 		return next;
 	}
 	ep->closing = false;
 	return initiator ? xiw_rdv_active_retry(ep) : XIW_EPS_DEAD;
 }
 
-static enum xiw_ep_state on_close(struct xiw_ep *ep)
+static enum xiw_ep_state rdv_ep_on_close(struct xiw_ep *ep)
 {
-	return end_by(ep, xiw_end_close);
+	return rdv_ep_end_by(ep, xiw_end_close);
 }
 
-static enum xiw_ep_state on_abort(struct xiw_ep *ep)
+static enum xiw_ep_state rdv_ep_on_abort(struct xiw_ep *ep)
 {
-	return end_by(ep, xiw_end_abort);
+	return rdv_ep_end_by(ep, xiw_end_abort);
 }
 
-static enum xiw_ep_state on_timer(struct xiw_ep *ep)
+static enum xiw_ep_state rdv_ep_on_timer(struct xiw_ep *ep)
 {
-	return end_by(ep, xiw_end_stalled);
+	return rdv_ep_end_by(ep, xiw_end_stalled);
 }
 
-static enum xiw_ep_state stay(struct xiw_ep *ep)
+static enum xiw_ep_state rdv_ep_stay(struct xiw_ep *ep)
 {
 	return ep->state;
 }
@@ -79,9 +79,9 @@ static enum xiw_ep_state stay(struct xiw_ep *ep)
  * may come at the last moment: then the stream stands, and FIRST_FPDU is next.
  * If the consumer, or a fault, has ended the use, that was raised, too.
  */
-static enum xiw_ep_state on_late(struct xiw_ep *ep)
+static enum xiw_ep_state rdv_ep_on_late(struct xiw_ep *ep)
 {
-	return end_by(ep, ep->closing ? xiw_end_stalled : stay);
+	return rdv_ep_end_by(ep, ep->closing ? xiw_end_stalled : rdv_ep_stay);
 }
 
 /* What is not listed has no effect: it came too late, or nobody needs it. */
@@ -93,58 +93,58 @@ static enum xiw_ep_state
 		[XIW_EPE_KILL]		= xiw_listen_kill,
 	},
 	[XIW_EPS_PAUSE] = {
-		[XIW_EPE_CLOSE]		= end_if_over,
+		[XIW_EPE_CLOSE]		= rdv_ep_end_if_over,
 		[XIW_EPE_TIMER]		= xiw_rdv_active_try,
-		[XIW_EPE_KILL]		= kill_at_once,
+		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
 	},
 	[XIW_EPS_CONNECTING] = {
-		[XIW_EPE_CLOSE]		= end_if_over,
+		[XIW_EPE_CLOSE]		= rdv_ep_end_if_over,
 		[XIW_EPE_SOCK]		= xiw_rdv_active_connecting,
 		[XIW_EPE_REPLACED]	= xiw_rdv_active_retry,
 		[XIW_EPE_TIMER]		= xiw_rdv_active_retry,
-		[XIW_EPE_KILL]		= kill_at_once,
+		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
 	},
 	[XIW_EPS_REPLY] = {
-		[XIW_EPE_CLOSE]		= end_if_over,
+		[XIW_EPE_CLOSE]		= rdv_ep_end_if_over,
 		[XIW_EPE_SOCK]		= xiw_rdv_active_reply,
 		[XIW_EPE_REPLACED]	= xiw_rdv_active_retry,
 		[XIW_EPE_TIMER]		= xiw_rdv_active_retry,
-		[XIW_EPE_KILL]		= kill_at_once,
+		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
 	},
 	[XIW_EPS_REQUEST] = {
 		[XIW_EPE_SOCK]		= xiw_rdv_passive_request,
-		[XIW_EPE_TIMER]		= kill_at_once,
-		[XIW_EPE_KILL]		= kill_at_once,
+		[XIW_EPE_TIMER]		= rdv_ep_kill_at_once,
+		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
 	},
 	[XIW_EPS_READY] = {
 		[XIW_EPE_SOCK]		= xiw_rdv_passive_judge,
 		[XIW_EPE_TIMER]		= xiw_rdv_passive_late,
-		[XIW_EPE_KILL]		= kill_at_once,
+		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
 	},
 	[XIW_EPS_RTR] = {
 		[XIW_EPE_FIRST_FPDU]	= xiw_rdv_passive_stands,
 		[XIW_EPE_SHUTDOWN]	= xiw_end_shutdown,
-		[XIW_EPE_CLOSE]		= on_close,
-		[XIW_EPE_ABORT]		= on_abort,
-		[XIW_EPE_LOST]		= on_abort,
+		[XIW_EPE_CLOSE]		= rdv_ep_on_close,
+		[XIW_EPE_ABORT]		= rdv_ep_on_abort,
+		[XIW_EPE_LOST]		= rdv_ep_on_abort,
 		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
-		[XIW_EPE_REPLACED]	= on_late,
-		[XIW_EPE_TIMER]		= on_late,
-		[XIW_EPE_KILL]		= on_abort,
+		[XIW_EPE_REPLACED]	= rdv_ep_on_late,
+		[XIW_EPE_TIMER]		= rdv_ep_on_late,
+		[XIW_EPE_KILL]		= rdv_ep_on_abort,
 	},
 	[XIW_EPS_OPEN] = {
 		[XIW_EPE_SHUTDOWN]	= xiw_end_shutdown,
-		[XIW_EPE_CLOSE]		= on_close,
-		[XIW_EPE_ABORT]		= on_abort,
-		[XIW_EPE_LOST]		= on_abort,
+		[XIW_EPE_CLOSE]		= rdv_ep_on_close,
+		[XIW_EPE_ABORT]		= rdv_ep_on_abort,
+		[XIW_EPE_LOST]		= rdv_ep_on_abort,
 		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
-		[XIW_EPE_TIMER]		= on_timer,
+		[XIW_EPE_TIMER]		= rdv_ep_on_timer,
 		[XIW_EPE_KILL]		= xiw_end_abort,
 	},
 	[XIW_EPS_LINGER] = {
 		[XIW_EPE_SOCK]		= xiw_end_linger_sock,
 		[XIW_EPE_TIMER]		= xiw_end_linger_timer,
-		[XIW_EPE_KILL]		= kill_at_once,
+		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
 	},
 };
 
@@ -161,7 +161,7 @@ static void rdv_teardown(struct xiw_ep *ep)
 	u32 qpn = ep->qpn;
 
 	xiw_conn_detach_qp(ep);
-	wake_next(ep, qpn);
+	rdv_ep_wake_next(ep, qpn);
 	xiw_cm_teardown(ep);
 }
 

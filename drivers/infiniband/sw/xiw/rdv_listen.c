@@ -40,7 +40,7 @@ struct xiw_rdv_port {
 	struct xiw_ep *ep;
 };
 
-static int start_listener(struct xiw_ep *ep, const u8 *gid, u16 port)
+static int rdv_listen_start_listener(struct xiw_ep *ep, const u8 *gid, u16 port)
 {
 	struct net *net = xiw_consumer_get_net(ep->dev);
 	struct sockaddr_storage addr;
@@ -54,8 +54,8 @@ static int start_listener(struct xiw_ep *ep, const u8 *gid, u16 port)
 	return ret;
 }
 
-static struct xiw_ep *open_listener(struct xiw_dev *dev, const u8 *gid,
-				    u16 port)
+static struct xiw_ep *rdv_listen_open_listener(struct xiw_dev *dev,
+					       const u8 *gid, u16 port)
 {
 	struct xiw_ep *ep = xiw_ep_create(dev, true);
 	int ret;
@@ -64,9 +64,9 @@ static struct xiw_ep *open_listener(struct xiw_dev *dev, const u8 *gid,
 		return ERR_PTR(-ENOMEM);
 	ep->ops = dev->rdv_ops;
 	xiw_listen_init(ep);
-	/* For close_listener(), whatever becomes of it. */
+	/* For rdv_listen_close_listener(), whatever becomes of it. */
 	xiw_ep_get(ep);
-	ret = start_listener(ep, gid, port);
+	ret = rdv_listen_start_listener(ep, gid, port);
 	if (!ret)
 		return ep;
 	xiw_ep_put(ep);
@@ -74,15 +74,15 @@ static struct xiw_ep *open_listener(struct xiw_dev *dev, const u8 *gid,
 	return ERR_PTR(ret);
 }
 
-static void close_listener(struct xiw_ep *ep)
+static void rdv_listen_close_listener(struct xiw_ep *ep)
 {
 	xiw_ep_raise(ep, XIW_EPE_KILL);
 	wait_for_completion(&ep->dead);
 	xiw_ep_put(ep);
 }
 
-static struct xiw_rdv_port *find_port(struct xiw_dev *dev, const u8 *gid,
-				      u16 port)
+static struct xiw_rdv_port *rdv_listen_find_port(struct xiw_dev *dev,
+						 const u8 *gid, u16 port)
 {
 	struct xiw_rdv_port *p;
 
@@ -95,15 +95,15 @@ static struct xiw_rdv_port *find_port(struct xiw_dev *dev, const u8 *gid,
 	return NULL;
 }
 
-static struct xiw_rdv_port *add_port(struct xiw_dev *dev, const u8 *gid,
-				     u16 port)
+static struct xiw_rdv_port *rdv_listen_add_port(struct xiw_dev *dev,
+						const u8 *gid, u16 port)
 {
 	struct xiw_rdv_port *p = kzalloc(sizeof(*p), GFP_KERNEL);
 	struct xiw_ep *ep;
 
 	if (!p)
 		return ERR_PTR(-ENOMEM);
-	ep = open_listener(dev, gid, port);
+	ep = rdv_listen_open_listener(dev, gid, port);
 	if (IS_ERR(ep)) {
 		kfree(p);
 		return ERR_CAST(ep);
@@ -149,7 +149,8 @@ int xiw_rdv_port_get(struct xiw_qp *qp, const u8 *gid, u16 port)
 	mutex_lock(&dev->rdv_lock);
 	/* Nothing is opened behind rdv_close_all(). */
 	if (READ_ONCE(dev->rdv_port))
-		p = find_port(dev, gid, port) ?: add_port(dev, gid, port);
+		p = rdv_listen_find_port(dev, gid, port)
+			    ?: rdv_listen_add_port(dev, gid, port);
 	if (!IS_ERR(p)) {
 		p->users++;
 		qp->rdv.listener = p;
@@ -163,7 +164,7 @@ static void rdv_put_port(struct xiw_rdv_port *p)
 	if (--p->users)
 		return;
 	list_del(&p->node);
-	close_listener(p->ep);
+	rdv_listen_close_listener(p->ep);
 	kfree(p);
 }
 
@@ -212,10 +213,10 @@ static void rdv_unreserve(struct xiw_dev *dev, const union ib_gid *gids,
 
 static void rdv_reserve_one(struct xiw_dev *dev, const u8 *gid, u16 port)
 {
-	struct xiw_rdv_port *p = find_port(dev, gid, port);
+	struct xiw_rdv_port *p = rdv_listen_find_port(dev, gid, port);
 
 	if (!p)
-		p = add_port(dev, gid, port);
+		p = rdv_listen_add_port(dev, gid, port);
 	if (IS_ERR(p)) {
 		if (PTR_ERR(p) == -EADDRINUSE)
 			ibdev_notice_ratelimited(&dev->ibdev,

@@ -43,8 +43,9 @@ static bool rdv_send_refusal(struct xiw_ep *ep,
 	return len >= 0 && xiw_sock_send_buf(ep->xs, st->frame, len) == len;
 }
 
-static enum xiw_ep_state refuse(struct xiw_ep *ep, enum xiw_rdv_reason reason,
-				const struct xiw_rdv_request *req)
+static enum xiw_ep_state rdv_passive_refuse(struct xiw_ep *ep,
+					    enum xiw_rdv_reason reason,
+					    const struct xiw_rdv_request *req)
 {
 	struct xiw_rdv_reply reply;
 
@@ -63,12 +64,12 @@ static enum xiw_ep_state rdv_refuse_malformed(struct xiw_ep *ep,
 		ibdev_notice_ratelimited(&ep->dev->ibdev,
 					 "connection by number from %pI6c refused: its version is not %u; both hosts need an xiw of the same one\n",
 					 &ep->place.peer, XIW_RDV_VERSION);
-	return refuse(ep, reason, NULL);
+	return rdv_passive_refuse(ep, reason, NULL);
 }
 
 /* Of a Request that is complete. */
-static enum xiw_rdv_reason decode(struct xiw_ep *ep,
-				  struct xiw_rdv_request *req)
+static enum xiw_rdv_reason rdv_passive_decode(struct xiw_ep *ep,
+					      struct xiw_rdv_request *req)
 {
 	const struct xiw_mpa_frame *frame = &ep->startup->req;
 
@@ -79,7 +80,8 @@ static enum xiw_rdv_reason decode(struct xiw_ep *ep,
 }
 
 /* Does TCP say the same as the Request? */
-static bool is_from(struct xiw_ep *ep, const struct xiw_rdv_request *req)
+static bool rdv_passive_is_from(struct xiw_ep *ep,
+				const struct xiw_rdv_request *req)
 {
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
@@ -100,8 +102,9 @@ static bool is_from(struct xiw_ep *ep, const struct xiw_rdv_request *req)
  * The Reply is built of the path as it was when the Request was admitted. The
  * queue pair is ready to receive before it leaves.
  */
-static int start(struct xiw_ep *ep, const struct xiw_rdv_request *req,
-		 const struct xiw_rdv_path *path)
+static int rdv_passive_start(struct xiw_ep *ep,
+			     const struct xiw_rdv_request *req,
+			     const struct xiw_rdv_path *path)
 {
 	struct xiw_ep_startup *st = ep->startup;
 	struct xiw_rdv_reply reply;
@@ -129,8 +132,8 @@ static int start(struct xiw_ep *ep, const struct xiw_rdv_request *req,
 	return 0;
 }
 
-static void set_tos(struct xiw_ep *ep, const struct xiw_rdv_request *req,
-		    u8 tos)
+static void rdv_passive_set_tos(struct xiw_ep *ep,
+				const struct xiw_rdv_request *req, u8 tos)
 {
 	struct sockaddr_storage addr;
 
@@ -138,21 +141,22 @@ static void set_tos(struct xiw_ep *ep, const struct xiw_rdv_request *req,
 	xiw_sock_set_tos(ep->xs, addr.ss_family, tos);
 }
 
-static enum xiw_ep_state admit(struct xiw_ep *ep, struct xiw_qp *qp,
-			       const struct xiw_rdv_request *req,
-			       const struct xiw_rdv_path *path)
+static enum xiw_ep_state rdv_passive_admit(struct xiw_ep *ep, struct xiw_qp *qp,
+					   const struct xiw_rdv_request *req,
+					   const struct xiw_rdv_path *path)
 {
 	int ret = -ECONNRESET;
 
 	ep->qp = qp;
 	if (qp->rdv.tclass)
-		set_tos(ep, req, qp->rdv.tclass);
+		rdv_passive_set_tos(ep, req, qp->rdv.tclass);
 	if (xiw_listen_leave(ep))
-		ret = start(ep, req, path);
+		ret = rdv_passive_start(ep, req, path);
 	if (ret) {
 		xiw_rdv_undo(qp, ep);
-		return ret == -ECONNRESET ? XIW_EPS_DEAD :
-			refuse(ep, XIW_RDV_FAILED, req);
+		return ret == -ECONNRESET
+			       ? XIW_EPS_DEAD
+			       : rdv_passive_refuse(ep, XIW_RDV_FAILED, req);
 	}
 	kfree(ep->startup);
 	ep->startup = NULL;
@@ -180,13 +184,13 @@ static enum xiw_ep_state rdv_challenge(struct xiw_ep *ep,
 	return XIW_EPS_REQUEST;
 }
 
-static enum xiw_ep_state wait(struct xiw_ep *ep,
-			      const struct xiw_rdv_request *req)
+static enum xiw_ep_state rdv_passive_wait(struct xiw_ep *ep,
+					  const struct xiw_rdv_request *req)
 {
 	if (ep->ready)
 		return XIW_EPS_READY;
 	if (!xiw_listen_wait(ep, WAITING_MAX))
-		return refuse(ep, XIW_RDV_BUSY, req);
+		return rdv_passive_refuse(ep, XIW_RDV_BUSY, req);
 	xiw_ep_set_timer(ep, ep->policy.reply_ms);
 	/* The queue pair may have come to RTR just before. */
 	xiw_ep_raise(ep, XIW_EPE_SOCK);
@@ -202,12 +206,13 @@ static enum xiw_ep_state rdv_judge_request(struct xiw_ep *ep,
 
 	/* Whether there is one is not to be seen from outside. */
 	if (!qp)
-		return wait(ep, req);
+		return rdv_passive_wait(ep, req);
 	ret = xiw_rdv_admit(qp, ep, req, &path);
 	if (!ret)
-		return admit(ep, qp, req, &path);
+		return rdv_passive_admit(ep, qp, req, &path);
 	xiw_qp_put(qp);
-	return ret == -EBUSY ? refuse(ep, XIW_RDV_BUSY, req) : wait(ep, req);
+	return ret == -EBUSY ? rdv_passive_refuse(ep, XIW_RDV_BUSY, req)
+			     : rdv_passive_wait(ep, req);
 }
 
 /**
@@ -225,16 +230,16 @@ enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep)
 	/* RFC 5044 7.1.2 rule 3: no FPDU before the Reply. */
 	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
 		return XIW_EPS_DEAD;
-	reason = decode(ep, &req);
+	reason = rdv_passive_decode(ep, &req);
 	if (reason != XIW_RDV_OK)
 		return rdv_refuse_malformed(ep, reason);
 	if (xiw_rdv_role(&req.init, &req.resp) != XIW_RDV_INITIATOR)
-		return refuse(ep, XIW_RDV_BAD_ROLE, &req);
-	if (!is_from(ep, &req))
-		return refuse(ep, XIW_RDV_NO_MATCH, &req);
+		return rdv_passive_refuse(ep, XIW_RDV_BAD_ROLE, &req);
+	if (!rdv_passive_is_from(ep, &req))
+		return rdv_passive_refuse(ep, XIW_RDV_NO_MATCH, &req);
 	if (req.proves != ep->startup->proves ||
 	    (req.proves && req.nonce != ep->startup->nonces.init))
-		return refuse(ep, XIW_RDV_MALFORMED, NULL);
+		return rdv_passive_refuse(ep, XIW_RDV_MALFORMED, NULL);
 	if (!req.proves)
 		return rdv_challenge(ep, &req);
 	/* Once it waits, others compare them under the listener's lock. */
@@ -283,8 +288,8 @@ enum xiw_ep_state xiw_rdv_passive_late(struct xiw_ep *ep)
 	struct xiw_rdv_request req;
 
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
-	decode(ep, &req);
-	return refuse(ep, XIW_RDV_LATE, &req);
+	rdv_passive_decode(ep, &req);
+	return rdv_passive_refuse(ep, XIW_RDV_LATE, &req);
 }
 
 /**

@@ -56,8 +56,8 @@ static int rdv_judge_proof(struct xiw_rdv_use *use, struct xiw_ep *ep,
  * The stream's lock is held; results as those of xiw_rdv_admit(). Whatever is
  * not right may be so in the next use, and the peer is not told what it is.
  */
-static int judge(struct xiw_qp *qp, struct xiw_ep *ep,
-		 const struct xiw_rdv_request *req)
+static int rdv_qp_judge(struct xiw_qp *qp, struct xiw_ep *ep,
+			const struct xiw_rdv_request *req)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 	int ret;
@@ -99,7 +99,7 @@ int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
 	int ret;
 
 	spin_lock_bh(&s->lock);
-	ret = judge(qp, ep, req);
+	ret = rdv_qp_judge(qp, ep, req);
 	if (!ret) {
 		xiw_ep_get(ep);
 		qp->ep = ep;
@@ -115,7 +115,7 @@ int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
  * The first FPDU may have come, or the consumer have wanted an end, before the
  * socket was locked.
  */
-static bool begin_undo(struct xiw_stream *s)
+static bool rdv_qp_begin_undo(struct xiw_stream *s)
 {
 	struct xiw_qp *qp = container_of(s, struct xiw_qp, stream);
 	struct xiw_rdv_use *use = &qp->rdv;
@@ -150,7 +150,7 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	if (!llp)
 		use->undoing = undo;
 	spin_unlock_bh(&s->lock);
-	if (!undo || (llp && !xiw_stream_detach_if(s, llp, begin_undo)))
+	if (!undo || (llp && !xiw_stream_detach_if(s, llp, rdv_qp_begin_undo)))
 		return false;
 	mutex_lock(&qp->flush_lock);
 	xiw_stream_forget(s);

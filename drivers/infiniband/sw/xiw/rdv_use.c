@@ -16,13 +16,15 @@
 
 #include <linux/jiffies.h>
 
-static bool is_awaited(const struct xiw_rdv_use *use, enum xiw_rdv_timer what)
+static bool rdv_use_is_awaited(const struct xiw_rdv_use *use,
+			       enum xiw_rdv_timer what)
 {
 	return what == XIW_RDV_STREAM ? READ_ONCE(use->waits) :
 					READ_ONCE(use->gone);
 }
 
-static u32 wait_ms(const struct xiw_rdv_use *use, enum xiw_rdv_timer what)
+static u32 rdv_use_wait_ms(const struct xiw_rdv_use *use,
+			   enum xiw_rdv_timer what)
 {
 	if (what == XIW_RDV_ANSWER)
 		return READ_ONCE(use->answer_ms);
@@ -49,9 +51,9 @@ bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what)
 	unsigned long wait;
 
 	spin_lock_irqsave(&use->lock, flags);
-	if (is_awaited(use, what) && use->armed != what) {
+	if (rdv_use_is_awaited(use, what) && use->armed != what) {
 		/* Here, as whoever gives up looks whether it is armed. */
-		wait = msecs_to_jiffies(wait_ms(use, what));
+		wait = msecs_to_jiffies(rdv_use_wait_ms(use, what));
 		use->armed = what;
 		use->due = jiffies + wait;
 		/* It may be queued for the other one. */

@@ -10,7 +10,7 @@
 #include "qp_stream.h"
 #include "stream.h"
 
-static bool anything_posted(const struct xiw_qp *qp)
+static bool rdv_wait_anything_posted(const struct xiw_qp *qp)
 {
 	const struct xiw_sq *sq = &qp->sq;
 
@@ -28,12 +28,12 @@ void xiw_rdv_await_posted(struct xiw_qp *qp)
 {
 	/* Pairs with the one in xiw_post_send(), before it reads "waits". */
 	smp_mb();
-	if (READ_ONCE(qp->rdv.waits) && anything_posted(qp))
+	if (READ_ONCE(qp->rdv.waits) && rdv_wait_anything_posted(qp))
 		xiw_qp_await(qp, XIW_RDV_STREAM);
 }
 
 /* What the timer was for, if it is not one that was queued earlier. */
-static enum xiw_rdv_timer disarm(struct xiw_rdv_use *use)
+static enum xiw_rdv_timer rdv_wait_disarm(struct xiw_rdv_use *use)
 {
 	enum xiw_rdv_timer armed = XIW_RDV_NOTHING;
 
@@ -50,29 +50,29 @@ static enum xiw_rdv_timer disarm(struct xiw_rdv_use *use)
  * That the stream comes to stand just now does not save it: its peer finds a
  * connection that ends.
  */
-static bool is_over(struct xiw_qp *qp, enum xiw_rdv_timer armed)
+static bool rdv_wait_is_over(struct xiw_qp *qp, enum xiw_rdv_timer armed)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 
 	lockdep_assert_held(&qp->stream.lock);
 
-	if (use->over || !anything_posted(qp))
+	if (use->over || !rdv_wait_anything_posted(qp))
 		return false;
 	return (armed == XIW_RDV_STREAM && use->waits) ||
 	       (armed == XIW_RDV_ANSWER && use->gone);
 }
 
-static void expire(struct work_struct *work)
+static void rdv_wait_expire(struct work_struct *work)
 {
 	struct xiw_rdv_use *use = container_of(to_delayed_work(work),
 					       struct xiw_rdv_use, expire);
 	struct xiw_qp *qp = container_of(use, struct xiw_qp, rdv);
-	enum xiw_rdv_timer armed = disarm(use);
+	enum xiw_rdv_timer armed = rdv_wait_disarm(use);
 	struct xiw_stream *s = &qp->stream;
 	bool over;
 
 	spin_lock_bh(&s->lock);
-	over = is_over(qp, armed);
+	over = rdv_wait_is_over(qp, armed);
 	if (over)
 		use->status = IB_WC_RETRY_EXC_ERR;
 	spin_unlock_bh(&s->lock);
@@ -136,5 +136,5 @@ void xiw_rdv_wait_end(struct xiw_qp *qp)
 void xiw_rdv_wait_init(struct xiw_qp *qp)
 {
 	spin_lock_init(&qp->rdv.lock);
-	INIT_DELAYED_WORK(&qp->rdv.expire, expire);
+	INIT_DELAYED_WORK(&qp->rdv.expire, rdv_wait_expire);
 }

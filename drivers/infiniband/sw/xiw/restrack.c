@@ -27,7 +27,8 @@ struct fact {
 	u32 value;
 };
 
-static int put_facts(struct sk_buff *msg, const struct fact *facts, size_t n)
+static int restrack_put_facts(struct sk_buff *msg, const struct fact *facts,
+			      size_t n)
 {
 	struct nlattr *table;
 	size_t i;
@@ -78,7 +79,7 @@ int xiw_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ "rx_stalled", READ_ONCE(s->rx.stalled) },
 	};
 
-	return put_facts(msg, facts, ARRAY_SIZE(facts));
+	return restrack_put_facts(msg, facts, ARRAY_SIZE(facts));
 }
 
 /**
@@ -108,7 +109,7 @@ int xiw_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	facts[4].value = cq->mod.count;
 	facts[5].value = cq->mod.usecs;
 	spin_unlock_irq(&cq->lock);
-	return put_facts(msg, facts, ARRAY_SIZE(facts));
+	return restrack_put_facts(msg, facts, ARRAY_SIZE(facts));
 }
 
 /**
@@ -131,7 +132,7 @@ int xiw_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 		{ "windows", atomic_read(&mem->num_mw) },
 	};
 
-	return put_facts(msg, facts, ARRAY_SIZE(facts));
+	return restrack_put_facts(msg, facts, ARRAY_SIZE(facts));
 }
 
 /**
@@ -158,5 +159,5 @@ int xiw_fill_res_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 	if (srq->rq.queue.ctrl)
 		facts[4].value = READ_ONCE(srq->rq.queue.ctrl->prod);
 	spin_unlock_irq(&srq->rq.lock);
-	return put_facts(msg, facts, ARRAY_SIZE(facts));
+	return restrack_put_facts(msg, facts, ARRAY_SIZE(facts));
 }

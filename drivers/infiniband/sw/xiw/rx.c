@@ -40,7 +40,7 @@
  * Responder says the same then, with what an Initiator sends as RTR, before
  * anything else: its fence has just fallen.
  */
-static bool hear_hello(struct xiw_stream *s, const struct xiw_ddp_hdr *h)
+static bool rx_handle_probe(struct xiw_stream *s, const struct xiw_ddp_hdr *h)
 {
 	if (!s->conn.hello || !xiw_nego_is_hello(h))
 		return false;
@@ -54,8 +54,8 @@ static bool hear_hello(struct xiw_stream *s, const struct xiw_ddp_hdr *h)
  * The MPA fence of a Responder falls with the first verified FPDU, whatever
  * is in it (RFC 5044 section 7.1.2 rule 4). An RTR is not delivered.
  */
-static enum xiw_nego_first first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f,
-				      enum xiw_reason reason)
+static enum xiw_nego_first
+rx_first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f, enum xiw_reason reason)
 {
 	u8 body[XIW_READ_REQ_LEN] = {};
 	struct xiw_fpdu peek = *f;
@@ -63,8 +63,9 @@ static enum xiw_nego_first first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f,
 
 	s->rx.first = false;
 	if (s->conn.initiator)
-		return reason == XIW_OK && hear_hello(s, &f->h) ?
-		       XIW_FIRST_RTR : XIW_FIRST_MESSAGE;
+		return reason == XIW_OK && rx_handle_probe(s, &f->h)
+			       ? XIW_FIRST_RTR
+			       : XIW_FIRST_MESSAGE;
 	s->tx.fenced = false;
 	s->rx.poke_tx = true;
 	if (reason == XIW_OK)
@@ -75,13 +76,13 @@ static enum xiw_nego_first first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f,
 	if (what == XIW_FIRST_RTR && f->ulpdu_len && !f->h.tagged)
 		s->rx.queue[XIW_QN_SEND].msn++;
 	if (what == XIW_FIRST_RTR && reason == XIW_OK)
-		hear_hello(s, &f->h);
+		rx_handle_probe(s, &f->h);
 	s->ops->first_fpdu(s);
 	return what;
 }
 
-static void blame_segment(struct xiw_stream *s, const struct xiw_fpdu *f,
-			  enum xiw_reason reason)
+static void rx_attribute_fault(struct xiw_stream *s, const struct xiw_fpdu *f,
+			       enum xiw_reason reason)
 {
 	struct xiw_term_offender off = { .ulpdu_len = f->ulpdu_len };
 
@@ -89,7 +90,7 @@ static void blame_segment(struct xiw_stream *s, const struct xiw_fpdu *f,
 	xiw_stream_fault(s, reason, &off);
 }
 
-static void read_header(struct xiw_fpdu *f)
+static void rx_read_header(struct xiw_fpdu *f)
 {
 	u32 len = min_t(u32, f->ulpdu_len, sizeof(f->hdr));
 	struct xiw_fpdu at;
@@ -106,7 +107,7 @@ static void read_header(struct xiw_fpdu *f)
 	xiw_fpdu_copy(&at, f->hdr, len);
 }
 
-static enum xiw_deliver judge_and_deliver(struct xiw_stream *s)
+static enum xiw_deliver rx_check_and_deliver(struct xiw_stream *s)
 {
 	struct xiw_rx *rx = &s->rx;
 	struct xiw_fpdu f = {
@@ -116,15 +117,15 @@ static enum xiw_deliver judge_and_deliver(struct xiw_stream *s)
 	enum xiw_reason reason;
 	enum xiw_deliver ret;
 
-	read_header(&f);
+	rx_read_header(&f);
 	reason = xiw_ddp_decode(f.hdr, f.ulpdu_len, s->env->features, &f.h);
 	if (reason == XIW_OK)
 		xiw_fpdu_skip(&f, XIW_MPA_LEN_FIELD + f.h.payload_off);
 
-	if (rx->first && first_fpdu(s, &f, reason) == XIW_FIRST_RTR)
+	if (rx->first && rx_first_fpdu(s, &f, reason) == XIW_FIRST_RTR)
 		return XIW_DELIVER_OK;
 	if (reason != XIW_OK) {
-		blame_segment(s, &f, reason);
+		rx_attribute_fault(s, &f, reason);
 		return XIW_DELIVER_DEAD;
 	}
 	ret = xiw_deliver(s, &f);
@@ -138,30 +139,30 @@ static enum xiw_deliver judge_and_deliver(struct xiw_stream *s)
 }
 
 /* The FPDU that the framing has found. */
-static enum xiw_deliver take_fpdu(struct xiw_stream *s)
+static enum xiw_deliver rx_take_fpdu(struct xiw_stream *s)
 {
-	enum xiw_deliver ret = judge_and_deliver(s);
+	enum xiw_deliver ret = rx_check_and_deliver(s);
 
 	if (ret != XIW_DELIVER_STALL)
 		xiw_rx_mpa_done(&s->rx.mpa);
 	return ret;
 }
 
-static void bad_crc(struct xiw_stream *s)
+static void rx_bad_crc(struct xiw_stream *s)
 {
 	xiw_stat_inc(s->env->stats, XIW_STAT_CRC_ERROR);
 	xiw_stream_fault(s, XIW_MPA_BAD_CRC, NULL);
 }
 
 /* There is no memory now for an FPDU in pieces. */
-static void try_later(struct xiw_stream *s)
+static void rx_try_later(struct xiw_stream *s)
 {
 	xiw_stat_inc(s->env->stats, XIW_STAT_RX_NOMEM);
 	xiw_stream_rx_again(s, 1);
 }
 
 /* The next FPDU of a packet, or a part of it; false ends this pass. */
-static bool take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
+static bool rx_take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 {
 	struct xiw_rx *rx = &s->rx;
 	u32 left = p->left;
@@ -169,17 +170,17 @@ static bool take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 
 	switch (xiw_rx_mpa_next(&rx->mpa, p)) {
 	case XIW_RX_FPDU:
-		if (take_fpdu(s) == XIW_DELIVER_STALL && !rx->mpa.ready)
+		if (rx_take_fpdu(s) == XIW_DELIVER_STALL && !rx->mpa.ready)
 			p->left = left;
 		break;
 	case XIW_RX_CRC:
-		bad_crc(s);
+		rx_bad_crc(s);
 		break;
 	case XIW_RX_MARKER:
 		xiw_stream_fault(s, XIW_MPA_BAD_MARKER, NULL);
 		break;
 	case XIW_RX_NOMEM:
-		try_later(s);
+		rx_try_later(s);
 		more = false;
 		break;
 	case XIW_RX_MORE:
@@ -202,12 +203,12 @@ static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 		return len;
 	}
 	if (!xiw_rx_flatten(skb)) {
-		try_later(s);
+		rx_try_later(s);
 		return 0;
 	}
 	xiw_rx_pos_init(&p, skb, off, len);
 	if (!rx->dead && !rx->stalled && !xiw_turn_over(&rx->turn))
-		while (p.left && take_next(s, &p))
+		while (p.left && rx_take_next(s, &p))
 			;
 	if (rx->mpa.grown) {
 		rx->mpa.grown = false;
@@ -218,7 +219,7 @@ static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 }
 
 /* Is no message under way and nothing outstanding? Then a FIN is graceful. */
-static bool at_rest(struct xiw_stream *s)
+static bool rx_at_boundary(struct xiw_stream *s)
 {
 	const struct xiw_rx *rx = &s->rx;
 	u32 qn;
@@ -230,13 +231,13 @@ static bool at_rest(struct xiw_stream *s)
 	       s->orq_head == s->orq_tail;
 }
 
-static void peer_closed(struct xiw_stream *s)
+static void rx_peer_closed(struct xiw_stream *s)
 {
 	if (s->rx.peer_closed)
 		return;
 	s->rx.peer_closed = true;
-	xiw_stream_event(s, at_rest(s) ? XIW_QPE_PEER_FIN :
-		     XIW_QPE_PEER_FIN_DIRTY);
+	xiw_stream_event(s, rx_at_boundary(s) ? XIW_QPE_PEER_FIN
+					      : XIW_QPE_PEER_FIN_DIRTY);
 	/*
 	 * What the MPA fence holds back can never be sent now: it is flushed
 	 * when both FINs have been exchanged.
@@ -247,7 +248,7 @@ static void peer_closed(struct xiw_stream *s)
 	s->rx.poke_tx = true;
 }
 
-static void lower_layer_gone(struct xiw_stream *s)
+static void rx_lower_layer_gone(struct xiw_stream *s)
 {
 	if (s->rx.lost)
 		return;
@@ -258,11 +259,11 @@ static void lower_layer_gone(struct xiw_stream *s)
 		return;
 	}
 	/* The peer's FIN may have been the last of both. */
-	peer_closed(s);
+	rx_peer_closed(s);
 	xiw_stream_event(s, XIW_QPE_LLP_CLOSED);
 }
 
-static void check_end(struct xiw_stream *s)
+static void rx_check_end(struct xiw_stream *s)
 {
 	enum xiw_llp_status status = s->llp->ops->status(s->llp);
 
@@ -271,19 +272,19 @@ static void check_end(struct xiw_stream *s)
 	    (status == XIW_LLP_PEER_CLOSED || s->llp->ops->orderly(s->llp)))
 		return;
 	if (status == XIW_LLP_PEER_CLOSED)
-		peer_closed(s);
+		rx_peer_closed(s);
 	else if (status == XIW_LLP_LOST)
-		lower_layer_gone(s);
+		rx_lower_layer_gone(s);
 }
 
 /* Leaves everything to the bulk work. */
-static void defer(struct xiw_stream *s)
+static void rx_defer(struct xiw_stream *s)
 {
 	s->rx.deferred = true;
 	xiw_offer_rx(s);
 }
 
-static bool is_bulk(const struct xiw_stream *s)
+static bool rx_is_bulk(const struct xiw_stream *s)
 {
 	return !s->rx.stalled && !s->rx.dead &&
 	       s->llp->ops->unread(s->llp) > XIW_RX_INLINE_BYTES;
@@ -293,14 +294,14 @@ static bool is_bulk(const struct xiw_stream *s)
  * Takes what has arrived, in a turn as long as @times short ones. True if that
  * is over: there may be more, which whoever comes now leaves to the caller.
  */
-static bool take(struct xiw_stream *s, u32 times)
+static bool rx_take(struct xiw_stream *s, u32 times)
 {
 	struct xiw_rx *rx = &s->rx;
 	bool over;
 
 	xiw_turn_begin(&rx->turn, times);
 	if (rx->mpa.ready && !rx->stalled && !rx->dead)
-		take_fpdu(s);
+		rx_take_fpdu(s);
 	if (!rx->stalled) {
 		/* No RDMA stream uses urgent data, and TCP stops at it. */
 		if (s->llp->ops->urgent(s->llp))
@@ -312,7 +313,7 @@ static bool take(struct xiw_stream *s, u32 times)
 		      times * XIW_TURN_STEPS - rx->turn.steps, 0);
 	over = xiw_turn_over(&rx->turn);
 	rx->deferred = over;
-	check_end(s);
+	rx_check_end(s);
 	if (rx->poke_tx) {
 		rx->poke_tx = false;
 		xiw_tx_run_locked(s);
@@ -330,8 +331,8 @@ void xiw_rx_run_locked(struct xiw_stream *s)
 {
 	if (s->rx.deferred)
 		return;
-	if (is_bulk(s) || take(s, 1))
-		defer(s);
+	if (rx_is_bulk(s) || rx_take(s, 1))
+		rx_defer(s);
 }
 
 /**
@@ -344,9 +345,9 @@ void xiw_rx_bulk_locked(struct xiw_stream *s)
 {
 	u32 left = XIW_TURN_WORK_RX;
 
-	while (take(s, XIW_TURN_WORK)) {
+	while (rx_take(s, XIW_TURN_WORK)) {
 		if (!--left) {
-			defer(s);
+			rx_defer(s);
 			break;
 		}
 		s->llp->ops->yield(s->llp);
@@ -371,15 +372,15 @@ static void rx_bulk(struct work_struct *work)
  * and if there is none, it waits on in the same place. So that is not left to
  * the bulk work, however much waits behind.
  */
-static void run_again(struct xiw_stream *s)
+static void rx_run_again(struct xiw_stream *s)
 {
 	if (!s->rx.stalled) {
 		xiw_rx_run_locked(s);
 		return;
 	}
 	WRITE_ONCE(s->rx.stalled, false);
-	if (take(s, 1))
-		defer(s);
+	if (rx_take(s, 1))
+		rx_defer(s);
 	if (!s->rx.stalled)
 		s->ops->unwait_recv(s);
 }
@@ -396,7 +397,7 @@ static void run_again(struct xiw_stream *s)
 void xiw_rx_unstall_locked(struct xiw_stream *s)
 {
 	if (s->rx.stalled)
-		run_again(s);
+		rx_run_again(s);
 }
 
 static void rx_kick(struct work_struct *work)
@@ -406,7 +407,7 @@ static void rx_kick(struct work_struct *work)
 	struct xiw_llp *llp = xiw_stream_lock(s);
 
 	if (llp) {
-		run_again(s);
+		rx_run_again(s);
 		xiw_stream_unlock(llp);
 	}
 	s->ops->put(s);
@@ -426,7 +427,7 @@ static void rx_late(struct work_struct *work)
 						 until - jiffies);
 		} else {
 			s->rx.late_over = true;
-			run_again(s);
+			rx_run_again(s);
 			s->rx.late_over = false;
 		}
 	}

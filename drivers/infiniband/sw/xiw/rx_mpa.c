@@ -56,7 +56,7 @@ bool xiw_rx_flatten(struct sk_buff *skb)
 }
 
 /* Makes the next piece the present one. Returns its octets. */
-static u32 next_piece(struct xiw_rx_pos *p)
+static u32 rx_mpa_next_piece(struct xiw_rx_pos *p)
 {
 	const struct skb_shared_info *info = skb_shinfo(p->skb);
 	u32 len;
@@ -75,12 +75,12 @@ static u32 next_piece(struct xiw_rx_pos *p)
 	return len;
 }
 
-static void find_piece(struct xiw_rx_pos *p)
+static void rx_mpa_find_piece(struct xiw_rx_pos *p)
 {
 	u32 len;
 
 	while (p->skb) {
-		len = next_piece(p);
+		len = rx_mpa_next_piece(p);
 		if (p->skip < len) {
 			p->data += p->skip;
 			p->room = len - p->skip;
@@ -92,22 +92,22 @@ static void find_piece(struct xiw_rx_pos *p)
 }
 
 /* What lies at the position, in one piece; 0 at the end. */
-static u32 piece_at(struct xiw_rx_pos *p, u8 **data)
+static u32 rx_mpa_piece_at(struct xiw_rx_pos *p, u8 **data)
 {
 	if (!p->room)
-		find_piece(p);
+		rx_mpa_find_piece(p);
 	*data = p->data;
 	return min(p->room, p->left);
 }
 
-static void pass(struct xiw_rx_pos *p, u32 len)
+static void rx_mpa_pass(struct xiw_rx_pos *p, u32 len)
 {
 	p->data += len;
 	p->room -= len;
 	p->left -= len;
 }
 
-static bool crc_good(const struct xiw_rx_mpa *m, u32 len)
+static bool rx_mpa_crc_good(const struct xiw_rx_mpa *m, u32 len)
 {
 	struct xiw_fpdu f = { .vec = m->vec };
 	u32 left = len - XIW_MPA_CRC_LEN;
@@ -130,7 +130,8 @@ static bool crc_good(const struct xiw_rx_mpa *m, u32 len)
  * Describes the next @len octets at @p in m->vec. False if they are not all
  * there, or in too many pieces; then @p has not moved.
  */
-static bool map_packet(struct xiw_rx_mpa *m, struct xiw_rx_pos *p, u32 len)
+static bool rx_mpa_map_packet(struct xiw_rx_mpa *m, struct xiw_rx_pos *p,
+			      u32 len)
 {
 	struct xiw_rx_pos start = *p;
 
@@ -139,7 +140,7 @@ static bool map_packet(struct xiw_rx_mpa *m, struct xiw_rx_pos *p, u32 len)
 	m->vec_count = 0;
 	while (len) {
 		u8 *data;
-		u32 n = min(len, piece_at(p, &data));
+		u32 n = min(len, rx_mpa_piece_at(p, &data));
 
 		if (!n || m->vec_count == XIW_RX_VECS) {
 			*p = start;
@@ -147,29 +148,29 @@ static bool map_packet(struct xiw_rx_mpa *m, struct xiw_rx_pos *p, u32 len)
 		}
 		m->vec[m->vec_count].iov_base = data;
 		m->vec[m->vec_count++].iov_len = n;
-		pass(p, n);
+		rx_mpa_pass(p, n);
 		len -= n;
 	}
 	return true;
 }
 
-static bool peek_be16(struct xiw_rx_pos p, u16 *value)
+static bool rx_mpa_peek_be16(struct xiw_rx_pos p, u16 *value)
 {
 	u8 bytes[2];
 	u8 *data;
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		if (!piece_at(&p, &data))
+		if (!rx_mpa_piece_at(&p, &data))
 			return false;
 		bytes[i] = *data;
-		pass(&p, 1);
+		rx_mpa_pass(&p, 1);
 	}
 	*value = get_unaligned_be16(bytes);
 	return true;
 }
 
-static struct page *get_page_of(struct xiw_rx_mpa *m, u32 n)
+static struct page *rx_mpa_get_page_of(struct xiw_rx_mpa *m, u32 n)
 {
 	m->pages_used = max(m->pages_used, n + 1);
 	if (!m->pages[n]) {
@@ -181,7 +182,7 @@ static struct page *get_page_of(struct xiw_rx_mpa *m, u32 n)
 }
 
 /* Where the octet at @off of an FPDU in pieces goes, and the room there. */
-static u8 *room_at(struct xiw_rx_mpa *m, u32 off, u32 *room)
+static u8 *rx_mpa_room_at(struct xiw_rx_mpa *m, u32 off, u32 *room)
 {
 	struct page *page;
 
@@ -189,41 +190,41 @@ static u8 *room_at(struct xiw_rx_mpa *m, u32 off, u32 *room)
 		*room = XIW_RX_PAGES * PAGE_SIZE - off;
 		return m->linear + off;
 	}
-	page = get_page_of(m, off / PAGE_SIZE);
+	page = rx_mpa_get_page_of(m, off / PAGE_SIZE);
 	*room = PAGE_SIZE - offset_in_page(off);
 	return page ? (u8 *)page_address(page) + offset_in_page(off) : NULL;
 }
 
 /* Moves octets from @p to the FPDU in pieces, until it has @want of them. */
-static bool collect(struct xiw_rx_mpa *m, struct xiw_rx_pos *p, u32 want)
+static bool rx_mpa_collect(struct xiw_rx_mpa *m, struct xiw_rx_pos *p, u32 want)
 {
 	while (m->have < want) {
 		u8 *data;
-		u32 n = min(want - m->have, piece_at(p, &data));
+		u32 n = min(want - m->have, rx_mpa_piece_at(p, &data));
 		u32 room;
 		u8 *dst;
 
 		if (!n)
 			break;
-		dst = room_at(m, m->have, &room);
+		dst = rx_mpa_room_at(m, m->have, &room);
 		if (!dst)
 			break;
 		n = min(n, room);
 		memcpy(dst, data, n);
-		pass(p, n);
+		rx_mpa_pass(p, n);
 		m->have += n;
 	}
 	return m->have >= want;
 }
 
-static void map_pieces(struct xiw_rx_mpa *m, u32 len)
+static void rx_mpa_map_pieces(struct xiw_rx_mpa *m, u32 len)
 {
 	u32 off;
 
 	m->vec_count = 0;
 	for (off = 0; off < len; m->vec_count++) {
 		u32 room;
-		u8 *data = room_at(m, off, &room);
+		u8 *data = rx_mpa_room_at(m, off, &room);
 		u32 n = min(room, len - off);
 
 		m->vec[m->vec_count].iov_base = data;
@@ -236,15 +237,15 @@ static void map_pieces(struct xiw_rx_mpa *m, u32 len)
  * All octets of an FPDU that came in pieces are there: verify it and take the
  * Markers out, once, even if it has to wait for a receive afterwards.
  */
-static enum xiw_rx_found finish_pieces(struct xiw_rx_mpa *m)
+static enum xiw_rx_found rx_mpa_finish_pieces(struct xiw_rx_mpa *m)
 {
-	map_pieces(m, m->need);
-	if (m->crc && !crc_good(m, m->need))
+	rx_mpa_map_pieces(m, m->need);
+	if (m->crc && !rx_mpa_crc_good(m, m->need))
 		return XIW_RX_CRC;
 	if (m->linear) {
 		m->need = xiw_mpa_rx_strip(&m->mpa, m->linear, m->need);
 		m->have = m->need;
-		map_pieces(m, m->need);
+		rx_mpa_map_pieces(m, m->need);
 	} else {
 		xiw_mpa_rx_advance(&m->mpa, m->need);
 	}
@@ -256,23 +257,24 @@ static enum xiw_rx_found finish_pieces(struct xiw_rx_mpa *m)
 	return XIW_RX_FPDU;
 }
 
-static u32 split_len(struct xiw_rx_mpa *m, u32 head)
+static u32 rx_mpa_split_len(struct xiw_rx_mpa *m, u32 head)
 {
 	u32 room;
-	u8 *data = room_at(m, 0, &room);
+	u8 *data = rx_mpa_room_at(m, 0, &room);
 
 	return xiw_mpa_rx_fpdu_len(&m->mpa,
 				   get_unaligned_be16(data + head - 2));
 }
 
-/* Why collect() has not got all that it should. */
-static enum xiw_rx_found missing(const struct xiw_rx_pos *p)
+/* Why rx_mpa_collect() has not got all that it should. */
+static enum xiw_rx_found rx_mpa_missing(const struct xiw_rx_pos *p)
 {
 	return p->left ? XIW_RX_NOMEM : XIW_RX_MORE;
 }
 
 /* Begins or continues an FPDU that comes in pieces. */
-static enum xiw_rx_found take_split(struct xiw_rx_mpa *m, struct xiw_rx_pos *p)
+static enum xiw_rx_found rx_mpa_take_split(struct xiw_rx_mpa *m,
+					   struct xiw_rx_pos *p)
 {
 	u32 head;
 
@@ -280,38 +282,39 @@ static enum xiw_rx_found take_split(struct xiw_rx_mpa *m, struct xiw_rx_pos *p)
 		xiw_stat_inc(m->stats, XIW_STAT_RX_SPLIT);
 	if (!m->need) {
 		head = xiw_mpa_rx_begin(&m->mpa);
-		if (!collect(m, p, head))
-			return missing(p);
-		m->need = split_len(m, head);
+		if (!rx_mpa_collect(m, p, head))
+			return rx_mpa_missing(p);
+		m->need = rx_mpa_split_len(m, head);
 	}
-	return collect(m, p, m->need) ? finish_pieces(m) : missing(p);
+	return rx_mpa_collect(m, p, m->need) ? rx_mpa_finish_pieces(m)
+					     : rx_mpa_missing(p);
 }
 
 /* The FPDU that begins at @p, if all of it is in this packet. */
-static enum xiw_rx_found take_in_place(struct xiw_rx_mpa *m,
-				       struct xiw_rx_pos *p)
+static enum xiw_rx_found rx_mpa_take_in_place(struct xiw_rx_mpa *m,
+					      struct xiw_rx_pos *p)
 {
 	u16 ulpdu_len;
 	u32 piece;
 	u8 *data;
 	u32 len;
 
-	piece = piece_at(p, &data);
+	piece = rx_mpa_piece_at(p, &data);
 	if (piece >= sizeof(ulpdu_len))
 		ulpdu_len = get_unaligned_be16(data);
-	else if (!peek_be16(*p, &ulpdu_len))
-		return take_split(m, p);
+	else if (!rx_mpa_peek_be16(*p, &ulpdu_len))
+		return rx_mpa_take_split(m, p);
 	len = xiw_mpa_fpdu_len(ulpdu_len);
 	if (len <= piece) {
 		m->vec[0].iov_base = data;
 		m->vec[0].iov_len = len;
 		m->vec_count = 1;
-		pass(p, len);
-	} else if (!map_packet(m, p, len)) {
-		return take_split(m, p);
+		rx_mpa_pass(p, len);
+	} else if (!rx_mpa_map_packet(m, p, len)) {
+		return rx_mpa_take_split(m, p);
 	}
 	m->ulpdu_len = ulpdu_len;
-	return m->crc && !crc_good(m, len) ? XIW_RX_CRC : XIW_RX_FPDU;
+	return m->crc && !rx_mpa_crc_good(m, len) ? XIW_RX_CRC : XIW_RX_FPDU;
 }
 
 /**
@@ -328,10 +331,11 @@ static enum xiw_rx_found take_in_place(struct xiw_rx_mpa *m,
  */
 enum xiw_rx_found xiw_rx_mpa_next(struct xiw_rx_mpa *m, struct xiw_rx_pos *p)
 {
-	return m->have || m->linear ? take_split(m, p) : take_in_place(m, p);
+	return m->have || m->linear ? rx_mpa_take_split(m, p)
+				    : rx_mpa_take_in_place(m, p);
 }
 
-static void free_pages_from(struct xiw_rx_mpa *m, u32 first)
+static void rx_mpa_free_pages_from(struct xiw_rx_mpa *m, u32 first)
 {
 	u32 i;
 
@@ -351,7 +355,7 @@ static void free_pages_from(struct xiw_rx_mpa *m, u32 first)
  */
 bool xiw_rx_mpa_trim(struct xiw_rx_mpa *m)
 {
-	free_pages_from(m, m->pages_used);
+	rx_mpa_free_pages_from(m, m->pages_used);
 	/* An incomplete FPDU stays. */
 	m->pages_used = DIV_ROUND_UP(m->have, PAGE_SIZE);
 	return m->pages[0];
@@ -387,7 +391,7 @@ int xiw_rx_mpa_start(struct xiw_rx_mpa *m, bool markers, bool crc)
  */
 void xiw_rx_mpa_stop(struct xiw_rx_mpa *m)
 {
-	free_pages_from(m, 0);
+	rx_mpa_free_pages_from(m, 0);
 	kvfree(m->linear);
 	m->linear = NULL;
 }

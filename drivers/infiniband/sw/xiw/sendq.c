@@ -16,18 +16,18 @@
 #include "proto/atomic.h"
 #include "stream.h"
 
-static bool orq_empty(const struct xiw_stream *s)
+static bool sendq_orq_empty(const struct xiw_stream *s)
 {
 	return s->orq_head == s->orq_tail;
 }
 
-static u32 orq_used(const struct xiw_stream *s)
+static u32 sendq_orq_used(const struct xiw_stream *s)
 {
 	return s->orq_tail - s->orq_head;
 }
 
-static void start_tagged(struct xiw_stream *s, u8 opcode, u32 stag, u64 to,
-			 u32 len)
+static void sendq_start_tagged(struct xiw_stream *s, u8 opcode, u32 stag,
+			       u64 to, u32 len)
 {
 	s->tx.msg = (struct xiw_seg_msg) {
 		.opcode = opcode,
@@ -42,7 +42,8 @@ static void start_tagged(struct xiw_stream *s, u8 opcode, u32 stag, u64 to,
 	s->tx.sge_off = 0;
 }
 
-static void start_untagged(struct xiw_stream *s, u8 opcode, u32 qn, u32 len)
+static void sendq_start_untagged(struct xiw_stream *s, u8 opcode, u32 qn,
+				 u32 len)
 {
 	s->tx.msg = (struct xiw_seg_msg) {
 		.opcode = opcode,
@@ -57,17 +58,17 @@ static void start_untagged(struct xiw_stream *s, u8 opcode, u32 qn, u32 len)
 }
 
 /* A message that is nothing but its RDMAP header, already in tx.body. */
-static void start_body(struct xiw_stream *s, u8 opcode, u32 qn, u32 len)
+static void sendq_start_body(struct xiw_stream *s, u8 opcode, u32 qn, u32 len)
 {
-	start_untagged(s, opcode, qn, len);
+	sendq_start_untagged(s, opcode, qn, len);
 	s->tx.body_len = len;
 }
 
-static void start_imm(struct xiw_stream *s, const struct xiw_swr *wr,
-		      u8 opcode, enum xiw_imm_kind kind)
+static void sendq_start_imm(struct xiw_stream *s, const struct xiw_swr *wr,
+			    u8 opcode, enum xiw_imm_kind kind)
 {
 	xiw_rdmap_imm_encode(s->tx.body, (__force __be32)wr->ext, kind);
-	start_body(s, opcode, XIW_QN_SEND, XIW_IMM_LEN);
+	sendq_start_body(s, opcode, XIW_QN_SEND, XIW_IMM_LEN);
 	s->tx.imm_sent = true;
 }
 
@@ -90,7 +91,7 @@ void xiw_sendq_fail(struct xiw_stream *s, struct xiw_swr *wr, u8 status)
 	xiw_stream_fault(s, XIW_LOCAL_FAULT, NULL);
 }
 
-static struct xiw_wait *orq_push(struct xiw_stream *s)
+static struct xiw_wait *sendq_orq_push(struct xiw_stream *s)
 {
 	struct xiw_wait *wait = &s->orq[s->orq_tail++ & s->orq_mask];
 
@@ -99,10 +100,10 @@ static struct xiw_wait *orq_push(struct xiw_stream *s)
 	return wait;
 }
 
-static struct xiw_wait *orq_push_wr(struct xiw_stream *s,
-				    const struct xiw_swr *wr)
+static struct xiw_wait *sendq_orq_push_wr(struct xiw_stream *s,
+					  const struct xiw_swr *wr)
 {
-	struct xiw_wait *wait = orq_push(s);
+	struct xiw_wait *wait = sendq_orq_push(s);
 
 	wait->index = s->sq->next;
 	wait->num_sge = wr->num_sge;
@@ -111,7 +112,7 @@ static struct xiw_wait *orq_push_wr(struct xiw_stream *s,
 	return wait;
 }
 
-static bool start_read(struct xiw_stream *s, struct xiw_swr *wr)
+static bool sendq_start_read(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	struct xiw_read_req req = {
 		.size = wr->len,
@@ -134,14 +135,14 @@ static bool start_read(struct xiw_stream *s, struct xiw_swr *wr)
 		req.sink_to = wr->sge[0].addr;
 	}
 	xiw_rdmap_read_req_encode(s->tx.body, &req);
-	start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST, XIW_READ_REQ_LEN);
-	wait = orq_push_wr(s, wr);
+	sendq_start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST, XIW_READ_REQ_LEN);
+	wait = sendq_orq_push_wr(s, wr);
 	wait->sink.to = req.sink_to;
 	wait->sink.left = req.size;
 	return true;
 }
 
-static bool start_atomic(struct xiw_stream *s, struct xiw_swr *wr)
+static bool sendq_start_atomic(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	struct xiw_atomic_req req = {
 		.id = s->sq->next,
@@ -173,12 +174,13 @@ static bool start_atomic(struct xiw_stream *s, struct xiw_swr *wr)
 		break;
 	}
 	xiw_rdmap_atomic_req_encode(s->tx.body, &req);
-	start_body(s, XIW_OP_ATOMIC_REQ, XIW_QN_REQUEST, XIW_ATOMIC_REQ_LEN);
-	orq_push_wr(s, wr)->atomic = true;
+	sendq_start_body(s, XIW_OP_ATOMIC_REQ, XIW_QN_REQUEST,
+			 XIW_ATOMIC_REQ_LEN);
+	sendq_orq_push_wr(s, wr)->atomic = true;
 	return true;
 }
 
-static void start_send(struct xiw_stream *s, struct xiw_swr *wr)
+static void sendq_start_send(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	bool solicited = wr->flags & XIW_SQE_SOLICITED;
 	u8 opcode;
@@ -187,7 +189,7 @@ static void start_send(struct xiw_stream *s, struct xiw_swr *wr)
 		opcode = solicited ? XIW_OP_SEND_SE_INV : XIW_OP_SEND_INV;
 	else
 		opcode = solicited ? XIW_OP_SEND_SE : XIW_OP_SEND;
-	start_untagged(s, opcode, XIW_QN_SEND, wr->len);
+	sendq_start_untagged(s, opcode, XIW_QN_SEND, wr->len);
 	wr->msn = s->tx.msg.msn;
 	wr->has_msn = true;
 	if (wr->opcode == IB_WR_SEND_WITH_INV)
@@ -195,8 +197,8 @@ static void start_send(struct xiw_stream *s, struct xiw_swr *wr)
 }
 
 /* Does an STag with the index of @stag name memory for that response? */
-static bool is_sink_of(const struct xiw_stream *s, const struct xiw_wait *wait,
-		       u32 stag)
+static bool sendq_is_sink_of(const struct xiw_stream *s,
+			     const struct xiw_wait *wait, u32 stag)
 {
 	const struct xiw_swr *wr;
 	u32 i;
@@ -216,24 +218,24 @@ static bool is_sink_of(const struct xiw_stream *s, const struct xiw_wait *wait,
  * it stays invalid until that has come. Writes and Sends have been copied by
  * the time the next request is looked at.
  */
-static bool is_sink(const struct xiw_stream *s, u32 stag)
+static bool sendq_is_sink(const struct xiw_stream *s, u32 stag)
 {
 	u32 i;
 
 	for (i = s->orq_head; i != s->orq_tail; i++)
-		if (is_sink_of(s, &s->orq[i & s->orq_mask], stag))
+		if (sendq_is_sink_of(s, &s->orq[i & s->orq_mask], stag))
 			return true;
 	return false;
 }
 
 /* With a fence they wait until all earlier requests are complete. */
-static bool local_must_wait(const struct xiw_stream *s,
-			    const struct xiw_swr *wr)
+static bool sendq_local_must_wait(const struct xiw_stream *s,
+				  const struct xiw_swr *wr)
 {
 	if (s->sq->head == s->sq->next)
 		return false;
 	return wr->flags & XIW_SQE_FENCE ||
-	       (wr->opcode == IB_WR_REG_MR && is_sink(s, wr->rkey));
+	       (wr->opcode == IB_WR_REG_MR && sendq_is_sink(s, wr->rkey));
 }
 
 /*
@@ -241,11 +243,11 @@ static bool local_must_wait(const struct xiw_stream *s,
  * that is not possible yet is tried again while there are earlier requests: one
  * of them may be about to invalidate the region.
  */
-static bool run_local(struct xiw_stream *s, struct xiw_swr *wr)
+static bool sendq_run_local(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	u8 status;
 
-	if (local_must_wait(s, wr))
+	if (sendq_local_must_wait(s, wr))
 		return false;
 	status = s->ops->run_local(s, wr);
 	if (status != IB_WC_SUCCESS && wr->opcode == IB_WR_REG_MR &&
@@ -265,53 +267,55 @@ static bool run_local(struct xiw_stream *s, struct xiw_swr *wr)
  * May the request at sq.next be transmitted now? Requests never overtake each
  * other, so if not, the whole queue waits (RFC 5040 section 5.5 rule 13).
  */
-static bool may_start(const struct xiw_stream *s, const struct xiw_swr *wr)
+static bool sendq_may_start(const struct xiw_stream *s,
+			    const struct xiw_swr *wr)
 {
-	if (wr->flags & XIW_SQE_FENCE && !orq_empty(s))
+	if (wr->flags & XIW_SQE_FENCE && !sendq_orq_empty(s))
 		return false;
-	return !xiw_swr_is_request(wr) || orq_used(s) < s->ord;
+	return !xiw_swr_is_request(wr) || sendq_orq_used(s) < s->ord;
 }
 
 /*
  * RFC 7306 has no Send with Immediate: the data go ahead as a message of their
  * own (Documentation/rendezvous.rst, section 8).
  */
-static bool start_send_imm(struct xiw_stream *s, struct xiw_swr *wr)
+static bool sendq_start_send_imm(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	if (!s->conn.send_imm) {
 		xiw_sendq_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
 		return false;
 	}
-	start_imm(s, wr, XIW_OP_IMM, XIW_IMM_SEND);
+	sendq_start_imm(s, wr, XIW_OP_IMM, XIW_IMM_SEND);
 	s->tx.source = XIW_TX_SQ_IMM_FIRST;
 	return true;
 }
 
-static bool start_wr(struct xiw_stream *s, struct xiw_swr *wr)
+static bool sendq_start_wr(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	s->tx.source = XIW_TX_SQ;
 	s->tx.wr = wr;
 	switch (wr->opcode) {
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
-		start_tagged(s, XIW_OP_WRITE, wr->rkey, wr->raddr, wr->len);
+		sendq_start_tagged(s, XIW_OP_WRITE, wr->rkey, wr->raddr,
+				   wr->len);
 		return true;
 	case IB_WR_SEND:
 	case IB_WR_SEND_WITH_INV:
-		start_send(s, wr);
+		sendq_start_send(s, wr);
 		return true;
 	case IB_WR_SEND_WITH_IMM:
-		return start_send_imm(s, wr);
+		return sendq_start_send_imm(s, wr);
 	case IB_WR_RDMA_READ:
 	case IB_WR_RDMA_READ_WITH_INV:
-		return start_read(s, wr);
+		return sendq_start_read(s, wr);
 	default:
-		return start_atomic(s, wr);
+		return sendq_start_atomic(s, wr);
 	}
 }
 
 /* The stream starts no message any more but a Terminate. */
-static bool is_over(const struct xiw_stream *s)
+static bool sendq_is_over(const struct xiw_stream *s)
 {
 	enum xiw_qp_state state = READ_ONCE(s->state);
 
@@ -320,7 +324,7 @@ static bool is_over(const struct xiw_stream *s)
 }
 
 /* Are there requests to be started? Fetches up to @ahead of them. */
-static bool fetch(struct xiw_stream *s, int ahead)
+static bool sendq_fetch(struct xiw_stream *s, int ahead)
 {
 	int n = xiw_sq_fetch(s->sq, ahead);
 
@@ -344,12 +348,12 @@ void xiw_sendq_bound(struct xiw_stream *s)
 
 	if (tx->bounded || READ_ONCE(s->state) != XIW_QPS_CLOSING)
 		return;
-	fetch(s, s->sq->size);
+	sendq_fetch(s, s->sq->size);
 	tx->bound = READ_ONCE(s->sq->prod);
 	tx->bounded = true;
 }
 
-static bool at_bound(const struct xiw_stream *s)
+static bool sendq_at_bound(const struct xiw_stream *s)
 {
 	const struct xiw_tx *tx = &s->tx;
 
@@ -365,11 +369,11 @@ static bool at_bound(const struct xiw_stream *s)
  */
 bool xiw_sendq_none_posted(struct xiw_stream *s)
 {
-	return at_bound(s) || xiw_sq_ring_empty(s->sq);
+	return sendq_at_bound(s) || xiw_sq_ring_empty(s->sq);
 }
 
 /* Has it been executed already, before xiw_sendq_rewind()? */
-static bool is_local_done(const struct xiw_swr *wr)
+static bool sendq_is_local_done(const struct xiw_swr *wr)
 {
 	return xiw_swr_is_local(wr) && wr->done &&
 	       wr->status == IB_WC_SUCCESS;
@@ -377,17 +381,18 @@ static bool is_local_done(const struct xiw_swr *wr)
 
 /*
  * Starts the next work request; executes local ones before it. Each of these,
- * or its completion, may end the stream, so is_over() is asked each time.
+ * or its completion, may end the stream, so sendq_is_over() is asked each time.
  */
-static bool next_wr(struct xiw_stream *s)
+static bool sendq_next_wr(struct xiw_stream *s)
 {
 	struct xiw_sq *sq = s->sq;
 	struct xiw_swr *wr;
 
-	while (!is_over(s) && !at_bound(s) && !xiw_turn_over(&s->tx.turn) &&
-	       fetch(s, s->tx.turn.steps)) {
+	while (!sendq_is_over(s) && !sendq_at_bound(s) &&
+	       !xiw_turn_over(&s->tx.turn) &&
+	       sendq_fetch(s, s->tx.turn.steps)) {
 		wr = xiw_sq_wr(sq, sq->next);
-		if (is_local_done(wr)) {
+		if (sendq_is_local_done(wr)) {
 			sq->next++;
 			xiw_sendq_complete(s);
 			xiw_turn_charge(&s->tx.turn, 0);
@@ -399,7 +404,7 @@ static bool next_wr(struct xiw_stream *s)
 			return false;
 		}
 		if (xiw_swr_is_local(wr)) {
-			if (!run_local(s, wr))
+			if (!sendq_run_local(s, wr))
 				return false;
 			/* A process may post such requests for ever. */
 			xiw_turn_charge(&s->tx.turn, 0);
@@ -415,7 +420,7 @@ static bool next_wr(struct xiw_stream *s)
 			xiw_sendq_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
 			return false;
 		}
-		if (!may_start(s, wr) || !start_wr(s, wr))
+		if (!sendq_may_start(s, wr) || !sendq_start_wr(s, wr))
 			return false;
 		sq->next++;
 		return true;
@@ -423,8 +428,9 @@ static bool next_wr(struct xiw_stream *s)
 	return false;
 }
 
-static enum xiw_reason run_atomic(struct xiw_stream *s,
-				  const struct xiw_atomic_req *op, u64 *orig)
+static enum xiw_reason sendq_run_atomic(struct xiw_stream *s,
+					const struct xiw_atomic_req *op,
+					u64 *orig)
 {
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
@@ -485,7 +491,7 @@ void xiw_sendq_blame(struct xiw_stream *s, enum xiw_reason reason,
  * strictly in order; an Atomic is executed only here, after the data of all
  * earlier Reads was fetched (RFC 7306 section 7).
  */
-static bool next_response(struct xiw_stream *s)
+static bool sendq_next_response(struct xiw_stream *s)
 {
 	struct xiw_atomic_resp resp;
 	enum xiw_reason reason;
@@ -499,24 +505,24 @@ static bool next_response(struct xiw_stream *s)
 		return false;
 	}
 	if (req->atomic) {
-		reason = run_atomic(s, &req->op, &resp.orig);
+		reason = sendq_run_atomic(s, &req->op, &resp.orig);
 		if (reason != XIW_OK) {
 			xiw_sendq_blame(s, reason, req, 0);
 			return false;
 		}
 		resp.id = req->op.id;
 		xiw_rdmap_atomic_resp_encode(s->tx.body, &resp);
-		start_body(s, XIW_OP_ATOMIC_RESP, XIW_QN_ATOMIC_RESP,
-			   XIW_ATOMIC_RESP_LEN);
+		sendq_start_body(s, XIW_OP_ATOMIC_RESP, XIW_QN_ATOMIC_RESP,
+				 XIW_ATOMIC_RESP_LEN);
 	} else {
-		start_tagged(s, XIW_OP_READ_RESP, req->read.sink_stag,
-			     req->read.sink_to, req->read.size);
+		sendq_start_tagged(s, XIW_OP_READ_RESP, req->read.sink_stag,
+				   req->read.sink_to, req->read.size);
 	}
 	s->tx.source = XIW_TX_RESPONSE;
 	return true;
 }
 
-static void start_rtr(struct xiw_stream *s)
+static void sendq_start_rtr(struct xiw_stream *s)
 {
 	struct xiw_read_req req = {};
 	struct xiw_wait *wait;
@@ -524,20 +530,20 @@ static void start_rtr(struct xiw_stream *s)
 	switch (s->tx.rtr) {
 	case XIW_RTR_READ:
 		xiw_rdmap_read_req_encode(s->tx.body, &req);
-		start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST,
-			   XIW_READ_REQ_LEN);
-		wait = orq_push(s);
+		sendq_start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST,
+				 XIW_READ_REQ_LEN);
+		wait = sendq_orq_push(s);
 		wait->internal = true;
 		break;
 	case XIW_RTR_SEND:
-		start_untagged(s, XIW_OP_SEND, XIW_QN_SEND, 0);
+		sendq_start_untagged(s, XIW_OP_SEND, XIW_QN_SEND, 0);
 		break;
 	default:
 		if (s->conn.hello)
-			start_tagged(s, XIW_OP_WRITE, XIW_HELLO_STAG,
-				     XIW_HELLO_LONG, 0);
+			sendq_start_tagged(s, XIW_OP_WRITE, XIW_HELLO_STAG,
+					   XIW_HELLO_LONG, 0);
 		else
-			start_tagged(s, XIW_OP_WRITE, 0, 0, 0);
+			sendq_start_tagged(s, XIW_OP_WRITE, 0, 0, 0);
 		break;
 	}
 	s->tx.rtr = 0;
@@ -565,18 +571,18 @@ bool xiw_sendq_next(struct xiw_stream *s)
 		tx->source = XIW_TX_TERM;
 		return true;
 	}
-	if (is_over(s))
+	if (sendq_is_over(s))
 		return false;
 	if (tx->rtr) {
-		start_rtr(s);
+		sendq_start_rtr(s);
 		return true;
 	}
 	tx->turn_resp = !tx->turn_resp;
-	if (tx->turn_resp ? next_response(s) : next_wr(s))
+	if (tx->turn_resp ? sendq_next_response(s) : sendq_next_wr(s))
 		return true;
 	if (tx->term_len)
 		return xiw_sendq_next(s);
-	if (tx->turn_resp ? next_wr(s) : next_response(s))
+	if (tx->turn_resp ? sendq_next_wr(s) : sendq_next_response(s))
 		return true;
 	return tx->term_len && xiw_sendq_next(s);
 }
@@ -596,8 +602,11 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 	case XIW_TX_SQ:
 		if (wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM) {
 			/* Nothing of the queue may come in between. */
-			start_imm(s, wr, wr->flags & XIW_SQE_SOLICITED ?
-				  XIW_OP_IMM_SE : XIW_OP_IMM, XIW_IMM_WRITE);
+			sendq_start_imm(s, wr,
+					wr->flags & XIW_SQE_SOLICITED
+						? XIW_OP_IMM_SE
+						: XIW_OP_IMM,
+					XIW_IMM_WRITE);
 			wr->msn = tx->msg.msn;
 			wr->has_msn = true;
 			tx->source = XIW_TX_SQ_IMM;
@@ -610,7 +619,7 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 		break;
 	case XIW_TX_SQ_IMM_FIRST:
 		/* Here neither. */
-		start_send(s, wr);
+		sendq_start_send(s, wr);
 		tx->source = XIW_TX_SQ;
 		return;
 	case XIW_TX_RESPONSE:
@@ -641,9 +650,9 @@ bool xiw_sendq_empty(const struct xiw_stream *s)
 	const struct xiw_tx *tx = &s->tx;
 
 	return tx->source == XIW_TX_NONE && !tx->train_len &&
-	       s->irq_head == s->irq_tail && orq_empty(s) &&
-	       (tx->bounded ? (s32)(s->sq->head - tx->bound) >= 0 :
-		s->sq->head == READ_ONCE(s->sq->prod));
+	       s->irq_head == s->irq_tail && sendq_orq_empty(s) &&
+	       (tx->bounded ? (s32)(s->sq->head - tx->bound) >= 0
+			    : s->sq->head == READ_ONCE(s->sq->prod));
 }
 
 /**
@@ -664,11 +673,11 @@ bool xiw_sendq_waits(struct xiw_stream *s)
 	if (s->tx.fenced)
 		return !READ_ONCE(s->tx.fin) || !xiw_sendq_empty(s) ||
 		       !xiw_sendq_none_posted(s);
-	return !orq_empty(s) && s->sq->next != READ_ONCE(s->sq->prod);
+	return !sendq_orq_empty(s) && s->sq->next != READ_ONCE(s->sq->prod);
 }
 
 /* All requests before @head are complete: gives their slots back. */
-static void retire(struct xiw_sq *sq, u32 head)
+static void sendq_reclaim(struct xiw_sq *sq, u32 head)
 {
 	/* Pairs with the acquire in xiw_sq_post(). */
 	smp_store_release(&sq->head, head);
@@ -678,7 +687,7 @@ static void retire(struct xiw_sq *sq, u32 head)
 }
 
 /* Completes up to @max requests; true if more may be complete. */
-static bool complete_some(struct xiw_stream *s, u32 max)
+static bool sendq_complete_some(struct xiw_stream *s, u32 max)
 {
 	struct xiw_sq *sq = s->sq;
 	u32 head = sq->head;
@@ -700,7 +709,7 @@ static bool complete_some(struct xiw_stream *s, u32 max)
 				return true;
 			s->tx.asked = xiw_swr_is_request(&copy);
 			s->tx.told = copy.flags & XIW_SQE_SIGNALED;
-			retire(sq, ++head);
+			sendq_reclaim(sq, ++head);
 			xiw_stream_send_done(s, &copy);
 			continue;
 		}
@@ -722,7 +731,7 @@ static bool complete_some(struct xiw_stream *s, u32 max)
  */
 void xiw_sendq_complete(struct xiw_stream *s)
 {
-	if (complete_some(s, XIW_TURN_STEPS))
+	if (sendq_complete_some(s, XIW_TURN_STEPS))
 		xiw_stream_tx_again(s, 0);
 }
 
@@ -737,9 +746,9 @@ void xiw_sendq_complete(struct xiw_stream *s)
  */
 bool xiw_sendq_unfinished(struct xiw_stream *s)
 {
-	while (complete_some(s, XIW_TURN_STEPS))
+	while (sendq_complete_some(s, XIW_TURN_STEPS))
 		;
-	return s->sq->head != s->sq->next || fetch(s, 1);
+	return s->sq->head != s->sq->next || sendq_fetch(s, 1);
 }
 
 /**
@@ -756,11 +765,11 @@ void xiw_sendq_rewind(struct xiw_stream *s)
 	struct xiw_sq *sq = s->sq;
 	struct xiw_swr *wr;
 
-	while (complete_some(s, XIW_TURN_STEPS))
+	while (sendq_complete_some(s, XIW_TURN_STEPS))
 		;
 	while (sq->next != sq->head) {
 		wr = xiw_sq_wr(sq, --sq->next);
-		if (is_local_done(wr))
+		if (sendq_is_local_done(wr))
 			continue;
 		wr->done = false;
 		wr->built = false;
@@ -789,9 +798,9 @@ bool xiw_sendq_flush(struct xiw_stream *s)
 	struct xiw_sq *sq = s->sq;
 	u32 left = sq->size;
 
-	while (complete_some(s, XIW_TURN_STEPS))
+	while (sendq_complete_some(s, XIW_TURN_STEPS))
 		;
-	while (fetch(s, XIW_TURN_STEPS) || sq->head != sq->next) {
+	while (sendq_fetch(s, XIW_TURN_STEPS) || sq->head != sq->next) {
 		if (!left--)
 			return true;
 		struct xiw_swr *wr = xiw_sq_wr(sq, sq->head);
@@ -801,7 +810,7 @@ bool xiw_sendq_flush(struct xiw_stream *s)
 			copy.status = IB_WC_WR_FLUSH_ERR;
 		if (sq->next == sq->head)
 			sq->next++;
-		retire(sq, sq->head + 1);
+		sendq_reclaim(sq, sq->head + 1);
 		xiw_stream_send_done(s, &copy);
 	}
 	return false;

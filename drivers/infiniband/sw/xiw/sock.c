@@ -53,13 +53,13 @@ enum sock_event {
  * Callbacks
  */
 
-static struct xiw_sock *to_sock(const struct xiw_llp *llp)
+static struct xiw_sock *xiw_sock_to_sock(const struct xiw_llp *llp)
 {
 	return container_of(llp, struct xiw_sock, llp);
 }
 
 /* Socket lock held. */
-static void run_callbacks(struct xiw_sock *xs)
+static void xiw_sock_run_callbacks(struct xiw_sock *xs)
 {
 	if (xs->busy)
 		return;
@@ -85,7 +85,7 @@ static void run_callbacks(struct xiw_sock *xs)
  * TCP calls with the socket lock held. sk_user_data is only cleared under that
  * lock, so the owner stays valid beyond the RCU section.
  */
-static struct xiw_sock *owner(struct sock *sk)
+static struct xiw_sock *xiw_sock_owner(struct sock *sk)
 {
 	struct xiw_sock *xs;
 
@@ -95,21 +95,21 @@ static struct xiw_sock *owner(struct sock *sk)
 	return xs;
 }
 
-static void stream_event(struct sock *sk, enum sock_event event)
+static void xiw_sock_stream_event(struct sock *sk, enum sock_event event)
 {
-	struct xiw_sock *xs = owner(sk);
+	struct xiw_sock *xs = xiw_sock_owner(sk);
 
 	if (!xs)
 		return;
 	xs->pending |= event;
-	run_callbacks(xs);
+	xiw_sock_run_callbacks(xs);
 }
 
 /*
  * TCP calls without the socket lock of the listener. A connection that was not
  * accepted yet has inherited the callback from it, but not the owner.
  */
-static void listener_event(struct sock *sk)
+static void xiw_sock_listener_event(struct sock *sk)
 {
 	struct xiw_sock *xs;
 
@@ -120,34 +120,34 @@ static void listener_event(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void on_data_ready(struct sock *sk)
+static void xiw_sock_on_data_ready(struct sock *sk)
 {
 	/* A listener that is being closed has no owner any more. */
 	if (inet_sk_state_load(sk) == TCP_LISTEN)
-		listener_event(sk);
+		xiw_sock_listener_event(sk);
 	else
-		stream_event(sk, EV_DATA);
+		xiw_sock_stream_event(sk, EV_DATA);
 }
 
-static void on_write_space(struct sock *sk)
+static void xiw_sock_on_write_space(struct sock *sk)
 {
 	/* As for all sockets: not before a third of the buffer is free. */
 	if (inet_sk_state_load(sk) == TCP_LISTEN ||
 	    !sk_stream_is_writeable(sk) || !sk->sk_socket)
 		return;
 	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	stream_event(sk, EV_SPACE);
+	xiw_sock_stream_event(sk, EV_SPACE);
 }
 
-static void on_state_change(struct sock *sk)
+static void xiw_sock_on_state_change(struct sock *sk)
 {
 	int err = READ_ONCE(sk->sk_err);
-	struct xiw_sock *xs = owner(sk);
+	struct xiw_sock *xs = xiw_sock_owner(sk);
 
 	/* TCP reports the error to the next sender, and then clears it. */
 	if (xs && err)
 		WRITE_ONCE(xs->err, err);
-	stream_event(sk, EV_STATE);
+	xiw_sock_stream_event(sk, EV_STATE);
 }
 
 static void sock_free(struct kref *ref)
@@ -164,30 +164,30 @@ static void sock_free(struct kref *ref)
 
 static void sock_llp_get(struct xiw_llp *llp)
 {
-	kref_get(&to_sock(llp)->ref);
+	kref_get(&xiw_sock_to_sock(llp)->ref);
 }
 
 static void sock_llp_put(struct xiw_llp *llp)
 {
-	kref_put(&to_sock(llp)->ref, sock_free);
+	kref_put(&xiw_sock_to_sock(llp)->ref, sock_free);
 }
 
 static void sock_lock(struct xiw_llp *llp)
 {
-	lock_sock(to_sock(llp)->sk);
+	lock_sock(xiw_sock_to_sock(llp)->sk);
 }
 
 static void sock_unlock(struct xiw_llp *llp)
 {
-	struct xiw_sock *xs = to_sock(llp);
+	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
-	run_callbacks(xs);
+	xiw_sock_run_callbacks(xs);
 	release_sock(xs->sk);
 }
 
 static bool sock_trylock_bh(struct xiw_llp *llp)
 {
-	struct sock *sk = to_sock(llp)->sk;
+	struct sock *sk = xiw_sock_to_sock(llp)->sk;
 
 	if (!spin_trylock_bh(&sk->sk_lock.slock))
 		return false;
@@ -202,9 +202,9 @@ static bool sock_trylock_bh(struct xiw_llp *llp)
 
 static void sock_unlock_bh(struct xiw_llp *llp)
 {
-	struct xiw_sock *xs = to_sock(llp);
+	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
-	run_callbacks(xs);
+	xiw_sock_run_callbacks(xs);
 	__acquire(&xs->sk->sk_lock.slock);
 	spin_unlock_bh(&xs->sk->sk_lock.slock);
 }
@@ -212,7 +212,7 @@ static void sock_unlock_bh(struct xiw_llp *llp)
 static void sock_set_events(struct xiw_llp *llp,
 			    const struct xiw_llp_events *events, void *ctx)
 {
-	struct xiw_sock *xs = to_sock(llp);
+	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	struct sock *sk = xs->sk;
 
 	/* A stream is called under the first, a listener under the second. */
@@ -227,14 +227,14 @@ static void sock_set_events(struct xiw_llp *llp,
 
 #ifdef CONFIG_MEMCG
 /* The groups to which TCP charges: of version 2, all but the root. */
-static bool is_charged(const struct mem_cgroup *memcg)
+static bool xiw_sock_is_charged(const struct mem_cgroup *memcg)
 {
 	return mem_cgroup_sockets_enabled && memcg->css.parent &&
 	       cgroup_subsys_on_dfl(memory_cgrp_subsys);
 }
 
 /* All that TCP has charged: whole pages, of which some may be unused. */
-static int charged_pages(const struct sock *sk)
+static int xiw_sock_charged_pages(const struct sock *sk)
 {
 	return sk_mem_pages(sk->sk_forward_alloc +
 			    atomic_read(&sk->sk_rmem_alloc) +
@@ -248,14 +248,14 @@ static int charged_pages(const struct sock *sk)
  */
 static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
 {
-	struct sock *sk = to_sock(llp)->sk;
+	struct sock *sk = xiw_sock_to_sock(llp)->sk;
 	struct mem_cgroup *old = sk->sk_memcg;
 	int len;
 
-	if (old == memcg || !is_charged(memcg))
+	if (old == memcg || !xiw_sock_is_charged(memcg))
 		return 0;
 	sk_mem_reclaim(sk);
-	len = charged_pages(sk) << PAGE_SHIFT;
+	len = xiw_sock_charged_pages(sk) << PAGE_SHIFT;
 	WRITE_ONCE(sk->sk_memcg, memcg);
 	if (len && !__sk_mem_schedule(sk, len, SK_MEM_RECV)) {
 		WRITE_ONCE(sk->sk_memcg, old);
@@ -284,7 +284,7 @@ static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
  */
 static void sock_here(const struct xiw_llp *llp)
 {
-	sock_rps_record_flow(to_sock(llp)->sk);
+	sock_rps_record_flow(xiw_sock_to_sock(llp)->sk);
 }
 
 /*
@@ -293,14 +293,14 @@ static void sock_here(const struct xiw_llp *llp)
  */
 static bool sock_can_yield(const struct xiw_llp *llp)
 {
-	const struct xiw_sock *xs = to_sock(llp);
+	const struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
 	return sock_owned_by_user_nocheck(xs->sk) && !xs->busy;
 }
 
 static void sock_yield(struct xiw_llp *llp)
 {
-	struct xiw_sock *xs = to_sock(llp);
+	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
 	xs->busy = true;
 	sk_flush_backlog(xs->sk);
@@ -309,7 +309,7 @@ static void sock_yield(struct xiw_llp *llp)
 
 static bool sock_idle(const struct xiw_llp *llp)
 {
-	return tcp_rtx_and_write_queues_empty(to_sock(llp)->sk);
+	return tcp_rtx_and_write_queues_empty(xiw_sock_to_sock(llp)->sk);
 }
 
 /*
@@ -318,7 +318,7 @@ static bool sock_idle(const struct xiw_llp *llp)
  * TCP's user timeout counts from the first probe, answered or not; have it
  * count from the last answer.
  */
-static void spare_who_answers(struct sock *sk)
+static void xiw_sock_reset_probe_timeout(struct sock *sk)
 {
 	u32 *since = &inet_csk(sk)->icsk_probes_tstamp;
 	u32 heard = tcp_sk(sk)->rcv_tstamp;
@@ -333,7 +333,7 @@ static void spare_who_answers(struct sock *sk)
  * not, and goes on to do so when the window opens. So it is off from when that
  * is seen until something is acknowledged, or nothing answers.
  */
-static void spare_who_drops(struct xiw_sock *xs)
+static void xiw_sock_suspend_user_timeout(struct xiw_sock *xs)
 {
 	const struct tcp_sock *tp = tcp_sk(xs->sk);
 	bool silent = tcp_jiffies32 - tp->rcv_tstamp > XIW_SOCK_SILENCE;
@@ -348,15 +348,15 @@ static void spare_who_drops(struct xiw_sock *xs)
 		   xs->spared ? 0 : xs->user_timeout);
 }
 
-static void watch(struct work_struct *work)
+static void xiw_sock_check_window(struct work_struct *work)
 {
 	struct xiw_sock *xs = container_of(to_delayed_work(work),
 					   struct xiw_sock, watch);
 	bool more;
 
 	sock_lock(&xs->llp);
-	spare_who_answers(xs->sk);
-	spare_who_drops(xs);
+	xiw_sock_reset_probe_timeout(xs->sk);
+	xiw_sock_suspend_user_timeout(xs);
 	more = !sock_idle(&xs->llp);
 	sock_unlock(&xs->llp);
 	if (!more || !queue_delayed_work(system_dfl_wq, &xs->watch,
@@ -365,7 +365,7 @@ static void watch(struct work_struct *work)
 }
 
 /* The work has a reference. */
-static void watch_soon(struct xiw_sock *xs)
+static void xiw_sock_arm_window_check(struct xiw_sock *xs)
 {
 	if (delayed_work_pending(&xs->watch))
 		return;
@@ -385,9 +385,9 @@ static void watch_soon(struct xiw_sock *xs)
 static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 		     size_t len, bool more)
 {
-	struct xiw_sock *xs = to_sock(llp);
+	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	/*
-	 * Nobody writes what TCP holds, see all_ours() in txbuf.c. Without
+	 * Nobody writes what TCP holds, see txbuf_all_ours(). Without
 	 * saying so TCP would have packets copied to compute their checksums.
 	 */
 	struct msghdr msg = {
@@ -397,7 +397,7 @@ static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 	bool was_busy = xs->busy;
 	int ret;
 
-	watch_soon(xs);
+	xiw_sock_arm_window_check(xs);
 	/* TCP may call back meanwhile: for its backlog, or for little room. */
 	xs->busy = true;
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, len);
@@ -412,7 +412,7 @@ static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 	return ret;
 }
 
-static u32 tail_fill(struct sock *sk, u32 emss)
+static u32 xiw_sock_tail_fill(struct sock *sk, u32 emss)
 {
 	const struct sk_buff *skb = tcp_write_queue_tail(sk);
 
@@ -423,10 +423,10 @@ static u32 tail_fill(struct sock *sk, u32 emss)
 
 static void sock_space(const struct xiw_llp *llp, struct xiw_llp_space *space)
 {
-	struct sock *sk = to_sock(llp)->sk;
+	struct sock *sk = xiw_sock_to_sock(llp)->sk;
 
 	space->emss = max_t(u32, tcp_sk(sk)->mss_cache, 1);
-	space->tail_fill = tail_fill(sk, space->emss);
+	space->tail_fill = xiw_sock_tail_fill(sk, space->emss);
 	space->sndbuf = READ_ONCE(sk->sk_sndbuf);
 }
 
@@ -435,8 +435,8 @@ struct read_ctx {
 	void *arg;
 };
 
-static int read_actor(read_descriptor_t *desc, struct sk_buff *skb,
-		      unsigned int off, size_t len)
+static int xiw_sock_read_actor(read_descriptor_t *desc, struct sk_buff *skb,
+			       unsigned int off, size_t len)
 {
 	struct read_ctx *ctx = desc->arg.data;
 
@@ -445,29 +445,29 @@ static int read_actor(read_descriptor_t *desc, struct sk_buff *skb,
 
 static int sock_read(struct xiw_llp *llp, xiw_llp_actor actor, void *arg)
 {
-	struct xiw_sock *xs = to_sock(llp);
+	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	struct read_ctx ctx = { .actor = actor, .arg = arg };
 	read_descriptor_t desc = { .arg.data = &ctx, .count = 1 };
 	bool was_busy = xs->busy;
 	int ret;
 
 	xs->busy = true;
-	ret = tcp_read_sock(xs->sk, &desc, read_actor);
+	ret = tcp_read_sock(xs->sk, &desc, xiw_sock_read_actor);
 	xs->busy = was_busy;
 	return ret;
 }
 
 static int sock_unread(struct xiw_llp *llp)
 {
-	return tcp_inq(to_sock(llp)->sk);
+	return tcp_inq(xiw_sock_to_sock(llp)->sk);
 }
 
 static bool sock_urgent(const struct xiw_llp *llp)
 {
-	return READ_ONCE(tcp_sk(to_sock(llp)->sk)->urg_data);
+	return READ_ONCE(tcp_sk(xiw_sock_to_sock(llp)->sk)->urg_data);
 }
 
-static int lost_by(const struct xiw_sock *xs)
+static int xiw_sock_lost_by(const struct xiw_sock *xs)
 {
 	int err = READ_ONCE(xs->sk->sk_err);
 
@@ -476,11 +476,11 @@ static int lost_by(const struct xiw_sock *xs)
 
 static enum xiw_llp_status sock_status(struct xiw_llp *llp)
 {
-	struct xiw_sock *xs = to_sock(llp);
+	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	struct sock *sk = xs->sk;
 	int state = inet_sk_state_load(sk);
 
-	if (lost_by(xs))
+	if (xiw_sock_lost_by(xs))
 		return XIW_LLP_LOST;
 	switch (state) {
 	case TCP_SYN_SENT:
@@ -498,10 +498,11 @@ static enum xiw_llp_status sock_status(struct xiw_llp *llp)
 
 static bool sock_orderly(struct xiw_llp *llp)
 {
-	struct xiw_sock *xs = to_sock(llp);
+	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	struct sock *sk = xs->sk;
 
-	return !lost_by(xs) && sock_flag(sk, SOCK_DONE) && !tcp_inq(sk);
+	return !xiw_sock_lost_by(xs) && sock_flag(sk, SOCK_DONE) &&
+	       !tcp_inq(sk);
 }
 
 static const struct xiw_llp_ops sock_llp_ops = {
@@ -531,8 +532,8 @@ static const struct xiw_llp_ops sock_llp_ops = {
  */
 
 /* Takes over @sock; @parent is its listener or NULL. */
-static struct xiw_sock *take_over(struct socket *sock,
-				  const struct xiw_sock *parent)
+static struct xiw_sock *xiw_sock_take_over(struct socket *sock,
+					   const struct xiw_sock *parent)
 {
 	struct sock *sk = sock->sk;
 	struct xiw_sock *xs;
@@ -542,7 +543,7 @@ static struct xiw_sock *take_over(struct socket *sock,
 		return NULL;
 	xs->llp.ops = &sock_llp_ops;
 	kref_init(&xs->ref);
-	INIT_DELAYED_WORK(&xs->watch, watch);
+	INIT_DELAYED_WORK(&xs->watch, xiw_sock_check_window);
 	sock_hold(sk);
 	xs->sk = sk;
 	xs->sock = sock;
@@ -558,9 +559,9 @@ static struct xiw_sock *take_over(struct socket *sock,
 					 sk->sk_write_space;
 	xs->saved_state_change = parent ? parent->saved_state_change :
 					  sk->sk_state_change;
-	sk->sk_data_ready = on_data_ready;
-	sk->sk_write_space = on_write_space;
-	sk->sk_state_change = on_state_change;
+	sk->sk_data_ready = xiw_sock_on_data_ready;
+	sk->sk_write_space = xiw_sock_on_write_space;
+	sk->sk_state_change = xiw_sock_on_state_change;
 	__rcu_assign_sk_user_data_with_flags(sk, xs, SK_USER_DATA_NOCOPY);
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
@@ -569,7 +570,7 @@ static struct xiw_sock *take_over(struct socket *sock,
 }
 
 /* Has the socket hold its namespace. Not under the socket lock. */
-static int hold_net(struct sock *sk)
+static int xiw_sock_hold_net(struct sock *sk)
 {
 	struct net *net = sock_net(sk);
 
@@ -599,7 +600,7 @@ int xiw_sock_create(struct net *net, int family, struct xiw_sock **xs)
 	ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, &sock);
 	if (ret)
 		return ret;
-	*xs = take_over(sock, NULL);
+	*xs = xiw_sock_take_over(sock, NULL);
 	if (!*xs) {
 		sock_release(sock);
 		return -ENOMEM;
@@ -607,7 +608,7 @@ int xiw_sock_create(struct net *net, int family, struct xiw_sock **xs)
 	return 0;
 }
 
-static int addr_len(const struct sockaddr_storage *addr)
+static int xiw_sock_addr_len(const struct sockaddr_storage *addr)
 {
 	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
 					     sizeof(struct sockaddr_in);
@@ -655,10 +656,10 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 	/* Connections of an earlier listener may linger on the port. */
 	sock_set_reuseaddr(sk);
 	/* The type of the parameter depends on the kernel's age. */
-	return kernel_bind(xs->sock, (void *)addr, addr_len(addr));
+	return kernel_bind(xs->sock, (void *)addr, xiw_sock_addr_len(addr));
 }
 
-static int set_ip_option(struct xiw_sock *xs, int name, int value)
+static int xiw_sock_set_ip_option(struct xiw_sock *xs, int name, int value)
 {
 	return READ_ONCE(xs->sock->ops)->setsockopt(xs->sock, SOL_IP, name,
 						    KERNEL_SOCKPTR(&value),
@@ -686,10 +687,10 @@ int xiw_sock_bind_shared(struct xiw_sock *xs,
 	u32 port = ntohs(in->sin_port);
 	int ret;
 
-	ret = set_ip_option(xs, IP_BIND_ADDRESS_NO_PORT, 1);
+	ret = xiw_sock_set_ip_option(xs, IP_BIND_ADDRESS_NO_PORT, 1);
 	if (!ret)
-		ret = set_ip_option(xs, IP_LOCAL_PORT_RANGE,
-				    port << 16 | port);
+		ret = xiw_sock_set_ip_option(xs, IP_LOCAL_PORT_RANGE,
+					     port << 16 | port);
 	if (ret)
 		return ret;
 	in->sin_port = 0;
@@ -718,7 +719,7 @@ struct net *xiw_sock_get_net(const struct xiw_sock *xs)
  */
 int xiw_sock_listen(struct xiw_sock *xs, int backlog)
 {
-	int ret = hold_net(xs->sk);
+	int ret = xiw_sock_hold_net(xs->sk);
 
 	return ret ? ret : kernel_listen(xs->sock, backlog);
 }
@@ -735,10 +736,10 @@ int xiw_sock_connect(struct xiw_sock *xs, const struct sockaddr_storage *addr)
 {
 	int ret;
 
-	ret = hold_net(xs->sk);
+	ret = xiw_sock_hold_net(xs->sk);
 	if (ret)
 		return ret;
-	ret = kernel_connect(xs->sock, (void *)addr, addr_len(addr),
+	ret = kernel_connect(xs->sock, (void *)addr, xiw_sock_addr_len(addr),
 			     O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
 }
@@ -759,20 +760,20 @@ int xiw_sock_accept(struct xiw_sock *listener, struct xiw_sock **xs)
 	ret = kernel_accept(listener->sock, &sock, O_NONBLOCK);
 	if (ret)
 		return ret;
-	*xs = take_over(sock, listener);
+	*xs = xiw_sock_take_over(sock, listener);
 	if (!*xs) {
 		sock_no_linger(sock->sk);
 		sock_release(sock);
 		return -ENOMEM;
 	}
-	ret = hold_net(sock->sk);
+	ret = xiw_sock_hold_net(sock->sk);
 	if (ret)
 		xiw_sock_release(*xs, true);
 	return ret;
 }
 
 /* An address of IPv4 from an IPv6 socket, as it is on the wire. */
-static void unmap_v4(struct sockaddr_storage *addr)
+static void xiw_sock_unmap_v4(struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
 	struct sockaddr_in in = { .sin_family = AF_INET };
@@ -843,8 +844,8 @@ int xiw_sock_names(struct xiw_sock *xs, struct sockaddr_storage *local,
 	ret = kernel_getpeername(xs->sock, (struct sockaddr *)remote);
 	if (ret < 0)
 		return ret;
-	unmap_v4(local);
-	unmap_v4(remote);
+	xiw_sock_unmap_v4(local);
+	xiw_sock_unmap_v4(remote);
 	return 0;
 }
 
@@ -979,8 +980,8 @@ struct copy_ctx {
 	size_t room;
 };
 
-static int copy_actor(void *arg, struct sk_buff *skb, unsigned int off,
-		      size_t len)
+static int xiw_sock_copy_actor(void *arg, struct sk_buff *skb, unsigned int off,
+			       size_t len)
 {
 	struct copy_ctx *copy = arg;
 
@@ -1011,7 +1012,7 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
 	if (sock_urgent(&xs->llp))
 		ret = -EPROTO;
 	else
-		ret = sock_read(&xs->llp, copy_actor, &copy);
+		ret = sock_read(&xs->llp, xiw_sock_copy_actor, &copy);
 	if (!ret) {
 		switch (sock_status(&xs->llp)) {
 		case XIW_LLP_PEER_CLOSED:
@@ -1053,14 +1054,14 @@ int xiw_sock_unread(struct xiw_sock *xs)
  */
 int xiw_sock_error(struct xiw_sock *xs)
 {
-	int err = lost_by(xs);
+	int err = xiw_sock_lost_by(xs);
 
 	/* EPIPE is a reset after the peer's FIN. */
 	return err && err != EPIPE ? -err : -ECONNRESET;
 }
 
-static int discard_actor(void *arg, struct sk_buff *skb, unsigned int off,
-			 size_t len)
+static int xiw_sock_discard_actor(void *arg, struct sk_buff *skb,
+				  unsigned int off, size_t len)
 {
 	return len;
 }
@@ -1074,7 +1075,7 @@ static int discard_actor(void *arg, struct sk_buff *skb, unsigned int off,
 void xiw_sock_discard(struct xiw_sock *xs)
 {
 	sock_lock(&xs->llp);
-	sock_read(&xs->llp, discard_actor, NULL);
+	sock_read(&xs->llp, xiw_sock_discard_actor, NULL);
 	sock_unlock(&xs->llp);
 }
 

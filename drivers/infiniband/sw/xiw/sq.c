@@ -42,7 +42,7 @@ static const u8 wr_traits[] = {
 	[IB_WR_BIND_MW]				= WR_USER | WR_LOCAL | WR_BIND,
 };
 
-static u8 traits_of(const struct xiw_sq *sq, u32 opcode)
+static u8 sq_traits_of(const struct xiw_sq *sq, u32 opcode)
 {
 	if (opcode >= ARRAY_SIZE(wr_traits) ||
 	    (opcode == IB_WR_SEND_WITH_IMM && !READ_ONCE(sq->send_imm)))
@@ -153,7 +153,7 @@ bool xiw_sq_ring_empty(const struct xiw_sq *sq)
 	       READ_ONCE(sq->queue.ctrl->prod) == READ_ONCE(sq->prod);
 }
 
-static bool sum_sges(struct xiw_swr *wr)
+static bool sq_sum_sges(struct xiw_swr *wr)
 {
 	u64 len = 0;
 	u32 i;
@@ -166,12 +166,12 @@ static bool sum_sges(struct xiw_swr *wr)
 	return true;
 }
 
-static bool wr_shape_ok(const struct xiw_sq *sq, struct xiw_swr *wr,
-			u8 traits)
+static bool sq_wr_shape_ok(const struct xiw_sq *sq, struct xiw_swr *wr,
+			   u8 traits)
 {
 	if (wr->flags & XIW_SQE_INLINE)
 		return (traits & WR_INLINE) && wr->len <= sq->max_inline;
-	if (!sum_sges(wr))
+	if (!sq_sum_sges(wr))
 		return false;
 	if (traits & WR_ATOMIC)
 		return wr->num_sge == 1 && wr->len == sizeof(u64);
@@ -182,7 +182,7 @@ static bool wr_shape_ok(const struct xiw_sq *sq, struct xiw_swr *wr,
 	return true;
 }
 
-static void swr_prepare(struct xiw_swr *wr)
+static void sq_swr_prepare(struct xiw_swr *wr)
 {
 	wr->done = false;
 	wr->built = false;
@@ -202,8 +202,8 @@ static void swr_prepare(struct xiw_swr *wr)
  * One entry from a ring the user can change at any time: the head is copied
  * once, judged, and only then are as many elements copied as it said.
  */
-static bool fetch_one(const struct xiw_sq *sq, const void *slot,
-		      struct xiw_swr *wr)
+static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
+			 struct xiw_swr *wr)
 {
 	struct xiw_sqe sqe;
 	u8 traits;
@@ -211,7 +211,7 @@ static bool fetch_one(const struct xiw_sq *sq, const void *slot,
 	memcpy(&sqe, slot, sizeof(sqe));
 	barrier_data(&sqe); /* judge and use the same copy */
 
-	swr_prepare(wr);
+	sq_swr_prepare(wr);
 	wr->wr_id = sqe.wr_id;
 	wr->opcode = sqe.opcode;
 	wr->flags = sqe.flags & XIW_SQE_FLAGS;
@@ -225,7 +225,7 @@ static bool fetch_one(const struct xiw_sq *sq, const void *slot,
 	wr->compare_add = sqe.compare_add;
 	wr->swap = sqe.swap;
 
-	traits = traits_of(sq, sqe.opcode);
+	traits = sq_traits_of(sq, sqe.opcode);
 	if (!(traits & WR_USER) || sqe.reserved || sqe.reserved2[0] ||
 	    sqe.reserved2[1] || sqe.flags & ~XIW_SQE_FLAGS)
 		return false;
@@ -242,7 +242,7 @@ static bool fetch_one(const struct xiw_sq *sq, const void *slot,
 		memcpy(wr->sge, slot + sizeof(sqe),
 		       sqe.num_sge * sizeof(struct xiw_sge));
 	}
-	return wr_shape_ok(sq, wr, traits);
+	return sq_wr_shape_ok(sq, wr, traits);
 }
 
 /**
@@ -276,7 +276,8 @@ int xiw_sq_fetch(struct xiw_sq *sq, int ahead)
 	while (n-- > 0) {
 		struct xiw_swr *wr = xiw_sq_wr(sq, sq->prod);
 
-		if (!fetch_one(sq, xiw_queue_slot(&sq->queue, sq->prod), wr)) {
+		if (!sq_fetch_one(sq, xiw_queue_slot(&sq->queue, sq->prod),
+				  wr)) {
 			wr->done = true;
 			wr->status = IB_WC_LOC_QP_OP_ERR;
 		}
@@ -285,7 +286,7 @@ int xiw_sq_fetch(struct xiw_sq *sq, int ahead)
 	return sq->prod - sq->next;
 }
 
-static void copy_inline(struct xiw_swr *wr, const struct ib_send_wr *src)
+static void sq_copy_inline(struct xiw_swr *wr, const struct ib_send_wr *src)
 {
 	u8 *dst = (u8 *)wr->sge;
 	int i;
@@ -298,8 +299,8 @@ static void copy_inline(struct xiw_swr *wr, const struct ib_send_wr *src)
 	}
 }
 
-static int copy_sges(const struct xiw_sq *sq, struct xiw_swr *wr,
-		     const struct ib_send_wr *src)
+static int sq_copy_sges(const struct xiw_sq *sq, struct xiw_swr *wr,
+			const struct ib_send_wr *src)
 {
 	u64 len = 0;
 	int i;
@@ -310,14 +311,14 @@ static int copy_sges(const struct xiw_sq *sq, struct xiw_swr *wr,
 		len += src->sg_list[i].length;
 
 	if (src->send_flags & IB_SEND_INLINE) {
-		if (!(traits_of(sq, src->opcode) & WR_INLINE))
+		if (!(sq_traits_of(sq, src->opcode) & WR_INLINE))
 			return -EINVAL;
 		if (len > sq->max_inline)
 			return -EINVAL;
 		wr->flags |= XIW_SQE_INLINE;
 		wr->num_sge = 0;
 		wr->len = len;
-		copy_inline(wr, src);
+		sq_copy_inline(wr, src);
 		return 0;
 	}
 	wr->num_sge = src->num_sge;
@@ -329,7 +330,7 @@ static int copy_sges(const struct xiw_sq *sq, struct xiw_swr *wr,
 	return 0;
 }
 
-static void copy_operands(struct xiw_swr *wr, const struct ib_send_wr *src)
+static void sq_copy_operands(struct xiw_swr *wr, const struct ib_send_wr *src)
 {
 	switch (src->opcode) {
 	case IB_WR_RDMA_WRITE:
@@ -364,17 +365,17 @@ static void copy_operands(struct xiw_swr *wr, const struct ib_send_wr *src)
 	}
 }
 
-static int build_wr(const struct xiw_sq *sq, struct xiw_swr *wr,
-		    const struct ib_send_wr *src)
+static int sq_build_wr(const struct xiw_sq *sq, struct xiw_swr *wr,
+		       const struct ib_send_wr *src)
 {
-	u8 traits = traits_of(sq, src->opcode);
+	u8 traits = sq_traits_of(sq, src->opcode);
 	int ret;
 
 	/* The kernel has no work request for a bind. */
 	if (!traits || traits & WR_BIND)
 		return -EINVAL;
 
-	swr_prepare(wr);
+	sq_swr_prepare(wr);
 	wr->wr_id = src->wr_id;
 	wr->opcode = src->opcode;
 	wr->flags = 0;
@@ -389,12 +390,12 @@ static int build_wr(const struct xiw_sq *sq, struct xiw_swr *wr,
 	wr->num_sge = 0;
 	wr->len = 0;
 	if (!(traits & WR_LOCAL)) {
-		ret = copy_sges(sq, wr, src);
+		ret = sq_copy_sges(sq, wr, src);
 		if (ret)
 			return ret;
 	}
-	copy_operands(wr, src);
-	return wr_shape_ok(sq, wr, traits) ? 0 : -EINVAL;
+	sq_copy_operands(wr, src);
+	return sq_wr_shape_ok(sq, wr, traits) ? 0 : -EINVAL;
 }
 
 /**
@@ -416,12 +417,12 @@ int xiw_sq_post(struct xiw_sq *sq, const struct ib_send_wr *wr,
 	spin_lock_irqsave(&sq->lock, flags);
 	prod = sq->prod;
 	for (; wr; wr = wr->next) {
-		/* Pairs with the release in retire(). */
+		/* Pairs with the release in sendq_reclaim(). */
 		if (prod - smp_load_acquire(&sq->head) >= sq->max_wr) {
 			ret = -ENOMEM;
 			break;
 		}
-		ret = build_wr(sq, xiw_sq_wr(sq, prod), wr);
+		ret = sq_build_wr(sq, xiw_sq_wr(sq, prod), wr);
 		if (ret)
 			break;
 		prod++;

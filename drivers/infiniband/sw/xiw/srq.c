@@ -3,8 +3,8 @@
  * Verbs of shared receive queues, and what sharing adds to a receive queue:
  * the limit event, and the streams that wait for the next entry. Streams get
  * entries in the order in which they began to wait. So the wait of a stream is
- * too long only if no stream got an entry for late_receive_ms, see wait_until()
- * in qp_stream.c.
+ * too long only if no stream got an entry for late_receive_ms, see
+ * qp_stream_wait_until().
  */
 #include "srq.h"
 
@@ -139,7 +139,7 @@ static void srq_async(struct xiw_srq *srq, enum ib_event_type event)
  * otherwise it waits for the event, and the streams for receives. An empty
  * queue that nobody wants anything of may be armed before it is filled.
  */
-static void check_limit(struct xiw_srq *srq)
+static void srq_check_limit(struct xiw_srq *srq)
 {
 	lockdep_assert_held(&srq->rq.lock);
 
@@ -178,7 +178,7 @@ int xiw_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 
 	spin_lock_irq(&rq->lock);
 	WRITE_ONCE(rq->limit, attr->srq_limit);
-	check_limit(srq);
+	srq_check_limit(srq);
 	spin_unlock_irq(&rq->lock);
 	return 0;
 }
@@ -229,9 +229,9 @@ int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
  *
  * The receive side of a stream that is on the list, or woken, is stalled or
  * just running. In the end the stream takes an entry, waits again, or stops
- * waiting: in run_again(), or at the latest in xiw_rx_stop().
+ * waiting: in rx_run_again(), or at the latest in xiw_rx_stop().
  */
-static void wake_waiters(struct xiw_srq *srq)
+static void srq_wake_waiters(struct xiw_srq *srq)
 {
 	struct xiw_srq_waiter *w;
 	u32 count;
@@ -257,7 +257,7 @@ static void wake_waiters(struct xiw_srq *srq)
 }
 
 /* True if the stream had been woken. */
-static bool end_wake(struct xiw_srq *srq, struct xiw_srq_waiter *w)
+static bool srq_end_wake(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 {
 	bool woken = w->woken;
 
@@ -268,10 +268,10 @@ static bool end_wake(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 }
 
 /* May a stream take an entry, or are all for others that came before? */
-static bool may_take(struct xiw_srq *srq, const struct xiw_srq_waiter *w)
+static bool srq_may_take(struct xiw_srq *srq, const struct xiw_srq_waiter *w)
 {
 	/* Wakes nobody, unless entries were posted without a doorbell. */
-	wake_waiters(srq);
+	srq_wake_waiters(srq);
 	return w->woken || (list_empty(&srq->waiters) &&
 				 xiw_rq_count(&srq->rq) > srq->woken);
 }
@@ -306,10 +306,10 @@ enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_srq_waiter *w,
 	unsigned long flags;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
-	if (may_take(srq, w)) {
+	if (srq_may_take(srq, w)) {
 		ret = xiw_rq_take_locked(&srq->rq, recv);
-		if (ret != XIW_RQ_EMPTY && end_wake(srq, w))
-			wake_waiters(srq);
+		if (ret != XIW_RQ_EMPTY && srq_end_wake(srq, w))
+			srq_wake_waiters(srq);
 	}
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 	return ret;
@@ -333,12 +333,12 @@ void xiw_srq_wait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 	if (list_empty(&srq->waiters))
 		WRITE_ONCE(srq->moved_at, jiffies);
 	/* Woken in vain: a process has taken back what it had posted. */
-	if (end_wake(srq, w))
+	if (srq_end_wake(srq, w))
 		list_add(&w->node, &srq->waiters);
 	else if (list_empty(&w->node))
 		list_add_tail(&w->node, &srq->waiters);
-	wake_waiters(srq);
-	check_limit(srq);
+	srq_wake_waiters(srq);
+	srq_check_limit(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 }
 
@@ -358,8 +358,8 @@ void xiw_srq_unwait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 	list_del_init(&w->node);
 	if (list_empty(&srq->waiters))
 		xiw_rq_want_doorbell(&srq->rq, false);
-	if (end_wake(srq, w))
-		wake_waiters(srq);
+	if (srq_end_wake(srq, w))
+		srq_wake_waiters(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 }
 
@@ -368,7 +368,7 @@ static void srq_posted(struct xiw_srq *srq)
 	unsigned long flags;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
-	wake_waiters(srq);
+	srq_wake_waiters(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 }
 

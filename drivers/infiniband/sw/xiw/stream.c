@@ -209,7 +209,7 @@ void xiw_stream_trim_later(struct xiw_stream *s)
 	xiw_stream_queue_delayed(s, &tx->trim, XIW_STREAM_TRIM);
 }
 
-static void trim_locked(struct xiw_stream *s)
+static void stream_trim_locked(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 	bool more;
@@ -235,7 +235,7 @@ void xiw_stream_trim_fn(struct work_struct *work)
 	struct xiw_llp *llp = xiw_stream_lock(s);
 
 	if (llp) {
-		trim_locked(s);
+		stream_trim_locked(s);
 		xiw_stream_unlock(llp);
 	}
 	s->ops->put(s);
@@ -272,7 +272,7 @@ bool xiw_stream_step(struct xiw_stream *s, enum xiw_qp_event event)
 	spin_unlock_bh(&s->lock);
 
 	if (step.next == XIW_QPS_CLOSING && old == XIW_QPS_RTS)
-		/* Pairs with the acquire in go_idle(). */
+		/* Pairs with the acquire in tx_go_idle(). */
 		smp_store_release(&s->tx.fin, true);
 	return flush;
 }
@@ -340,7 +340,7 @@ void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
  * If a completion is lost the stream has to end, as the consumer cannot know
  * any more what was done.
  */
-static void completion_lost(struct xiw_stream *s)
+static void stream_completion_lost(struct xiw_stream *s)
 {
 	enum xiw_qp_state state = READ_ONCE(s->state);
 
@@ -361,7 +361,7 @@ void xiw_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 	cqe->wr_id = s->rx.recv.wr_id;
 	s->rx.recv_active = false;
 	if (!s->ops->recv_done(s, cqe))
-		completion_lost(s);
+		stream_completion_lost(s);
 }
 
 /**
@@ -376,5 +376,5 @@ void xiw_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 	if (wr->status == IB_WC_SUCCESS && !(wr->flags & XIW_SQE_SIGNALED))
 		return;
 	if (!s->ops->send_done(s, wr))
-		completion_lost(s);
+		stream_completion_lost(s);
 }

@@ -29,7 +29,7 @@
 #include "trace.h"
 #include "tx.h"
 
-static void on_data_ready(struct xiw_llp *llp, void *ctx)
+static void stream_run_on_data_ready(struct xiw_llp *llp, void *ctx)
 {
 	struct xiw_stream *s = ctx;
 
@@ -37,7 +37,7 @@ static void on_data_ready(struct xiw_llp *llp, void *ctx)
 		xiw_rx_run_locked(s);
 }
 
-static void on_write_space(struct xiw_llp *llp, void *ctx)
+static void stream_run_on_write_space(struct xiw_llp *llp, void *ctx)
 {
 	struct xiw_stream *s = ctx;
 
@@ -46,9 +46,9 @@ static void on_write_space(struct xiw_llp *llp, void *ctx)
 }
 
 static const struct xiw_llp_events sock_ops = {
-	.data_ready = on_data_ready,
-	.write_space = on_write_space,
-	.state_change = on_data_ready,
+	.data_ready = stream_run_on_data_ready,
+	.write_space = stream_run_on_write_space,
+	.state_change = stream_run_on_data_ready,
 };
 
 /**
@@ -71,7 +71,7 @@ void xiw_stream_init(struct xiw_stream *s, struct ib_pd *pd)
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_init);
 
 /* The inbound side is allocated by deliver.c, for the first request. */
-static int alloc_depths(struct xiw_stream *s)
+static int stream_run_alloc_depths(struct xiw_stream *s)
 {
 	const struct xiw_mpa_agreed *agreed = &s->conn.agreed;
 	u32 slots;
@@ -91,7 +91,7 @@ static int alloc_depths(struct xiw_stream *s)
 }
 
 /* Unless the queue pair has left its initial state meanwhile. */
-static int attach(struct xiw_stream *s, struct xiw_llp *llp)
+static int stream_run_attach(struct xiw_stream *s, struct xiw_llp *llp)
 {
 	struct xiw_qp_step step;
 	int ret;
@@ -136,14 +136,14 @@ int xiw_stream_start(struct xiw_stream *s, struct xiw_llp *llp,
 	int ret;
 
 	s->conn = *conn;
-	ret = alloc_depths(s);
+	ret = stream_run_alloc_depths(s);
 	if (ret)
 		goto err_release;
 	xiw_tx_start(s);
 	ret = xiw_rx_start(s);
 	if (ret)
 		goto err_release;
-	ret = attach(s, llp);
+	ret = stream_run_attach(s, llp);
 	if (ret)
 		goto err_release;
 	return 0;
@@ -278,7 +278,7 @@ bool xiw_stream_detach_if(struct xiw_stream *s, struct xiw_llp *llp,
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_detach_if);
 
-static bool always(struct xiw_stream *s)
+static bool stream_run_always(struct xiw_stream *s)
 {
 	return true;
 }
@@ -294,7 +294,7 @@ static bool always(struct xiw_stream *s)
  */
 void xiw_stream_detach(struct xiw_stream *s, struct xiw_llp *llp)
 {
-	xiw_stream_detach_if(s, llp, always);
+	xiw_stream_detach_if(s, llp, stream_run_always);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_detach);
 

@@ -22,7 +22,7 @@
  * How much memory to get for the message in progress: a block for a whole
  * train if more is queued after it, else what the rest of it needs.
  */
-static u32 block_order(const struct xiw_stream *s, u32 want)
+static u32 train_block_order(const struct xiw_stream *s, u32 want)
 {
 	const struct xiw_tx *tx = &s->tx;
 	u64 need = tx->msg.len - tx->offset;
@@ -34,7 +34,7 @@ static u32 block_order(const struct xiw_stream *s, u32 want)
 	return min_t(u32, get_order(need), XIW_TXBUF_ORDER);
 }
 
-static bool get_room(struct xiw_stream *s, u32 order, u32 lead)
+static bool train_get_room(struct xiw_stream *s, u32 order, u32 lead)
 {
 	return xiw_txbuf_get(&s->tx.buf, order, s->tx.space.sndbuf, lead);
 }
@@ -44,7 +44,7 @@ static bool get_room(struct xiw_stream *s, u32 order, u32 lead)
  * of them. Bulk goes into blocks that hold a whole train, small messages share
  * single pages.
  */
-static u32 reserve(struct xiw_stream *s, u32 want, u32 lead)
+static u32 train_reserve(struct xiw_stream *s, u32 want, u32 lead)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 room = xiw_txbuf_room(&tx->buf);
@@ -55,17 +55,18 @@ static u32 reserve(struct xiw_stream *s, u32 want, u32 lead)
 	/* The rest of the train goes first, then its block is free. */
 	if (tx->train_len && xiw_txbuf_in_block(&tx->buf))
 		return 0;
-	order = want <= PAGE_SIZE / 4 && tx->msg.len <= PAGE_SIZE / 4 ?
-		0 : block_order(s, want);
-	if (order && get_room(s, order, lead)) {
+	order = want <= PAGE_SIZE / 4 && tx->msg.len <= PAGE_SIZE / 4
+			? 0
+			: train_block_order(s, want);
+	if (order && train_get_room(s, order, lead)) {
 		xiw_stream_trim_later(s);
 		return xiw_txbuf_room(&tx->buf);
 	}
-	return get_room(s, 0, lead) ? xiw_txbuf_room(&tx->buf) : 0;
+	return train_get_room(s, 0, lead) ? xiw_txbuf_room(&tx->buf) : 0;
 }
 
 /* The @len bytes at the cursor join the train. */
-static void commit(struct xiw_tx *tx, u32 len)
+static void train_commit(struct xiw_tx *tx, u32 len)
 {
 	u32 last = tx->vec_first + tx->vec_count - 1;
 	struct xiw_txbuf *buf = &tx->buf;
@@ -85,7 +86,7 @@ static void commit(struct xiw_tx *tx, u32 len)
 }
 
 /* Copies @len bytes from the gather list of the request in progress. */
-static bool gather(struct xiw_stream *s, u8 *dst, u32 len)
+static bool train_gather(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
 	struct xiw_swr *wr = tx->wr;
@@ -118,7 +119,7 @@ static bool gather(struct xiw_stream *s, u8 *dst, u32 len)
 	return true;
 }
 
-static bool gather_response(struct xiw_stream *s, u8 *dst, u32 len)
+static bool train_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_req *req = &s->irq[s->irq_head & s->irq_mask];
 	enum xiw_mem_status status;
@@ -143,7 +144,7 @@ static bool gather_response(struct xiw_stream *s, u8 *dst, u32 len)
 }
 
 /* The part of the message in progress that belongs into this segment. */
-static bool payload(struct xiw_stream *s, u8 *dst, u32 len)
+static bool train_payload(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
 
@@ -153,12 +154,12 @@ static bool payload(struct xiw_stream *s, u8 *dst, u32 len)
 	}
 	switch (tx->source) {
 	case XIW_TX_SQ:
-		if (gather(s, dst, len))
+		if (train_gather(s, dst, len))
 			return true;
 		xiw_sendq_fail(s, tx->wr, IB_WC_LOC_PROT_ERR);
 		return false;
 	case XIW_TX_RESPONSE:
-		return gather_response(s, dst, len);
+		return train_gather_response(s, dst, len);
 	default:
 		return true;
 	}
@@ -168,34 +169,36 @@ static bool payload(struct xiw_stream *s, u8 *dst, u32 len)
  * Makes an FPDU of the ULPDU that was laid out; for @at and @gap see
  * xiw_tx_mpa_seal().
  */
-static void finish_fpdu(struct xiw_stream *s, u8 *at, u32 ulpdu_len, u32 gap)
+static void train_finish_fpdu(struct xiw_stream *s, u8 *at, u32 ulpdu_len,
+			      u32 gap)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 len = xiw_tx_mpa_seal(&tx->mpa, at, ulpdu_len, gap);
 
-	commit(tx, len);
+	train_commit(tx, len);
 	tx->pos += len;
 	xiw_turn_charge(&tx->turn, len);
 }
 
-static bool build_term(struct xiw_stream *s)
+static bool train_build_term(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 gap = xiw_tx_mpa_gap(&tx->mpa, tx->term_len);
 	u8 *at;
 
 	if (xiw_txbuf_room(&tx->buf) <
-	    xiw_tx_mpa_room(&tx->mpa, tx->term_len) && !get_room(s, 0, 0))
+		    xiw_tx_mpa_room(&tx->mpa, tx->term_len) &&
+	    !train_get_room(s, 0, 0))
 		return false;
 	at = xiw_txbuf_cursor(&tx->buf);
 	memcpy(at + gap + XIW_MPA_LEN_FIELD, tx->term_ulpdu, tx->term_len);
-	finish_fpdu(s, at, tx->term_len, gap);
+	train_finish_fpdu(s, at, tx->term_len, gap);
 	xiw_sendq_laid_out(s);
 	return true;
 }
 
 /* Chooses the next segment of the message in progress; false for no room. */
-static bool next_segment(struct xiw_stream *s, struct xiw_seg *seg)
+static bool train_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 limit = xiw_tx_mpa_limit(&tx->mpa, &tx->buf, !tx->train_len);
@@ -206,8 +209,9 @@ static bool next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 	xiw_segment_next(&tx->msg, tx->offset, limit, seg);
 	ulpdu_len = seg->hdr_len + seg->len;
 	want = xiw_tx_mpa_room(&tx->mpa, ulpdu_len);
-	room = reserve(s, want, xiw_tx_mpa_gap(&tx->mpa, ulpdu_len) +
-			  XIW_MPA_LEN_FIELD + seg->hdr_len);
+	room = train_reserve(s, want,
+			     xiw_tx_mpa_gap(&tx->mpa, ulpdu_len) +
+				     XIW_MPA_LEN_FIELD + seg->hdr_len);
 	if (room >= want)
 		return true;
 	/* Memory is short: a smaller FPDU is as good. */
@@ -222,7 +226,7 @@ static bool next_segment(struct xiw_stream *s, struct xiw_seg *seg)
  * One more FPDU of the message in progress. False: no room in this train, no
  * memory, or the stream failed, which the caller tells apart by tx.source.
  */
-static bool build_fpdu(struct xiw_stream *s)
+static bool train_build_fpdu(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 	struct xiw_seg seg;
@@ -232,17 +236,17 @@ static bool build_fpdu(struct xiw_stream *s)
 	u8 *at;
 
 	if (tx->source == XIW_TX_TERM)
-		return build_term(s);
-	if (!next_segment(s, &seg))
+		return train_build_term(s);
+	if (!train_next_segment(s, &seg))
 		return false;
 	ulpdu_len = seg.hdr_len + seg.len;
 	gap = xiw_tx_mpa_gap(&tx->mpa, ulpdu_len);
 	at = xiw_txbuf_cursor(&tx->buf);
 	ulpdu = at + gap + XIW_MPA_LEN_FIELD;
 	xiw_segment_encode(&tx->msg, &seg, ulpdu);
-	if (!payload(s, ulpdu + seg.hdr_len, seg.len))
+	if (!train_payload(s, ulpdu + seg.hdr_len, seg.len))
 		return false;
-	finish_fpdu(s, at, ulpdu_len, gap);
+	train_finish_fpdu(s, at, ulpdu_len, gap);
 	tx->offset += seg.len;
 	xiw_stat_inc(s->env->stats, XIW_STAT_TX_FPDU);
 	if (seg.last)
@@ -273,12 +277,12 @@ void xiw_train_build(struct xiw_stream *s)
 			/* Local requests may have been the rest of the turn. */
 			continue;
 		}
-		if (!build_fpdu(s) && tx->source != XIW_TX_NONE)
+		if (!train_build_fpdu(s) && tx->source != XIW_TX_NONE)
 			break;
 	}
 }
 
-static void drop_first(struct xiw_tx *tx)
+static void train_drop_first(struct xiw_tx *tx)
 {
 	put_page(tx->vec[tx->vec_first].bv_page);
 	tx->vec_first = (tx->vec_first + 1) % XIW_TX_VECS;
@@ -300,7 +304,7 @@ static void train_sent(struct xiw_stream *s, u32 len)
 		bv->bv_len -= n;
 		len -= n;
 		if (!bv->bv_len)
-			drop_first(tx);
+			train_drop_first(tx);
 	}
 	if (!tx->vec_count)
 		tx->vec_first = 0;
@@ -351,6 +355,6 @@ void xiw_train_drop(struct xiw_stream *s)
 	struct xiw_tx *tx = &s->tx;
 
 	while (tx->vec_count)
-		drop_first(tx);
+		train_drop_first(tx);
 	tx->train_len = 0;
 }

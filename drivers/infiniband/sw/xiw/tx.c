@@ -86,14 +86,14 @@ enum tx_outcome {
 };
 
 /* The turn is over: the retry work goes on. */
-static void defer(struct xiw_stream *s)
+static void tx_defer(struct xiw_stream *s)
 {
 	s->tx.deferred = true;
 	xiw_offer_tx(s);
 }
 
 /* Until nothing is left, or the turn is over. */
-static enum tx_outcome drain(struct xiw_stream *s, bool yield)
+static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
 {
 	struct xiw_tx *tx = &s->tx;
 	int ret;
@@ -123,7 +123,7 @@ static enum tx_outcome drain(struct xiw_stream *s, bool yield)
 			s->llp->ops->yield(s->llp);
 	}
 	if (xiw_turn_over(&tx->turn)) {
-		defer(s);
+		tx_defer(s);
 		return TX_BLOCKED;
 	}
 	if (tx->source != XIW_TX_NONE) {
@@ -139,7 +139,7 @@ static enum tx_outcome drain(struct xiw_stream *s, bool yield)
  * Has the process waited for its last Read or Atomic? Not if it was not told of
  * the end, or has not looked.
  */
-static bool may_have_waited(const struct xiw_stream *s)
+static bool tx_may_have_waited(const struct xiw_stream *s)
 {
 	return s->tx.asked && s->tx.told && !s->ops->send_untaken(s);
 }
@@ -150,7 +150,7 @@ static bool may_have_waited(const struct xiw_stream *s)
  * a message of the peer, or the response to a Read, may have come before that
  * run ended.
  */
-static bool is_stream(const struct xiw_stream *s)
+static bool tx_is_burst(const struct xiw_stream *s)
 {
 	const struct xiw_tx *tx = &s->tx;
 
@@ -158,7 +158,7 @@ static bool is_stream(const struct xiw_stream *s)
 		return false;
 	if (!s->llp->ops->idle(s->llp))
 		return true;
-	return tx->heard_before == s->rx.heard && !may_have_waited(s) &&
+	return tx->heard_before == s->rx.heard && !tx_may_have_waited(s) &&
 	       ktime_get_ns() - tx->left_at < XIW_TX_STREAM_NS;
 }
 
@@ -166,7 +166,7 @@ static bool is_stream(const struct xiw_stream *s)
  * Spares the process the doorbell, and has the timer run the engine, which
  * runs already if there is a window to be kept.
  */
-static bool stay_on(struct xiw_stream *s, bool keep)
+static bool tx_stay_on(struct xiw_stream *s, bool keep)
 {
 	struct xiw_tx *tx = &s->tx;
 
@@ -210,7 +210,7 @@ void xiw_tx_fin(struct xiw_stream *s)
  * nobody does, and a queue pair that is connected by number has to hear of what
  * is posted: that may be the time to give up.
  */
-static void want_no_doorbell(struct xiw_stream *s)
+static void tx_set_doorbell_mode(struct xiw_stream *s)
 {
 	xiw_sq_want_doorbell(s->sq, s->tx.fenced ? XIW_RING_NEED_DB : 0);
 }
@@ -220,7 +220,7 @@ static void want_no_doorbell(struct xiw_stream *s)
  * the queue is looked at: so what a consumer posted before it closed is seen,
  * and sent before the FIN.
  */
-static bool go_idle(struct xiw_stream *s)
+static bool tx_go_idle(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 	bool idle;
@@ -238,14 +238,14 @@ static bool go_idle(struct xiw_stream *s)
 		idle = true;
 	}
 	if (!idle)
-		want_no_doorbell(s);
+		tx_set_doorbell_mode(s);
 	else if (fin && xiw_sendq_empty(s))
 		xiw_tx_fin(s);
 	return idle;
 }
 
 /* How many short turns long is this one? */
-static u32 turns(bool yield)
+static u32 tx_run_budgets(bool yield)
 {
 	if (!yield)
 		return 1;
@@ -258,10 +258,10 @@ static u32 turns(bool yield)
  * open window open. A window is only begun if there was something, so that they
  * end when the process posts no more.
  */
-static void run(struct xiw_stream *s, bool posted)
+static void tx_run(struct xiw_stream *s, bool posted)
 {
 	bool yield = s->llp->ops->can_yield(s->llp);
-	u32 times = turns(yield);
+	u32 times = tx_run_budgets(yield);
 	struct xiw_tx *tx = &s->tx;
 	enum tx_outcome outcome;
 	bool window = false;
@@ -287,20 +287,20 @@ static void run(struct xiw_stream *s, bool posted)
 	fetched = READ_ONCE(s->sq->prod);
 	/* The last turn may have had too few steps to complete all. */
 	xiw_sendq_complete(s);
-	stream = posted && is_stream(s);
+	stream = posted && tx_is_burst(s);
 	pos = tx->pos;
-	want_no_doorbell(s);
+	tx_set_doorbell_mode(s);
 	do {
 		/* Whoever kicks all the time must not keep the lock busy. */
 		if (xiw_turn_over(&tx->turn)) {
-			defer(s);
+			tx_defer(s);
 			break;
 		}
 		xiw_turn_charge(&tx->turn, 0);
 		window = !posted && window;
 		window |= atomic_xchg(&tx->run, XIW_TX_RUNNING) & XIW_TX_WINDOW;
 		first = window ? tx->window_from : s->sq->next;
-		outcome = drain(s, yield);
+		outcome = tx_drain(s, yield);
 		started = s->sq->next - first;
 		if (posted)
 			more = xiw_posts_on(&tx->posts, stream, window,
@@ -310,9 +310,9 @@ static void run(struct xiw_stream *s, bool posted)
 			more = started && xiw_posts_are_stream(&tx->posts);
 		keep = window && !posted;
 		if (outcome == TX_BLOCKED ||
-		    ((keep || more) && stay_on(s, keep)))
+		    ((keep || more) && tx_stay_on(s, keep)))
 			break;
-	} while (!go_idle(s));
+	} while (!tx_go_idle(s));
 	tx->active = false;
 	trace_tx_turn(s->id, times, times * XIW_TURN_BYTES - tx->turn.bytes,
 		      times * XIW_TURN_STEPS - tx->turn.steps,
@@ -327,7 +327,7 @@ static void run(struct xiw_stream *s, bool posted)
  */
 void xiw_tx_run_locked(struct xiw_stream *s)
 {
-	run(s, false);
+	tx_run(s, false);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_tx_run_locked);
 
@@ -335,7 +335,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_tx_run_locked);
  * xiw_tx_run_posted() - run the engine for a poster, or as the retry work
  * @s: stream attached to a socket
  *
- * It notes when, for is_stream().
+ * It notes when, for tx_is_burst().
  *
  * Context: Socket lock held; any.
  */
@@ -343,13 +343,13 @@ void xiw_tx_run_posted(struct xiw_stream *s)
 {
 	u32 heard = s->rx.heard;
 
-	run(s, true);
+	tx_run(s, true);
 	s->tx.heard_before = heard;
 	if (!s->sq->kernel)
 		s->tx.left_at = ktime_get_ns();
 }
 
-static void run_sleeping(struct xiw_stream *s, bool system_call)
+static void tx_run_sleeping(struct xiw_stream *s, bool system_call)
 {
 	struct xiw_llp *llp = xiw_stream_lock(s);
 
@@ -362,7 +362,7 @@ static void run_sleeping(struct xiw_stream *s, bool system_call)
 }
 
 /* The caller must not sleep: if the lock is taken, the retry work runs it. */
-static void run_now_or_soon(struct xiw_stream *s)
+static void tx_run_now_or_soon(struct xiw_stream *s)
 {
 	struct xiw_llp *llp = xiw_stream_get_sock(s);
 
@@ -387,7 +387,7 @@ static enum hrtimer_restart tx_window(struct hrtimer *timer)
 	u64 begin = ktime_get_ns();
 
 	if (xiw_timers_begin(timers, begin))
-		run_now_or_soon(s);
+		tx_run_now_or_soon(s);
 	else
 		xiw_stream_tx_again(s, 0);
 	xiw_timers_end(timers, begin, ktime_get_ns());
@@ -399,7 +399,7 @@ static void tx_retry(struct work_struct *work)
 	struct xiw_stream *s = container_of(to_delayed_work(work),
 					    struct xiw_stream, tx.retry);
 
-	run_sleeping(s, false);
+	tx_run_sleeping(s, false);
 	s->ops->put(s);
 }
 
@@ -433,7 +433,7 @@ void xiw_tx_kick(struct xiw_stream *s, bool may_sleep)
 	if (was && was != (XIW_TX_RUNNING | XIW_TX_WINDOW))
 		return;
 	if (may_sleep) {
-		run_sleeping(s, true);
+		tx_run_sleeping(s, true);
 		return;
 	}
 	/* TCP's transmit path needs softirqs to be manageable. */
@@ -441,7 +441,7 @@ void xiw_tx_kick(struct xiw_stream *s, bool may_sleep)
 		xiw_stream_tx_again(s, 0);
 		return;
 	}
-	run_now_or_soon(s);
+	tx_run_now_or_soon(s);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_tx_kick);
 

@@ -47,7 +47,7 @@ void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
 	m->segments = segments;
 }
 
-static u32 segments_for(u32 emss)
+static u32 tx_mpa_segments_for(u32 emss)
 {
 	return max(FPDU_GOOD / emss, 1U);
 }
@@ -66,7 +66,7 @@ void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 	m->aligned = emss <= FPDU_GOOD;
 	if (m->aligned) {
 		/* However full TCP's segment is, the unit ends with one. */
-		m->unit = emss * (m->segments ?: segments_for(emss));
+		m->unit = emss * (m->segments ?: tx_mpa_segments_for(emss));
 		m->fill = tail_fill;
 	} else {
 		/* What counts is that FPDUs fill blocks. */
@@ -77,8 +77,8 @@ void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 }
 
 /* Where a block comes to its end an FPDU has fewer segments, or octets. */
-static u32 unit_here(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
-		     bool first)
+static u32 tx_mpa_unit_here(const struct xiw_tx_mpa *m,
+			    const struct xiw_txbuf *buf, bool first)
 {
 	u32 least = m->aligned ? m->emss : FPDU_LEAST;
 	u32 room = xiw_txbuf_room(buf);
@@ -101,7 +101,7 @@ static u32 unit_here(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
 u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
 		     bool first)
 {
-	u32 unit = unit_here(m, buf, first);
+	u32 unit = tx_mpa_unit_here(m, buf, first);
 
 	if (unit == m->unit && !m->fill)
 		return m->full;
@@ -125,7 +125,8 @@ u32 xiw_tx_mpa_small_limit(const struct xiw_tx_mpa *m, u32 room)
  * Spreads an FPDU of @len bytes that lies @gap bytes behind @dst, so that the
  * Markers find their places in between (RFC 5044 section 4.3).
  */
-static void spread_markers(struct xiw_tx_mpa *m, u8 *dst, u32 gap, u32 len)
+static void tx_mpa_spread_markers(struct xiw_tx_mpa *m, u8 *dst, u32 gap,
+				  u32 len)
 {
 	u8 *src = dst + gap;
 	u32 n;
@@ -170,7 +171,7 @@ u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap)
 		memset(at + gap + body - pad, 0, pad);
 	/* The CRC field moves with the rest and is filled in afterwards. */
 	if (m->mpa.markers)
-		spread_markers(m, at, gap, body + XIW_MPA_CRC_LEN);
+		tx_mpa_spread_markers(m, at, gap, body + XIW_MPA_CRC_LEN);
 	else
 		xiw_mpa_tx_advance(&m->mpa, len);
 

@@ -69,7 +69,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_txbuf_init);
  * TCP and the receivers of cloned packets drop their references with a full
  * barrier after their last read, so whoever sees the count fall may write.
  */
-static bool all_ours(struct page *page, u32 order)
+static bool txbuf_all_ours(struct page *page, u32 order)
 {
 	return compound_order(page) >= order && page_ref_count(page) == 1;
 }
@@ -90,7 +90,7 @@ static void txbuf_uncount(struct xiw_txbuf *buf, long nr)
 	atomic_long_sub(nr, &buf->supply->held);
 }
 
-static struct page *alloc_block(struct xiw_txbuf *buf, u32 order)
+static struct page *txbuf_alloc_block(struct xiw_txbuf *buf, u32 order)
 {
 	gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC | __GFP_COMP;
 	struct page *page = NULL;
@@ -103,23 +103,23 @@ static struct page *alloc_block(struct xiw_txbuf *buf, u32 order)
 }
 
 /* Drops the stream's reference; TCP may have others. */
-static void put_block(struct xiw_txbuf *buf, struct page *page)
+static void txbuf_put_block(struct xiw_txbuf *buf, struct page *page)
 {
 	txbuf_uncount(buf, compound_nr(page));
 	put_page(page);
 }
 
-static void put_current(struct xiw_txbuf *buf)
+static void txbuf_put_current(struct xiw_txbuf *buf)
 {
 	if (xiw_txbuf_in_block(buf))
-		put_block(buf, buf->page);
+		txbuf_put_block(buf, buf->page);
 	else if (buf->page)
 		put_page(buf->page);
 	buf->page = NULL;
 	buf->off = 0;
 }
 
-static struct page *take_first(struct list_head *list, u32 *count)
+static struct page *txbuf_take_first(struct list_head *list, u32 *count)
 {
 	struct page *page = list_first_entry_or_null(list, struct page, lru);
 
@@ -131,13 +131,13 @@ static struct page *take_first(struct list_head *list, u32 *count)
 }
 
 /* Blocks of which TCP has dropped its references become spare. */
-static void reclaim(struct xiw_txbuf *buf)
+static void txbuf_reclaim(struct xiw_txbuf *buf)
 {
 	struct page *page;
 
 	while (buf->num_in_flight) {
 		page = list_first_entry(&buf->in_flight, struct page, lru);
-		if (!all_ours(page, 0))
+		if (!txbuf_all_ours(page, 0))
 			break;
 		list_move(&page->lru, &buf->spare);
 		buf->num_in_flight--;
@@ -146,12 +146,12 @@ static void reclaim(struct xiw_txbuf *buf)
 }
 
 /* The current block is full, and TCP may still hold it. */
-static void set_aside(struct xiw_txbuf *buf, u32 sndbuf)
+static void txbuf_set_aside(struct xiw_txbuf *buf, u32 sndbuf)
 {
 	u32 limit = 2 + 2 * (sndbuf / XIW_TXBUF_BLOCK);
 
 	if (!xiw_txbuf_in_block(buf) || buf->num_in_flight >= limit) {
-		put_current(buf);
+		txbuf_put_current(buf);
 		return;
 	}
 	list_add_tail(&buf->page->lru, &buf->in_flight);
@@ -159,19 +159,19 @@ static void set_aside(struct xiw_txbuf *buf, u32 sndbuf)
 	buf->page = NULL;
 }
 
-static struct page *get_block(struct xiw_txbuf *buf, u32 order)
+static struct page *txbuf_get_block(struct xiw_txbuf *buf, u32 order)
 {
 	struct page *page;
 
-	reclaim(buf);
-	while ((page = take_first(&buf->spare, &buf->num_spare))) {
+	txbuf_reclaim(buf);
+	while ((page = txbuf_take_first(&buf->spare, &buf->num_spare))) {
 		buf->least_spare = min(buf->least_spare, buf->num_spare);
 		if (compound_order(page) >= order)
 			return page;
-		put_block(buf, page);
+		txbuf_put_block(buf, page);
 	}
 	buf->least_spare = 0;
-	return alloc_block(buf, order);
+	return txbuf_alloc_block(buf, order);
 }
 
 /**
@@ -191,35 +191,36 @@ bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order, u32 sndbuf, u32 lead)
 	u32 off = -lead & (XIW_TXBUF_ALIGN - 1);
 
 	/* TCP does not hold it any more: start over at its beginning. */
-	if (buf->page && all_ours(buf->page, order)) {
+	if (buf->page && txbuf_all_ours(buf->page, order)) {
 		buf->off = off;
 		return true;
 	}
-	set_aside(buf, sndbuf);
+	txbuf_set_aside(buf, sndbuf);
 	buf->off = off;
-	buf->page = order ? get_block(buf, order) :
-		    xiw_pages_alloc(buf->memcg, GFP_ATOMIC | __GFP_NOWARN, 0);
+	buf->page = order ? txbuf_get_block(buf, order)
+			  : xiw_pages_alloc(buf->memcg,
+					    GFP_ATOMIC | __GFP_NOWARN, 0);
 	return buf->page;
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_txbuf_get);
 
-static void trim_spare(struct xiw_txbuf *buf)
+static void txbuf_trim_spare(struct xiw_txbuf *buf)
 {
 	u32 n = buf->least_spare;
 	struct page *page;
 
-	while (n-- && (page = take_first(&buf->spare, &buf->num_spare)))
-		put_block(buf, page);
+	while (n-- && (page = txbuf_take_first(&buf->spare, &buf->num_spare)))
+		txbuf_put_block(buf, page);
 }
 
-static void trim_in_flight(struct xiw_txbuf *buf)
+static void txbuf_trim_in_flight(struct xiw_txbuf *buf)
 {
 	struct page *page;
 
 	page = list_first_entry_or_null(&buf->in_flight, struct page, lru);
 	if (page && page == buf->front) {
-		put_block(buf, take_first(&buf->in_flight,
-					  &buf->num_in_flight));
+		txbuf_put_block(buf, txbuf_take_first(&buf->in_flight,
+						      &buf->num_in_flight));
 		page = NULL;
 	}
 	buf->front = page;
@@ -245,9 +246,9 @@ void xiw_txbuf_mark(struct xiw_txbuf *buf)
  */
 bool xiw_txbuf_trim(struct xiw_txbuf *buf)
 {
-	reclaim(buf);
-	trim_spare(buf);
-	trim_in_flight(buf);
+	txbuf_reclaim(buf);
+	txbuf_trim_spare(buf);
+	txbuf_trim_in_flight(buf);
 	return buf->num_in_flight || buf->num_spare || xiw_txbuf_in_block(buf);
 }
 
@@ -261,10 +262,10 @@ void xiw_txbuf_drop(struct xiw_txbuf *buf)
 {
 	struct page *page;
 
-	put_current(buf);
-	while ((page = take_first(&buf->in_flight, &buf->num_in_flight)))
-		put_block(buf, page);
-	while ((page = take_first(&buf->spare, &buf->num_spare)))
-		put_block(buf, page);
+	txbuf_put_current(buf);
+	while ((page = txbuf_take_first(&buf->in_flight, &buf->num_in_flight)))
+		txbuf_put_block(buf, page);
+	while ((page = txbuf_take_first(&buf->spare, &buf->num_spare)))
+		txbuf_put_block(buf, page);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_txbuf_drop);

@@ -7,12 +7,12 @@
 #include "ddp.h"
 #include "rdmap.h"
 
-static u32 header_len(bool tagged)
+static u32 ddp_header_len(bool tagged)
 {
 	return tagged ? XIW_TAGGED_LEN : XIW_UNTAGGED_LEN;
 }
 
-static void decode_tagged(const u8 *hdr, struct xiw_ddp_hdr *h)
+static void ddp_decode_tagged(const u8 *hdr, struct xiw_ddp_hdr *h)
 {
 	const struct xiw_tagged_hdr *w = (const struct xiw_tagged_hdr *)hdr;
 
@@ -20,7 +20,7 @@ static void decode_tagged(const u8 *hdr, struct xiw_ddp_hdr *h)
 	h->to = be64_to_cpu(w->to);
 }
 
-static void decode_untagged(const u8 *hdr, struct xiw_ddp_hdr *h)
+static void ddp_decode_untagged(const u8 *hdr, struct xiw_ddp_hdr *h)
 {
 	const struct xiw_untagged_hdr *w = (const struct xiw_untagged_hdr *)hdr;
 
@@ -42,7 +42,7 @@ enum xiw_reason xiw_ddp_decode(const u8 *hdr, u32 ulpdu_len, u32 features,
 	h->tagged = hdr[0] & XIW_DDP_TAGGED;
 	h->last = hdr[0] & XIW_DDP_LAST;
 	h->opcode = hdr[1] & XIW_RDMAP_OP_MASK;
-	h->payload_off = header_len(h->tagged);
+	h->payload_off = ddp_header_len(h->tagged);
 	if (ulpdu_len < h->payload_off)
 		return XIW_BAD_SEGMENT_LEN;
 	h->payload_len = ulpdu_len - h->payload_off;
@@ -59,10 +59,10 @@ enum xiw_reason xiw_ddp_decode(const u8 *hdr, u32 ulpdu_len, u32 features,
 	if (op->tagged != h->tagged)
 		return XIW_BAD_T_BIT;
 	if (h->tagged) {
-		decode_tagged(hdr, h);
+		ddp_decode_tagged(hdr, h);
 		return XIW_OK;
 	}
-	decode_untagged(hdr, h);
+	ddp_decode_untagged(hdr, h);
 	if (h->qn != op->qn)
 		return XIW_BAD_QN;
 	return XIW_OK;
@@ -85,7 +85,7 @@ u32 xiw_ddp_encode(u8 *buf, const struct xiw_ddp_hdr *h)
 		u->msn = cpu_to_be32(h->msn);
 		u->mo = cpu_to_be32(h->mo);
 	}
-	return header_len(h->tagged);
+	return ddp_header_len(h->tagged);
 }
 
 void xiw_ddp_queue_init(struct xiw_ddp_queue *q)

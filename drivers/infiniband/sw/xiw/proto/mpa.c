@@ -18,7 +18,7 @@ u32 xiw_mpa_fpdu_len(u32 ulpdu_len)
 }
 
 /* Octets from a stream position to the next Marker position. */
-static u32 raster_room(u32 pos)
+static u32 mpa_raster_room(u32 pos)
 {
 	return -pos & (XIW_MPA_MARKER_PERIOD - 1);
 }
@@ -27,15 +27,15 @@ static u32 raster_room(u32 pos)
  * Where the ULPDU_Length field of an FPDU beginning at pos will be.  A Marker
  * at the very start precedes it and belongs to this FPDU (RFC 5044 4.3).
  */
-static u32 raster_start(u32 pos, bool markers)
+static u32 mpa_raster_start(u32 pos, bool markers)
 {
-	if (markers && !raster_room(pos))
+	if (markers && !mpa_raster_room(pos))
 		return pos + XIW_MPA_MARKER_LEN;
 	return pos;
 }
 
 /* Distance a Marker at pos points back; 0 for one between two FPDUs. */
-static u32 raster_pointer(u32 pos, u32 start)
+static u32 mpa_raster_pointer(u32 pos, u32 start)
 {
 	return pos + XIW_MPA_MARKER_LEN == start ? 0 : pos - start;
 }
@@ -44,7 +44,7 @@ u32 xiw_mpa_marker_count(u32 pos, u32 ulpdu_len)
 {
 	u32 period = XIW_MPA_MARKER_PERIOD - XIW_MPA_MARKER_LEN;
 	u32 len = xiw_mpa_fpdu_len(ulpdu_len);
-	u32 room = raster_room(pos);
+	u32 room = mpa_raster_room(pos);
 
 	if (len <= room)
 		return 0;
@@ -76,7 +76,7 @@ u32 xiw_mpa_tx_begin(struct xiw_mpa_tx *tx, u32 ulpdu_len)
 {
 	u32 len = xiw_mpa_fpdu_len(ulpdu_len);
 
-	tx->start = raster_start(tx->pos, tx->markers);
+	tx->start = mpa_raster_start(tx->pos, tx->markers);
 	if (tx->markers)
 		len += xiw_mpa_marker_count(tx->pos, ulpdu_len) *
 		       XIW_MPA_MARKER_LEN;
@@ -85,7 +85,7 @@ u32 xiw_mpa_tx_begin(struct xiw_mpa_tx *tx, u32 ulpdu_len)
 
 u32 xiw_mpa_tx_room(const struct xiw_mpa_tx *tx)
 {
-	return tx->markers ? raster_room(tx->pos) : U32_MAX;
+	return tx->markers ? mpa_raster_room(tx->pos) : U32_MAX;
 }
 
 void xiw_mpa_tx_advance(struct xiw_mpa_tx *tx, u32 len)
@@ -98,7 +98,7 @@ void xiw_mpa_tx_marker(struct xiw_mpa_tx *tx, u8 *buf)
 	struct xiw_mpa_marker *m = (struct xiw_mpa_marker *)buf;
 
 	m->reserved = 0;
-	m->fpduptr = cpu_to_be16(raster_pointer(tx->pos, tx->start));
+	m->fpduptr = cpu_to_be16(mpa_raster_pointer(tx->pos, tx->start));
 	tx->pos += XIW_MPA_MARKER_LEN;
 }
 
@@ -112,7 +112,7 @@ void xiw_mpa_rx_init(struct xiw_mpa_rx *rx, bool markers)
 
 u32 xiw_mpa_rx_begin(struct xiw_mpa_rx *rx)
 {
-	rx->start = raster_start(rx->pos, rx->markers);
+	rx->start = mpa_raster_start(rx->pos, rx->markers);
 	return rx->start - rx->pos + XIW_MPA_LEN_FIELD;
 }
 
@@ -131,7 +131,7 @@ u32 xiw_mpa_rx_fpdu_len(struct xiw_mpa_rx *rx, u32 ulpdu_len)
 
 u32 xiw_mpa_rx_room(const struct xiw_mpa_rx *rx)
 {
-	return rx->markers ? raster_room(rx->pos) : U32_MAX;
+	return rx->markers ? mpa_raster_room(rx->pos) : U32_MAX;
 }
 
 void xiw_mpa_rx_advance(struct xiw_mpa_rx *rx, u32 len)
@@ -144,7 +144,7 @@ void xiw_mpa_rx_marker(struct xiw_mpa_rx *rx, const u8 *buf)
 	const struct xiw_mpa_marker *m = (const struct xiw_mpa_marker *)buf;
 
 	if ((be16_to_cpu(m->fpduptr) & ~3U) !=
-	    raster_pointer(rx->pos, rx->start))
+	    mpa_raster_pointer(rx->pos, rx->start))
 		rx->mismatch = true;
 	rx->pos += XIW_MPA_MARKER_LEN;
 }
@@ -173,7 +173,7 @@ u32 xiw_mpa_rx_strip(struct xiw_mpa_rx *rx, u8 *buf, u32 len)
 	return to;
 }
 
-static const u8 *frame_key(bool reply)
+static const u8 *mpa_frame_key(bool reply)
 {
 	return (const u8 *)(reply ? XIW_MPA_KEY_REP : XIW_MPA_KEY_REQ);
 }
@@ -183,7 +183,8 @@ int xiw_mpa_frame_len(const u8 *buf, size_t have, bool reply)
 	const struct xiw_mpa_hdr *h = (const struct xiw_mpa_hdr *)buf;
 	u16 pd_length;
 
-	if (memcmp(buf, frame_key(reply), min_t(size_t, have, XIW_MPA_KEY_LEN)))
+	if (memcmp(buf, mpa_frame_key(reply),
+		   min_t(size_t, have, XIW_MPA_KEY_LEN)))
 		return -EPROTO;
 	if (have < XIW_MPA_HDR_LEN)
 		return 0;
@@ -201,7 +202,7 @@ size_t xiw_mpa_frame_missing(int frame_len, size_t have)
 }
 
 /* RFC 6581 section 9: two flags and a 14-bit depth per word. */
-static void enh_decode(const u8 *buf, struct xiw_mpa_enh *enh)
+static void mpa_enh_decode(const u8 *buf, struct xiw_mpa_enh *enh)
 {
 	const struct xiw_mpa_enh_hdr *h = (const struct xiw_mpa_enh_hdr *)buf;
 	u16 first = be16_to_cpu(h->ird);
@@ -216,21 +217,21 @@ static void enh_decode(const u8 *buf, struct xiw_mpa_enh *enh)
 }
 
 /* Saturate: cutting bits off would turn a large depth into a small one. */
-static u16 depth_field(u16 depth)
+static u16 mpa_depth_field(u16 depth)
 {
 	return depth > XIW_MPA_DEPTH_NONE ? XIW_MPA_DEPTH_MAX : depth;
 }
 
-static void enh_encode(u8 *buf, const struct xiw_mpa_enh *enh)
+static void mpa_enh_encode(u8 *buf, const struct xiw_mpa_enh *enh)
 {
 	struct xiw_mpa_enh_hdr *h = (struct xiw_mpa_enh_hdr *)buf;
 
 	h->ird = cpu_to_be16((enh->p2p ? XIW_MPA_ENH_A : 0) |
 			     (enh->rtr & XIW_RTR_SEND ? XIW_MPA_ENH_B : 0) |
-			     depth_field(enh->ird));
+			     mpa_depth_field(enh->ird));
 	h->ord = cpu_to_be16((enh->rtr & XIW_RTR_WRITE ? XIW_MPA_ENH_C : 0) |
 			     (enh->rtr & XIW_RTR_READ ? XIW_MPA_ENH_D : 0) |
-			     depth_field(enh->ord));
+			     mpa_depth_field(enh->ord));
 }
 
 int xiw_mpa_frame_decode(const u8 *buf, size_t len, bool reply,
@@ -255,7 +256,7 @@ int xiw_mpa_frame_decode(const u8 *buf, size_t len, bool reply,
 	/* In revision 1 the S position is a reserved bit, RFC 5044 7.1.1. */
 	if (out.rev == 2 && (h->flags & XIW_MPA_FLAG_S)) {
 		if (out.pd_len >= XIW_MPA_ENH_LEN) {
-			enh_decode(buf + XIW_MPA_HDR_LEN, &out.enh);
+			mpa_enh_decode(buf + XIW_MPA_HDR_LEN, &out.enh);
 			out.enhanced = true;
 			out.pd_off += XIW_MPA_ENH_LEN;
 			out.pd_len -= XIW_MPA_ENH_LEN;
@@ -282,7 +283,7 @@ int xiw_mpa_frame_encode(u8 *buf, size_t size, const struct xiw_mpa_frame *f,
 	if (pd_length > XIW_MPA_PD_MAX || XIW_MPA_HDR_LEN + pd_length > size)
 		return -EINVAL;
 
-	memcpy(h->key, frame_key(f->reply), XIW_MPA_KEY_LEN);
+	memcpy(h->key, mpa_frame_key(f->reply), XIW_MPA_KEY_LEN);
 	h->flags = (f->markers ? XIW_MPA_FLAG_M : 0) |
 		   (f->crc ? XIW_MPA_FLAG_C : 0) |
 		   (f->reject ? XIW_MPA_FLAG_R : 0) |
@@ -290,7 +291,7 @@ int xiw_mpa_frame_encode(u8 *buf, size_t size, const struct xiw_mpa_frame *f,
 	h->rev = f->rev;
 	h->pd_length = cpu_to_be16(pd_length);
 	if (f->enhanced)
-		enh_encode(buf + XIW_MPA_HDR_LEN, &f->enh);
+		mpa_enh_encode(buf + XIW_MPA_HDR_LEN, &f->enh);
 	if (f->pd_len)
 		memcpy(buf + XIW_MPA_HDR_LEN + enh_len, pd, f->pd_len);
 	return XIW_MPA_HDR_LEN + pd_length;

@@ -21,7 +21,7 @@ int xiw_nego_policy_check(const struct xiw_mpa_policy *p)
 	return 0;
 }
 
-static u16 depth_within(u32 wanted, u16 limit)
+static u16 nego_depth_within(u32 wanted, u16 limit)
 {
 	return min_t(u32, wanted, min_t(u32, limit, XIW_MPA_DEPTH_MAX));
 }
@@ -34,8 +34,8 @@ void xiw_nego_request(const struct xiw_mpa_policy *p, u32 ird, u32 ord,
 	req->markers = p->markers;
 	req->crc = p->crc;
 	/* Kept for the Reply's sake even if this revision cannot send them. */
-	req->enh.ird = depth_within(ird, p->max_ird);
-	req->enh.ord = depth_within(ord, p->max_ord);
+	req->enh.ird = nego_depth_within(ird, p->max_ird);
+	req->enh.ord = nego_depth_within(ord, p->max_ord);
 	if (p->rev < 2)
 		return;
 	req->enhanced = true;
@@ -65,7 +65,7 @@ enum xiw_nego_verdict xiw_nego_check_request(const struct xiw_mpa_frame *req)
  * what this side knows and let the Initiator decide.  Accepting a Read as RTR
  * needs an inbound slot: without one, leave it out unless it is all there is.
  */
-static u8 rtr_types(const struct xiw_mpa_policy *p, u8 requested, u16 *ird)
+static u8 nego_rtr_types(const struct xiw_mpa_policy *p, u8 requested, u16 *ird)
 {
 	u8 own = p->max_ird ? p->rtr : p->rtr & ~XIW_RTR_READ;
 	u8 rtr = requested & own;
@@ -80,9 +80,9 @@ static u8 rtr_types(const struct xiw_mpa_policy *p, u8 requested, u16 *ird)
 	return rtr;
 }
 
-static void reply_init(const struct xiw_mpa_policy *p,
-		       const struct xiw_mpa_frame *req,
-		       struct xiw_mpa_frame *reply)
+static void nego_reply_init(const struct xiw_mpa_policy *p,
+			    const struct xiw_mpa_frame *req,
+			    struct xiw_mpa_frame *reply)
 {
 	memset(reply, 0, sizeof(*reply));
 	reply->reply = true;
@@ -98,8 +98,8 @@ static void reply_init(const struct xiw_mpa_policy *p,
 }
 
 /* RFC 6581 9.1: a field that opted out is answered by opting out. */
-static void reply_depths(const struct xiw_mpa_frame *req, u16 ird, u16 ord,
-			 struct xiw_mpa_frame *reply)
+static void nego_reply_depths(const struct xiw_mpa_frame *req, u16 ird, u16 ord,
+			      struct xiw_mpa_frame *reply)
 {
 	reply->enh.ird = req->enh.ord == XIW_MPA_DEPTH_NONE ?
 			 XIW_MPA_DEPTH_NONE : ird;
@@ -108,9 +108,9 @@ static void reply_depths(const struct xiw_mpa_frame *req, u16 ird, u16 ord,
 }
 
 /* What follows from the two frames alone, the same on both sides. */
-static void agree_frames(const struct xiw_mpa_frame *own,
-			 const struct xiw_mpa_frame *peer,
-			 struct xiw_mpa_agreed *agreed)
+static void nego_agree_frames(const struct xiw_mpa_frame *own,
+			      const struct xiw_mpa_frame *peer,
+			      struct xiw_mpa_agreed *agreed)
 {
 	memset(agreed, 0, sizeof(*agreed));
 	agreed->rev = peer->rev;
@@ -131,48 +131,49 @@ void xiw_nego_accept(const struct xiw_mpa_policy *p,
 		     struct xiw_mpa_frame *reply,
 		     struct xiw_mpa_agreed *agreed)
 {
-	reply_init(p, req, reply);
-	agree_frames(reply, req, agreed);
-	agreed->ird = depth_within(ird, p->max_ird);
-	agreed->ord = depth_within(ord, p->max_ord);
+	nego_reply_init(p, req, reply);
+	nego_agree_frames(reply, req, agreed);
+	agreed->ird = nego_depth_within(ird, p->max_ird);
+	agreed->ord = nego_depth_within(ord, p->max_ord);
 	if (!req->enhanced)
 		return;
 
 	if (req->enh.p2p) {
 		agreed->p2p = true;
-		agreed->rtr_offered = rtr_types(p, req->enh.rtr, &agreed->ird);
+		agreed->rtr_offered =
+			nego_rtr_types(p, req->enh.rtr, &agreed->ird);
 	}
 	/* RFC 6581 9.1: the Initiator's IRD bounds this side's ORD. */
 	if (req->enh.ird != XIW_MPA_DEPTH_NONE)
 		agreed->ord = min(agreed->ord, req->enh.ird);
 	reply->enh.p2p = agreed->p2p;
 	reply->enh.rtr = agreed->rtr_offered;
-	reply_depths(req, agreed->ird, agreed->ord, reply);
+	nego_reply_depths(req, agreed->ird, agreed->ord, reply);
 }
 
 void xiw_nego_reject(const struct xiw_mpa_policy *p,
 		     const struct xiw_mpa_frame *req, u32 ird, u32 ord,
 		     struct xiw_mpa_frame *reply)
 {
-	u16 wire_ird = depth_within(ird, XIW_MPA_DEPTH_MAX);
-	u16 wire_ord = depth_within(ord, XIW_MPA_DEPTH_MAX);
+	u16 wire_ird = nego_depth_within(ird, XIW_MPA_DEPTH_MAX);
+	u16 wire_ord = nego_depth_within(ord, XIW_MPA_DEPTH_MAX);
 
-	reply_init(p, req, reply);
+	nego_reply_init(p, req, reply);
 	reply->reject = true;
 	if (!req->enhanced)
 		return;
 	if (req->enh.p2p) {
 		reply->enh.p2p = true;
-		reply->enh.rtr = rtr_types(p, req->enh.rtr, &wire_ird);
+		reply->enh.rtr = nego_rtr_types(p, req->enh.rtr, &wire_ird);
 	}
-	reply_depths(req, wire_ird, wire_ord, reply);
+	nego_reply_depths(req, wire_ird, wire_ord, reply);
 }
 
 /* RFC 6581 9.1, Initiator: fit the local limits to the Responder's. */
-static enum xiw_nego_verdict adopt_depths(const struct xiw_mpa_policy *p,
-					  const struct xiw_mpa_enh *own,
-					  const struct xiw_mpa_enh *peer,
-					  struct xiw_mpa_agreed *agreed)
+static enum xiw_nego_verdict nego_adopt_depths(const struct xiw_mpa_policy *p,
+					       const struct xiw_mpa_enh *own,
+					       const struct xiw_mpa_enh *peer,
+					       struct xiw_mpa_agreed *agreed)
 {
 	if (peer->ird != XIW_MPA_DEPTH_NONE)
 		agreed->ord = min(own->ord, peer->ird);
@@ -185,10 +186,10 @@ static enum xiw_nego_verdict adopt_depths(const struct xiw_mpa_policy *p,
 }
 
 /* RFC 6581 9.2, Initiator: find an RTR that the Responder will recognise. */
-static enum xiw_nego_verdict adopt_rtr(const struct xiw_mpa_policy *p,
-				       const struct xiw_mpa_enh *own,
-				       const struct xiw_mpa_enh *peer,
-				       struct xiw_mpa_agreed *agreed)
+static enum xiw_nego_verdict nego_adopt_rtr(const struct xiw_mpa_policy *p,
+					    const struct xiw_mpa_enh *own,
+					    const struct xiw_mpa_enh *peer,
+					    struct xiw_mpa_agreed *agreed)
 {
 	u8 usable;
 
@@ -214,7 +215,7 @@ enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
 {
 	enum xiw_nego_verdict verdict;
 
-	agree_frames(req, reply, agreed);
+	nego_agree_frames(req, reply, agreed);
 	if (reply->pd_len > XIW_NEGO_PD_MAX)
 		return XIW_NEGO_CLOSE;
 	/* A refusal counts even if its form does not match the Request. */
@@ -227,10 +228,10 @@ enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
 	agreed->ord = req->enh.ord;
 	if (!reply->enhanced)
 		return XIW_NEGO_OK;
-	verdict = adopt_depths(p, &req->enh, &reply->enh, agreed);
+	verdict = nego_adopt_depths(p, &req->enh, &reply->enh, agreed);
 	if (verdict != XIW_NEGO_OK)
 		return verdict;
-	return adopt_rtr(p, &req->enh, &reply->enh, agreed);
+	return nego_adopt_rtr(p, &req->enh, &reply->enh, agreed);
 }
 
 bool xiw_nego_is_hello(const struct xiw_ddp_hdr *h)
@@ -239,7 +240,7 @@ bool xiw_nego_is_hello(const struct xiw_ddp_hdr *h)
 	       h->stag == XIW_HELLO_STAG && (h->to & XIW_HELLO_LONG);
 }
 
-static bool is_rtr_read(const struct xiw_ddp_hdr *h, const u8 *body)
+static bool nego_is_rtr_read(const struct xiw_ddp_hdr *h, const u8 *body)
 {
 	struct xiw_read_req r;
 
@@ -276,7 +277,7 @@ enum xiw_nego_first xiw_nego_first_fpdu(const struct xiw_mpa_agreed *agreed,
 			return XIW_FIRST_RTR;
 		break;
 	case XIW_OP_READ_REQ:
-		if ((offered & XIW_RTR_READ) && is_rtr_read(h, body))
+		if ((offered & XIW_RTR_READ) && nego_is_rtr_read(h, body))
 			return XIW_FIRST_RTR_READ;
 		break;
 	}

@@ -6,7 +6,7 @@
  */
 #include "rendezvous.h"
 
-static bool is_ipv4(const u8 *gid)
+static bool rendezvous_is_ipv4(const u8 *gid)
 {
 	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -18,12 +18,12 @@ bool xiw_rdv_gid_usable(const u8 *gid)
 	static const u8 zero[XIW_RDV_GID_LEN / 2];
 
 	/* Neither "this network", nor multicast and what is above that. */
-	if (is_ipv4(gid))
+	if (rendezvous_is_ipv4(gid))
 		return gid[12] && gid[12] < 224;
 	return gid[0] != 0xff && memcmp(gid + sizeof(zero), zero, sizeof(zero));
 }
 
-static bool qpn_valid(u32 qpn)
+static bool rendezvous_qpn_valid(u32 qpn)
 {
 	return qpn >= XIW_RDV_QPN_MIN && qpn <= XIW_RDV_NUMBER;
 }
@@ -32,7 +32,8 @@ int xiw_rdv_path_check(const struct xiw_rdv_path *path)
 {
 	const struct xiw_rdv_token *token = &path->token;
 
-	if (!qpn_valid(path->own.qpn) || !qpn_valid(path->peer.qpn) ||
+	if (!rendezvous_qpn_valid(path->own.qpn) ||
+	    !rendezvous_qpn_valid(path->peer.qpn) ||
 	    token->rq_psn > XIW_RDV_NUMBER)
 		return -EINVAL;
 	if (token->rts && (token->sq_psn > XIW_RDV_NUMBER ||
@@ -41,7 +42,8 @@ int xiw_rdv_path_check(const struct xiw_rdv_path *path)
 	if (!xiw_rdv_gid_usable(path->own.gid) ||
 	    !xiw_rdv_gid_usable(path->peer.gid))
 		return -EADDRNOTAVAIL;
-	if (is_ipv4(path->own.gid) != is_ipv4(path->peer.gid))
+	if (rendezvous_is_ipv4(path->own.gid) !=
+	    rendezvous_is_ipv4(path->peer.gid))
 		return -EAFNOSUPPORT;
 	return 0;
 }
@@ -58,7 +60,8 @@ enum xiw_rdv_role xiw_rdv_role(const struct xiw_rdv_end *own,
 	return order < 0 ? XIW_RDV_INITIATOR : XIW_RDV_RESPONDER;
 }
 
-static bool same_end(const struct xiw_rdv_end *a, const struct xiw_rdv_end *b)
+static bool rendezvous_same_end(const struct xiw_rdv_end *a,
+				const struct xiw_rdv_end *b)
 {
 	return a->qpn == b->qpn && !memcmp(a->gid, b->gid, XIW_RDV_GID_LEN);
 }
@@ -170,9 +173,9 @@ bool xiw_rdv_proven(const struct xiw_rdv_path *path,
  * What both frames have
  */
 
-static void claim_encode(const struct xiw_rdv_claim *claim,
-			 struct xiw_rdv_head *head,
-			 struct xiw_rdv_proofs *proofs)
+static void rendezvous_claim_encode(const struct xiw_rdv_claim *claim,
+				    struct xiw_rdv_head *head,
+				    struct xiw_rdv_proofs *proofs)
 {
 	head->flags = rendezvous_flags(claim);
 	proofs->sq = cpu_to_be64(claim->sq_proof);
@@ -180,8 +183,9 @@ static void claim_encode(const struct xiw_rdv_claim *claim,
 }
 
 /* False if the claim is none. */
-static bool claim_decode(u8 flags, const struct xiw_rdv_proofs *proofs,
-			 struct xiw_rdv_claim *claim)
+static bool rendezvous_claim_decode(u8 flags,
+				    const struct xiw_rdv_proofs *proofs,
+				    struct xiw_rdv_claim *claim)
 {
 	claim->rts = flags & XIW_RDV_FLAG_S;
 	claim->rnr_retry = (flags & XIW_RDV_FLAG_RNR) >> XIW_RDV_RNR_SHIFT;
@@ -192,8 +196,8 @@ static bool claim_decode(u8 flags, const struct xiw_rdv_proofs *proofs,
 	return !(flags & ~(XIW_RDV_FLAG_S | XIW_RDV_FLAG_RNR));
 }
 
-static void head_encode(struct xiw_rdv_head *head, u16 features, u32 init_qpn,
-			u32 resp_qpn)
+static void rendezvous_head_encode(struct xiw_rdv_head *head, u16 features,
+				   u32 init_qpn, u32 resp_qpn)
 {
 	head->magic = cpu_to_be32(XIW_RDV_MAGIC);
 	head->version = XIW_RDV_VERSION;
@@ -225,8 +229,9 @@ u32 xiw_rdv_request_encode(const struct xiw_rdv_request *req, u8 *buf)
 {
 	struct xiw_rdv_req_hdr *h = (struct xiw_rdv_req_hdr *)buf;
 
-	head_encode(&h->head, req->features, req->init.qpn, req->resp.qpn);
-	claim_encode(&req->claim, &h->head, &h->proofs);
+	rendezvous_head_encode(&h->head, req->features, req->init.qpn,
+			       req->resp.qpn);
+	rendezvous_claim_encode(&req->claim, &h->head, &h->proofs);
 	if (req->proves)
 		h->head.flags |= XIW_RDV_FLAG_P;
 	memcpy(h->init_gid, req->init.gid, XIW_RDV_GID_LEN);
@@ -240,8 +245,8 @@ static bool rendezvous_read_claim(const struct xiw_rdv_req_hdr *h,
 				  struct xiw_rdv_request *req)
 {
 	req->proves = h->head.flags & XIW_RDV_FLAG_P;
-	if (!claim_decode(h->head.flags & ~XIW_RDV_FLAG_P, &h->proofs,
-			  &req->claim))
+	if (!rendezvous_claim_decode(h->head.flags & ~XIW_RDV_FLAG_P,
+				     &h->proofs, &req->claim))
 		return false;
 	return req->proves || (!req->claim.sq_proof && !req->claim.rq_proof);
 }
@@ -261,7 +266,8 @@ enum xiw_rdv_reason xiw_rdv_request_decode(const u8 *pd, u32 len,
 		return XIW_RDV_MALFORMED;
 	out.init.qpn = be32_to_cpu(h->head.init_qpn);
 	out.resp.qpn = be32_to_cpu(h->head.resp_qpn);
-	if (!qpn_valid(out.init.qpn) || !qpn_valid(out.resp.qpn))
+	if (!rendezvous_qpn_valid(out.init.qpn) ||
+	    !rendezvous_qpn_valid(out.resp.qpn))
 		return XIW_RDV_MALFORMED;
 	out.nonce = be64_to_cpu(h->nonce);
 	out.features = be16_to_cpu(h->head.features);
@@ -281,8 +287,8 @@ bool xiw_rdv_request_from(const struct xiw_rdv_request *req, const u8 *local,
 bool xiw_rdv_match(const struct xiw_rdv_path *path,
 		   const struct xiw_rdv_request *req)
 {
-	return same_end(&path->own, &req->resp) &&
-	       same_end(&path->peer, &req->init);
+	return rendezvous_same_end(&path->own, &req->resp) &&
+	       rendezvous_same_end(&path->peer, &req->init);
 }
 
 /*
@@ -326,9 +332,9 @@ u32 xiw_rdv_reply_encode(const struct xiw_rdv_reply *reply, u8 *buf)
 {
 	struct xiw_rdv_rep_hdr *h = (struct xiw_rdv_rep_hdr *)buf;
 
-	head_encode(&h->head, reply->features, reply->init_qpn,
-		    reply->resp_qpn);
-	claim_encode(&reply->claim, &h->head, &h->proofs);
+	rendezvous_head_encode(&h->head, reply->features, reply->init_qpn,
+			       reply->resp_qpn);
+	rendezvous_claim_encode(&reply->claim, &h->head, &h->proofs);
 	h->nonce = cpu_to_be64(reply->nonce);
 	h->reason = reply->reason;
 	memset(h->reserved, 0, sizeof(h->reserved));
@@ -339,8 +345,8 @@ u32 xiw_rdv_reply_encode(const struct xiw_rdv_reply *reply, u8 *buf)
  * A refusal has this form in every version, and may be longer in later ones.
  * One that wants a proof does not end anything, and is of this version.
  */
-static int refusal_decode(const struct xiw_rdv_rep_hdr *h, u32 len,
-			  struct xiw_rdv_reply *reply)
+static int rendezvous_refusal_decode(const struct xiw_rdv_rep_hdr *h, u32 len,
+				     struct xiw_rdv_reply *reply)
 {
 	bool prove = h->reason == XIW_RDV_PROVE;
 
@@ -366,9 +372,10 @@ int xiw_rdv_reply_decode(const u8 *pd, u32 len, bool reject,
 	    be32_to_cpu(h->head.magic) != XIW_RDV_MAGIC)
 		return -EPROTO;
 	if (reject)
-		return refusal_decode(h, len, reply);
+		return rendezvous_refusal_decode(h, len, reply);
 	if (len != XIW_RDV_REP_LEN || h->head.version != XIW_RDV_VERSION ||
-	    h->reason || !claim_decode(h->head.flags, &h->proofs, &out.claim))
+	    h->reason ||
+	    !rendezvous_claim_decode(h->head.flags, &h->proofs, &out.claim))
 		return -EPROTO;
 	out.init_qpn = be32_to_cpu(h->head.init_qpn);
 	out.resp_qpn = be32_to_cpu(h->head.resp_qpn);
@@ -425,7 +432,7 @@ u32 xiw_rdv_wait_ms(u8 timeout, u8 retry_cnt)
 }
 
 /* The table of the verbs, in units of 10 us: 1 2 3 4 6 8 12 16 ... */
-static u32 rnr_timer_units(u8 code)
+static u32 rendezvous_rnr_timer_units(u8 code)
 {
 	code &= 31;
 	if (!code)
@@ -439,7 +446,9 @@ u32 xiw_rdv_receive_ms(const struct xiw_rdv_claim *peer, u8 min_rnr_timer)
 {
 	if (!peer->rts || peer->rnr_retry >= XIW_RDV_RNR_MAX)
 		return U32_MAX;
-	return (rnr_timer_units(min_rnr_timer) * (peer->rnr_retry + 1U) + 99) /
+	return (rendezvous_rnr_timer_units(min_rnr_timer) *
+			(peer->rnr_retry + 1U) +
+		99) /
 	       100;
 }
 

@@ -97,7 +97,7 @@ bool xiw_term_wanted(enum xiw_reason reason, u8 opcode)
  * goes with protection faults of a Read Request only; for an Atomic RFC 7306
  * section 8.1 forbids it.
  */
-static u8 header_bits(u16 code, const struct xiw_term_offender *off)
+static u8 term_header_bits(u16 code, const struct xiw_term_offender *off)
 {
 	u8 layer = XIW_TERM_LAYER(code);
 	u8 etype = XIW_TERM_ETYPE(code);
@@ -113,7 +113,7 @@ static u8 header_bits(u16 code, const struct xiw_term_offender *off)
 	return XIW_TERM_M | XIW_TERM_D;
 }
 
-static u32 quoted_len(u8 ddp_ctrl)
+static u32 term_quoted_len(u8 ddp_ctrl)
 {
 	return ddp_ctrl & XIW_DDP_TAGGED ? XIW_TAGGED_LEN : XIW_UNTAGGED_LEN;
 }
@@ -134,7 +134,7 @@ u32 xiw_term_encode(u8 *ulpdu, enum xiw_reason reason,
 	ctrl = (struct xiw_term_ctrl *)(ulpdu + len);
 	ctrl->layer_etype = code >> 8;
 	ctrl->code = XIW_TERM_ERROR(code);
-	ctrl->hdrct = header_bits(code, off);
+	ctrl->hdrct = term_header_bits(code, off);
 	ctrl->reserved = 0;
 	len += sizeof(*ctrl);
 
@@ -143,8 +143,8 @@ u32 xiw_term_encode(u8 *ulpdu, enum xiw_reason reason,
 		len += XIW_TERM_SEG_LEN;
 	}
 	if (ctrl->hdrct & XIW_TERM_D) {
-		memcpy(ulpdu + len, off->hdr, quoted_len(off->hdr[0]));
-		len += quoted_len(off->hdr[0]);
+		memcpy(ulpdu + len, off->hdr, term_quoted_len(off->hdr[0]));
+		len += term_quoted_len(off->hdr[0]);
 	}
 	if (ctrl->hdrct & XIW_TERM_R) {
 		xiw_rdmap_read_req_encode(ulpdu + len, off->read_req);
@@ -154,11 +154,11 @@ u32 xiw_term_encode(u8 *ulpdu, enum xiw_reason reason,
 }
 
 /* The quoted DDP header, as far as it names the message that was at fault. */
-static void decode_quoted(const u8 *buf, u32 len, struct xiw_term *t)
+static void term_decode_quoted(const u8 *buf, u32 len, struct xiw_term *t)
 {
 	const struct xiw_untagged_hdr *u;
 
-	if (!len || len < quoted_len(buf[0]))
+	if (!len || len < term_quoted_len(buf[0]))
 		return;
 	t->has_hdr = true;
 	t->tagged = buf[0] & XIW_DDP_TAGGED;
@@ -181,7 +181,7 @@ enum xiw_reason xiw_term_decode(const u8 *buf, u32 len, struct xiw_term *t)
 	t->code = ctrl->layer_etype << 8 | ctrl->code;
 	/* The segment length precedes the header, whether or not M says so. */
 	if ((ctrl->hdrct & XIW_TERM_D) && len > off)
-		decode_quoted(buf + off, len - off, t);
+		term_decode_quoted(buf + off, len - off, t);
 	return XIW_OK;
 }
 
@@ -221,7 +221,7 @@ static const struct code_meaning meanings[] = {
 };
 
 /* NULL for LLP codes and for codes that nobody assigned: simply fatal. */
-static const struct code_meaning *find_meaning(u16 code)
+static const struct code_meaning *term_find_meaning(u16 code)
 {
 	unsigned int i;
 
@@ -238,7 +238,7 @@ bool xiw_term_unknown_opcode(u16 code)
 
 enum xiw_peer_status xiw_term_peer_status(u16 code, bool atomic)
 {
-	const struct code_meaning *m = find_meaning(code);
+	const struct code_meaning *m = term_find_meaning(code);
 
 	/* "Catastrophic, localized" is how an unaligned Atomic is refused. */
 	if (atomic && (xiw_term_unknown_opcode(code) ||
@@ -274,7 +274,7 @@ enum xiw_fault_event xiw_term_event(enum xiw_reason reason)
 	case XIW_TERM_MALFORMED:
 		return XIW_EVENT_FATAL;
 	default:
-		m = find_meaning(xiw_term_code(reason));
+		m = term_find_meaning(xiw_term_code(reason));
 		return m ? m->event : XIW_EVENT_FATAL;
 	}
 }
