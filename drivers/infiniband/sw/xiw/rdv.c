@@ -392,10 +392,11 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
  * xiw_rdv_query() - what a consumer has set
  * @qp: queue pair; the stream's lock is held
  * @attr: filled in, but for the PSNs
- * @mask: attributes that the caller asks for
+ * @mask: attributes that the caller asks for; programs get all of them, as
+ *	from adapters, if they ask for any
  *
- * The core asks with an empty mask for what it shows to every user of the host
- * by netlink. That must not help to be taken for the peer.
+ * The core queries with an empty mask to answer unprivileged netlink requests,
+ * which must not reveal the peer's number.
  *
  * Context: Any.
  */
@@ -414,7 +415,7 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 	rdma_ah_set_port_num(ah, 1);
 	rdma_ah_set_grh(ah, &dgid, use->flow_label, use->sgid_index,
 			use->hop_limit, use->tclass);
-	if (mask & IB_QP_DEST_QPN)
+	if (mask)
 		attr->dest_qp_num = use->path.peer.qpn;
 	attr->min_rnr_timer = use->min_rnr_timer;
 	attr->timeout = use->timeout;
