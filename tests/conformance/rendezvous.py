@@ -2019,7 +2019,6 @@ def crowded(bench):
 # Covers: RDV-01
 @cases([
     ("no_grh", "no GRH", errno.EINVAL, {"is_global": 0}),
-    ("index_0", "source index 0", errno.EINVAL, {"index": 0}),
     ("number_1", "a number that cannot be", errno.EINVAL, {"peer": 1}),
     ("number_25", "a number of 25 bits", errno.EINVAL, {"peer": 1 << 24}),
     ("multicast", "a multicast address", errno.EADDRNOTAVAIL,

@@ -4,7 +4,7 @@
 # RDMA Write with immediate data (xt_imm), and everything that goes out by the
 # extended verbs (xt_ex).
 #
-# xiw-kernel: uml debug
+# xiw-kernel: stock debug
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
@@ -41,6 +41,7 @@ cases xt_imm "${SIDES4[@]}" -t send
 cases xt_imm "${SIDES4[@]}" -t refused -t flush
 cases -p IPv6 xt_imm "${SIDES6[@]}" -t values -t mixed
 cases xt_ex "${SIDES4[@]}"
+# User Mode Linux has no time namespaces.
 if [[ -e /proc/self/ns/time ]]; then
 	cases -p "another time" unshare --time --monotonic 100000 --fork \
 		xt_ex "${SIDES4[@]}" -t timestamps
