@@ -177,6 +177,30 @@ own_link()
 	link_add "$1" "$2" "$3" && rdma dev set "$2" netns "$1"
 }
 
+# squats: another program of the host can have the port of connections by number.
+squats()
+{
+	python3 -c 'import socket; socket.create_server(("10.99.0.1", 4791))' \
+		2>/dev/null
+}
+
+not_squats()
+{
+	! squats
+}
+
+# A device of the host goes to a namespace and comes back.
+returns()
+{
+	ip link add rsv0 type veth peer name rsv1 &&
+	ip addr add 10.99.0.1/24 dev rsv0 && ip link set rsv0 up &&
+	rdma link add xiwR type xiw netdev rsv0 && wait_for 10 not_squats &&
+	ip netns attach xhost $$ && rdma dev set xiwR netns "$NS_A" &&
+	in_a rdma dev set xiwR netns xhost && ip netns del xhost &&
+	wait_for 10 not_squats &&
+	rdma link del xiwR && wait_for 10 squats && ip link del rsv0
+}
+
 exclusive()
 {
 	local at
@@ -186,6 +210,7 @@ exclusive()
 	wait_for 20 rdma system set netns exclusive ||
 		{ tap_fail "the exclusive mode can be set"; return; }
 	net_up
+	tap_run "exclusive: the port is reserved when a device comes back" returns
 	at=$(free_port)
 	own_link "$NS_A" xiwE lo || bail "set-up: a device of a alone"
 	tap_run "exclusive: a listens" serve a "$NS_A"

@@ -333,6 +333,8 @@ static int xiw_enable_driver(struct ib_device *ibdev)
 {
 	struct xiw_dev *dev = to_xdev(ibdev);
 
+	/* What was reserved before the move has ended with the clients. */
+	xiw_rdv_device_exit(dev);
 	xiw_cm_device_open(dev);
 	/* The notifiers find it from now on. Make up for what they missed. */
 	xiw_device_update_port(dev);

@@ -312,8 +312,10 @@ void xiw_rdv_set_port(struct xiw_dev *dev, u16 port)
 }
 
 /**
- * xiw_rdv_device_exit() - a device ends
- * @dev: device without queue pairs, which is not registered any more
+ * xiw_rdv_device_exit() - a device ends, or moves to another namespace
+ * @dev: device without queue pairs, which is not registered
+ *
+ * Either way xiw_cm_device_kill() has ended the listeners.
  *
  * Context: Sleeps, but not for a peer.
  */
