@@ -189,7 +189,7 @@ void xiw_rdv_port_put(struct xiw_qp *qp)
  * Reservation
  */
 
-/* A GID has gone, or it is another port now. */
+/* A GID has gone, it is another port now, or the listener was closed. */
 static void rdv_unreserve(struct xiw_dev *dev, const union ib_gid *gids,
 			  u16 port)
 {
@@ -202,7 +202,8 @@ static void rdv_unreserve(struct xiw_dev *dev, const union ib_gid *gids,
 		if (!p->reserved)
 			continue;
 		there = false;
-		for (i = 1; port == p->port && i < XIW_MAX_GIDS; i++)
+		for (i = 1; !p->closed && port == p->port && i < XIW_MAX_GIDS;
+		     i++)
 			there |= !memcmp(p->gid, gids[i].raw, sizeof(p->gid));
 		if (there)
 			continue;
