@@ -452,17 +452,22 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 {
 	struct xiw_ep_listen *listen = ep->parent->listen;
 	struct xiw_ep *other;
+	struct xiw_ep *next;
 
 	spin_lock(&listen->lock);
-	list_for_each_entry(other, &listen->half_open.list, place.node) {
+	list_for_each_entry_safe(other, next, &listen->half_open.list,
+				 place.node) {
 		if (!other->ready || other->qpn != ep->qpn ||
 		    other->privileged != ep->privileged ||
 		    !listen_same_peer(other, ep))
 			continue;
-		if (other->peer_qpn == ep->peer_qpn)
-			xiw_ep_raise(other, XIW_EPE_KILL);
-		else
+		if (other->peer_qpn != ep->peer_qpn) {
 			max -= !!max;
+			continue;
+		}
+		/* Out of the books, or it may be admitted and then killed. */
+		listen_remove_half_open(other);
+		xiw_ep_raise(other, XIW_EPE_KILL);
 	}
 	ep->ready = max;
 	spin_unlock(&listen->lock);
