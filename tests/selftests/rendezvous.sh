@@ -123,6 +123,24 @@ reserved()
 	ip link del rsv0
 }
 
+# A netdev that enters a VRF is not reached from outside of it any more.
+enslaved()
+{
+	ip link add rsv0 type veth peer name rsv1 &&
+	ip addr add 10.99.0.1/24 dev rsv0 && ip link set rsv0 up &&
+	rdma link add xiwR type xiw netdev rsv0 &&
+	wait_for 10 listens_at 10.99.0.1:4791 &&
+	ip link add red type vrf table 77 && ip link set red up &&
+	ip link set rsv0 master red &&
+	wait_for 10 listens_at 10.99.0.1%rsv0:4791 &&
+	rdma link del xiwR && ip link del rsv0 && ip link del red
+}
+
+listens_at()
+{
+	ss -Hltn "sport = :4791" | grep -F "$1"
+}
+
 # A namespace ends with its last process, and the device with it.
 namespace_ends()
 {
@@ -175,6 +193,7 @@ netem "$NS_B" "$VETH_B"
 tap_run "the port is closed when no queue pair of the namespace needs it" \
 	wait_for 10 closed
 tap_run "on the host no other program gets it" reserved
+tap_run "and it follows the interface into a VRF" enslaved
 tap_run "a namespace with a device ends" namespace_ends
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_done

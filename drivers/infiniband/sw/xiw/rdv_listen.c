@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "cm_conn.h"
 #include "cm_listen.h"
 #include "consumer.h"
 #include "dev.h"
@@ -25,6 +26,7 @@
  * @node: in xiw_dev.rdv_ports
  * @gid: its address
  * @port: its TCP port
+ * @bound_if: index of the netdev that it is confined to, or 0
  * @users: Responders that need it, and one more if it is reserved
  * @reserved: the device needs it
  * @closed: an administrator has closed it: a new one takes its place
@@ -34,6 +36,7 @@ struct xiw_rdv_port {
 	struct list_head node;
 	u8 gid[XIW_RDV_GID_LEN];
 	u16 port;
+	int bound_if;
 	u32 users;
 	bool reserved;
 	bool closed;
@@ -95,6 +98,14 @@ static struct xiw_rdv_port *rdv_listen_find_port(struct xiw_dev *dev,
 	return NULL;
 }
 
+static int rdv_listen_bound_if(const struct xiw_rdv_port *p)
+{
+	struct sockaddr_storage addr;
+
+	xiw_rdv_to_addr(p->ep->dev, p->gid, p->port, &addr);
+	return xiw_conn_bound_if(p->ep, &addr);
+}
+
 static struct xiw_rdv_port *rdv_listen_add_port(struct xiw_dev *dev,
 						const u8 *gid, u16 port)
 {
@@ -111,6 +122,7 @@ static struct xiw_rdv_port *rdv_listen_add_port(struct xiw_dev *dev,
 	memcpy(p->gid, gid, sizeof(p->gid));
 	p->port = port;
 	p->ep = ep;
+	p->bound_if = rdv_listen_bound_if(p);
 	list_add(&p->node, &dev->rdv_ports);
 	return p;
 }
@@ -189,7 +201,13 @@ void xiw_rdv_port_put(struct xiw_qp *qp)
  * Reservation
  */
 
-/* A GID has gone, it is another port now, or the listener was closed. */
+/* Closed, or the netdev has entered or left a VRF: there can be a better one. */
+static bool rdv_is_stale(const struct xiw_rdv_port *p)
+{
+	return p->closed || p->bound_if != rdv_listen_bound_if(p);
+}
+
+/* A GID has gone, it is another port now, or the listener is of no use. */
 static void rdv_unreserve(struct xiw_dev *dev, const union ib_gid *gids,
 			  u16 port)
 {
@@ -202,10 +220,9 @@ static void rdv_unreserve(struct xiw_dev *dev, const union ib_gid *gids,
 		if (!p->reserved)
 			continue;
 		there = false;
-		for (i = 1; !p->closed && port == p->port && i < XIW_MAX_GIDS;
-		     i++)
+		for (i = 1; port == p->port && i < XIW_MAX_GIDS; i++)
 			there |= !memcmp(p->gid, gids[i].raw, sizeof(p->gid));
-		if (there)
+		if (there && !rdv_is_stale(p))
 			continue;
 		p->reserved = false;
 		rdv_put_port(p);
