@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The lower layer protocol as a stream sees it: a connection that carries
- * octets in order, with one lock. sock.c is the one for TCP; the KUnit suite of
+ * bytes in order, with one lock. sock.c is the one for TCP; the KUnit suite of
  * streams has a pipe.
  *
  * The lock serialises all that happens to a stream. Callbacks run with it held:
@@ -19,7 +19,7 @@ struct mem_cgroup;
 struct xiw_llp;
 
 /**
- * struct xiw_llp_events - what the user of a connection wants to hear
+ * struct xiw_llp_events - callbacks for the user of a connection
  * @data_ready: bytes, or the end of the stream, can be read; on a listener,
  *	a connection waits to be accepted
  * @write_space: room in the send buffer after send() returned -EAGAIN
@@ -36,7 +36,7 @@ struct xiw_llp_events {
 	void (*state_change)(struct xiw_llp *llp, void *ctx);
 };
 
-/* How a connection stands. */
+/* State of a connection */
 enum xiw_llp_status {
 	XIW_LLP_CONNECTING,
 	XIW_LLP_OPEN,		/* established, nothing closed yet */
@@ -45,10 +45,10 @@ enum xiw_llp_status {
 };
 
 /**
- * struct xiw_llp_space - where what is sent next will lie
+ * struct xiw_llp_space - how the next data fits into segments and buffer
  * @emss: effective maximum segment size: payload of a full segment
- * @tail_fill: octets in a last segment to which more can be added
- * @sndbuf: how much is taken, at present, before it was sent
+ * @tail_fill: bytes in a last segment to which more can be added
+ * @sndbuf: present size of the send buffer
  */
 struct xiw_llp_space {
 	u32 emss;
@@ -57,9 +57,9 @@ struct xiw_llp_space {
 };
 
 /*
- * Gets one packet after the other, the offset of the first unread octet in it
- * and the number of octets; returns how many it consumed, and stops the reading
- * by consuming less.
+ * Called for each packet in order, with the offset of its first unread byte and
+ * the number of unread bytes. Returns how many it consumed; fewer than @len
+ * ends the read.
  */
 typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
 			     size_t len);
@@ -69,37 +69,41 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  * @get: take a reference; any context
  * @put: drop one; any context
  * @lock: take the lock from process context, also of a connection that was
- *	released: check afterwards that it still is the wanted one. Sleeps
- * @unlock: give it back, and run the callbacks that became due
- * @trylock_bh: take it as a spinlock, with interrupts on. False if anybody
- *	holds or owns it
- * @unlock_bh: give it back after that, likewise
- * @set_events: redirect the callbacks; with NULL they go nowhere. When it
- *	returns, no callback of the former user runs or will run. What happened
- *	before is not repeated: look at the connection after the call. Without
- *	the lock; sleeps
- * @charge: have the memory that the connection holds, and will hold, charged to
- *	a control group, which is referenced. With the lock owned. Returns 0, or
- *	-ENOMEM if that has not enough left
- * @here: a process that uses the connection runs on this processor, where its
- *	packets are wanted
- * @can_yield: is the lock owned, and no callback running
- * @yield: if so, let in what has arrived meanwhile; the caller keeps the lock.
- *	The connection may be lost afterwards. Callbacks that become due run
- *	when the lock is given back. May sleep
- * @send: hand @len octets to be sent, of pages that must not change while the
- *	connection has references on them; @more: more follows at once. Returns
- *	octets taken, at least one, or -EAGAIN. If not all were taken there is
- *	no more room, and write_space tells when there is, unless nothing is in
- *	flight. Another negative errno if the connection is lost or shut down
+ *	released: the caller checks afterwards that the connection is still in
+ *	use. Sleeps
+ * @unlock: release the lock, and run the callbacks that became due
+ * @trylock_bh: take the lock as a spinlock, with interrupts on. False if it is
+ *	held or owned
+ * @unlock_bh: release the lock after @trylock_bh, and run the callbacks that
+ *	became due
+ * @set_events: redirect the callbacks, or disable them with NULL. When it
+ *	returns, no callback of the former user runs or will run. Earlier events
+ *	are not repeated, so check the connection after the call. Without the
+ *	lock; sleeps
+ * @charge: charge the memory that the connection holds, and will hold, to a
+ *	control group, and take a reference on the group. With the lock owned.
+ *	Returns 0, or -ENOMEM if the group is at its limit
+ * @here: record the RFS flow: steer received packets to this CPU, where a
+ *	process uses the connection
+ * @can_yield: true if the lock is owned and no callback is running
+ * @yield: flush the backlog of received packets, if @can_yield; the caller
+ *	keeps the lock. The connection may be lost afterwards. Callbacks that
+ *	become due run when the lock is released. May sleep
+ * @send: queue @len bytes for transmission, in pages that must not change while
+ *	the connection has references on them; @more: more data follows at once.
+ *	Returns the number of bytes queued, at least one, or -EAGAIN. If that is
+ *	less than @len the buffer is full, and write_space is called when there
+ *	is room, unless nothing is in flight. Another negative errno if the
+ *	connection is lost or shut down
  * @space: fill in struct xiw_llp_space
- * @idle: is nothing queued and nothing in flight
- * @read: offer what has arrived to @actor. Returns octets consumed, or a
- *	negative errno
- * @unread: octets that arrived and were not read, not counting a FIN
- * @urgent: is there urgent data ahead, at which reading stops
- * @status: how the connection stands
- * @orderly: of a lost one: were both FINs exchanged, and everything read
+ * @idle: true if nothing is queued and nothing is in flight
+ * @read: pass received data to @actor. Returns bytes consumed, or a negative
+ *	errno
+ * @unread: bytes received and not yet read, not counting a FIN
+ * @urgent: true if there is urgent data ahead, at which reading stops
+ * @status: state of the connection
+ * @orderly: true if a lost connection ended cleanly: both FINs were exchanged
+ *	and all data was read
  */
 struct xiw_llp_ops {
 	void (*get)(struct xiw_llp *llp);
@@ -127,7 +131,7 @@ struct xiw_llp_ops {
 
 /**
  * struct xiw_llp - a connection
- * @ops: what it does
+ * @ops: operations of the lower layer
  */
 struct xiw_llp {
 	const struct xiw_llp_ops *ops;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The only file that knows TCP: kernel sockets with their callbacks
+ * The only file that depends on TCP: kernel sockets with their callbacks
  * redirected. The connection manager creates and closes them, streams send and
  * read through struct xiw_llp_ops.
  *
- * A socket that connects or listens has a reference on its network namespace,
- * as that of a process has, so that TCP may go on with a connection in the
- * background after it was closed.
+ * Like the socket of a process, one that connects or listens has a reference on
+ * its network namespace, so that TCP can finish a closed connection in the
+ * background.
  *
  * DOC: who pays for TCP's memory
  *
  * TCP charges the memory of a socket to the control group of the task that
- * creates or accepts it. Here that is a kernel thread for every connection that
- * is accepted, and for one that is tried again, and kernel threads are charged
- * nothing. So a socket is moved to the group of its queue pair when the stream
- * starts: to TCP it is the same as if a process of that group had accepted it
- * then. Until then it holds no more than a Request, and what came out of order.
+ * creates or accepts it. For accepted and for retried connections that task is
+ * a kernel thread, which is not charged. So the socket is moved to the group of
+ * its queue pair when the stream starts, as if a process of that group had
+ * accepted it. Before that it holds at most an MPA Request and out-of-order
+ * segments.
  */
 #include "sock.h"
 
@@ -33,14 +33,14 @@
 #include <net/tcp.h>
 
 /*
- * How often a connection with unacknowledged octets is looked at. It has to be
- * at least once between the answer to a probe of a closed window and the next
- * one, if only the last of two in a row fits into TCP's user timeout: 20 s, for
- * 40 and then 20 are the worst.
+ * Period of the zero-window timer. The timer must run between the answer to a
+ * zero-window probe and the next probe, at least where only the last of two
+ * consecutive probe intervals fits into TCP's user timeout: 20 s, as the worst
+ * case is 40 s followed by 20 s.
  */
 #define XIW_SOCK_WATCH		(5 * HZ)
 
-/* A peer that TCP sends to again and again answers at least so often. */
+/* A live peer answers TCP's retransmissions at least this often. */
 #define XIW_SOCK_SILENCE	(2 * TCP_RTO_MAX)
 
 enum sock_event {
@@ -82,8 +82,8 @@ static void xiw_sock_run_callbacks(struct xiw_sock *xs)
 }
 
 /*
- * TCP calls with the socket lock held. sk_user_data is only cleared under that
- * lock, so the owner stays valid beyond the RCU section.
+ * Called by TCP with the socket lock held. sk_user_data is only cleared under
+ * that lock, so the owner stays valid beyond the RCU section.
  */
 static struct xiw_sock *xiw_sock_owner(struct sock *sk)
 {
@@ -106,8 +106,8 @@ static void xiw_sock_stream_event(struct sock *sk, enum sock_event event)
 }
 
 /*
- * TCP calls without the socket lock of the listener. A connection that was not
- * accepted yet has inherited the callback from it, but not the owner.
+ * Called by TCP without the socket lock of the listener. A connection that was
+ * not accepted yet has inherited the callback from it, but not the owner.
  */
 static void xiw_sock_listener_event(struct sock *sk)
 {
@@ -122,7 +122,7 @@ static void xiw_sock_listener_event(struct sock *sk)
 
 static void xiw_sock_on_data_ready(struct sock *sk)
 {
-	/* A listener that is being closed has no owner any more. */
+	/* A listener that is being closed no longer has an owner. */
 	if (inet_sk_state_load(sk) == TCP_LISTEN)
 		xiw_sock_listener_event(sk);
 	else
@@ -131,7 +131,7 @@ static void xiw_sock_on_data_ready(struct sock *sk)
 
 static void xiw_sock_on_write_space(struct sock *sk)
 {
-	/* As for all sockets: not before a third of the buffer is free. */
+	/* As for all sockets, a third of the buffer must be free. */
 	if (inet_sk_state_load(sk) == TCP_LISTEN ||
 	    !sk_stream_is_writeable(sk) || !sk->sk_socket)
 		return;
@@ -144,7 +144,7 @@ static void xiw_sock_on_state_change(struct sock *sk)
 	int err = READ_ONCE(sk->sk_err);
 	struct xiw_sock *xs = xiw_sock_owner(sk);
 
-	/* TCP reports the error to the next sender, and then clears it. */
+	/* Save the error: TCP clears sk_err once it has reported it. */
 	if (xs && err)
 		WRITE_ONCE(xs->err, err);
 	xiw_sock_stream_event(sk, EV_STATE);
@@ -159,7 +159,7 @@ static void sock_free(struct kref *ref)
 }
 
 /*
- * As streams see it
+ * Operations for streams
  */
 
 static void sock_llp_get(struct xiw_llp *llp)
@@ -215,7 +215,7 @@ static void sock_set_events(struct xiw_llp *llp,
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	struct sock *sk = xs->sk;
 
-	/* A stream is called under the first, a listener under the second. */
+	/* Callbacks of streams run under the first, of listeners the second. */
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	xs->events = events;
@@ -226,14 +226,14 @@ static void sock_set_events(struct xiw_llp *llp,
 }
 
 #ifdef CONFIG_MEMCG
-/* The groups to which TCP charges: of version 2, all but the root. */
+/* TCP charges all groups of cgroup v2 but the root. */
 static bool xiw_sock_is_charged(const struct mem_cgroup *memcg)
 {
 	return mem_cgroup_sockets_enabled && memcg->css.parent &&
 	       cgroup_subsys_on_dfl(memory_cgrp_subsys);
 }
 
-/* All that TCP has charged: whole pages, of which some may be unused. */
+/* All pages charged by TCP, including partly unused ones. */
 static int xiw_sock_charged_pages(const struct sock *sk)
 {
 	return sk_mem_pages(sk->sk_forward_alloc +
@@ -242,9 +242,8 @@ static int xiw_sock_charged_pages(const struct sock *sk)
 }
 
 /*
- * What is held already is allocated once more on account of the new group, and
- * as much given back on account of the old one. Under the socket lock TCP sees
- * no difference.
+ * Charges the memory already held to the new group, then uncharges it from the
+ * old one. TCP does not notice, as the socket lock is held.
  */
 static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
 {
@@ -279,8 +278,8 @@ static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
 #endif
 
 /*
- * For receive flow steering. Otherwise packets would go on coming to where a
- * work item has happened to accept the connection.
+ * Record the RFS flow. Otherwise packets would be steered to the CPU on which a
+ * work item happened to accept the connection.
  */
 static void sock_here(const struct xiw_llp *llp)
 {
@@ -288,8 +287,8 @@ static void sock_here(const struct xiw_llp *llp)
 }
 
 /*
- * Not in a callback: TCP may have called it for a packet of the backlog, and
- * would process those after it out of order.
+ * False in a callback: TCP may have called it for a packet of the backlog, and
+ * a nested flush would process the packets after that one out of order.
  */
 static bool sock_can_yield(const struct xiw_llp *llp)
 {
@@ -314,9 +313,9 @@ static bool sock_idle(const struct xiw_llp *llp)
 
 /*
  * A peer that does not read for minutes keeps its window closed and answers
- * TCP's probes, which is no reason to give it up (RFC 9293 section 3.8.6.1).
- * TCP's user timeout counts from the first probe, answered or not; have it
- * count from the last answer.
+ * TCP's probes; the connection must stay open then (RFC 9293 section 3.8.6.1).
+ * TCP's user timeout counts from the first probe, answered or not. Restart it
+ * with each answer.
  */
 static void xiw_sock_reset_probe_timeout(struct sock *sk)
 {
@@ -328,10 +327,10 @@ static void xiw_sock_reset_probe_timeout(struct sock *sk)
 }
 
 /*
- * What was in flight when the window closed, and was dropped, is sent again
- * instead of probes. TCP's user timeout counts from the first time, answered or
- * not, and goes on to do so when the window opens. So it is off from when that
- * is seen until something is acknowledged, or nothing answers.
+ * If segments in flight were dropped when the window closed, TCP retransmits
+ * them instead of sending probes. Its user timeout counts from the first
+ * retransmission, answered or not, even after the window has opened. So suspend
+ * the timeout until the peer acknowledges data or no longer answers.
  */
 static void xiw_sock_suspend_user_timeout(struct xiw_sock *xs)
 {
@@ -364,7 +363,7 @@ static void xiw_sock_check_window(struct work_struct *work)
 		sock_llp_put(&xs->llp);
 }
 
-/* The work has a reference. */
+/* The queued work holds a reference. */
 static void xiw_sock_arm_window_check(struct xiw_sock *xs)
 {
 	if (delayed_work_pending(&xs->watch))
@@ -375,20 +374,20 @@ static void xiw_sock_arm_window_check(struct xiw_sock *xs)
 }
 
 /*
- * In a callback that TCP makes for a packet of its backlog, a call that fills
- * 16 more packets has TCP process what the backlog has got since, ahead of the
- * rest of the list that TCP is at. TCP then sees packets out of order, and
- * answers with duplicate ACKs; nothing is lost. A train takes so many packets
- * only if they are below 4 KiB, as the peer's window is small. To give TCP less
- * at a time would cost a call for each train.
+ * TCP flushes its backlog after filling 16 packets. If this runs in a callback
+ * for a packet of the backlog, newer packets are then processed ahead of the
+ * list that TCP is working on. TCP sees them out of order and answers with
+ * duplicate ACKs; nothing is lost. An FPDU batch fills that many packets only
+ * if they are below 4 KiB, because the peer's window is small. Smaller batches
+ * would cost one more call each.
  */
 static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 		     size_t len, bool more)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	/*
-	 * Nobody writes what TCP holds, see txbuf_all_ours(). Without
-	 * saying so TCP would have packets copied to compute their checksums.
+	 * Pages that TCP holds are never written, see txbuf_all_ours(). Without
+	 * MSG_NO_SHARED_FRAGS packets would be copied for their checksums.
 	 */
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES |
@@ -398,14 +397,14 @@ static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 	int ret;
 
 	xiw_sock_arm_window_check(xs);
-	/* TCP may call back meanwhile: for its backlog, or for little room. */
+	/* Postpone callbacks: TCP may flush its backlog, or find no room. */
 	xs->busy = true;
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, len);
 	ret = tcp_sendmsg_locked(xs->sk, &msg, len);
 	xs->busy = was_busy;
 	/*
-	 * With nothing in flight TCP announces room at once. If it was memory
-	 * that it lacked, that is in vain: the caller has to wait some time.
+	 * With nothing in flight TCP calls write_space at once. If it is short
+	 * of memory a retry would fail again, so the caller waits for a timer.
 	 */
 	if (ret == -EAGAIN && tcp_rtx_and_write_queues_empty(xs->sk))
 		xs->pending &= ~EV_SPACE;
@@ -531,7 +530,7 @@ static const struct xiw_llp_ops sock_llp_ops = {
  * Set-up
  */
 
-/* Takes over @sock; @parent is its listener or NULL. */
+/* Wraps @sock, and owns it on success; @parent is its listener or NULL. */
 static struct xiw_sock *xiw_sock_take_over(struct socket *sock,
 					   const struct xiw_sock *parent)
 {
@@ -549,7 +548,7 @@ static struct xiw_sock *xiw_sock_take_over(struct socket *sock,
 	xs->sock = sock;
 
 	lock_sock(sk);
-	/* Sending happens in softirq too, and never in a task's name. */
+	/* Data is also sent from softirqs, never on behalf of a task. */
 	sk->sk_allocation = GFP_ATOMIC;
 	xiw_sk_use_task_frag(sk, false);
 	write_lock_bh(&sk->sk_callback_lock);
@@ -569,7 +568,7 @@ static struct xiw_sock *xiw_sock_take_over(struct socket *sock,
 	return xs;
 }
 
-/* Has the socket hold its namespace. Not under the socket lock. */
+/* Takes a namespace reference for the socket. Not under the socket lock. */
 static int xiw_sock_hold_net(struct sock *sk)
 {
 	struct net *net = sock_net(sk);
@@ -584,7 +583,7 @@ static int xiw_sock_hold_net(struct sock *sk)
 }
 
 /**
- * xiw_sock_create() - new TCP socket
+ * xiw_sock_create() - create a TCP socket
  * @net: namespace; the caller keeps it alive during the call
  * @family: AF_INET or AF_INET6
  * @xs: set on success
@@ -615,7 +614,7 @@ static int xiw_sock_addr_len(const struct sockaddr_storage *addr)
 }
 
 /**
- * xiw_sock_set_freebind() - let a socket have an address that is not usable yet
+ * xiw_sock_set_freebind() - permit binding to an address not yet usable
  * @xs: new socket
  *
  * Context: Sleeps.
@@ -626,7 +625,7 @@ void xiw_sock_set_freebind(struct xiw_sock *xs)
 }
 
 /**
- * xiw_sock_bind() - give a socket its local address
+ * xiw_sock_bind() - bind a socket to a local address
  * @xs: new socket
  * @addr: address and port, in network order; port 0 for any
  * @bound_if: index of the only interface to use, or 0
@@ -667,13 +666,13 @@ static int xiw_sock_set_ip_option(struct xiw_sock *xs, int name, int value)
 }
 
 /**
- * xiw_sock_bind_shared() - give a socket an address and port to connect from
+ * xiw_sock_bind_shared() - bind a socket to connect from a shared port
  * @xs: new socket, not to be listened on
  * @addr: address and port, in network order; the port is an ephemeral one
  * @bound_if: index of the only interface to use, or 0
  *
- * TCP treats the port as one of its own choice, from a range of one: it is
- * taken when the socket connects, and other connections may have it, too.
+ * The port is set as an ephemeral port range of one. TCP takes the port when
+ * the socket connects, and other connections may use it as well.
  *
  * Context: Sleeps.
  * Return: 0 or negative errno.
@@ -682,7 +681,7 @@ int xiw_sock_bind_shared(struct xiw_sock *xs,
 			 const struct sockaddr_storage *addr, int bound_if)
 {
 	struct sockaddr_storage later = *addr;
-	/* At the same place in IPv4 and IPv6. */
+	/* The port is at the same offset in IPv4 and IPv6 addresses. */
 	struct sockaddr_in *in = (struct sockaddr_in *)&later;
 	u32 port = ntohs(in->sin_port);
 	int ret;
@@ -698,7 +697,7 @@ int xiw_sock_bind_shared(struct xiw_sock *xs,
 }
 
 /**
- * xiw_sock_get_net() - the namespace of a socket
+ * xiw_sock_get_net() - get the namespace of a socket
  * @xs: socket that has been connected
  *
  * Context: Any.
@@ -710,9 +709,9 @@ struct net *xiw_sock_get_net(const struct xiw_sock *xs)
 }
 
 /**
- * xiw_sock_listen() - wait for connections
+ * xiw_sock_listen() - listen for connections
  * @xs: bound socket
- * @backlog: connections TCP may hold ready
+ * @backlog: limit of established connections that were not accepted yet
  *
  * Context: Sleeps.
  * Return: 0 or negative errno.
@@ -745,7 +744,7 @@ int xiw_sock_connect(struct xiw_sock *xs, const struct sockaddr_storage *addr)
 }
 
 /**
- * xiw_sock_accept() - take the next connection of a listener
+ * xiw_sock_accept() - accept the next connection of a listener
  * @listener: listening socket
  * @xs: set on success
  *
@@ -772,7 +771,7 @@ int xiw_sock_accept(struct xiw_sock *listener, struct xiw_sock **xs)
 	return ret;
 }
 
-/* An address of IPv4 from an IPv6 socket, as it is on the wire. */
+/* Converts a v4-mapped address of an IPv6 socket to the IPv4 address. */
 static void xiw_sock_unmap_v4(struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
@@ -788,11 +787,11 @@ static void xiw_sock_unmap_v4(struct sockaddr_storage *addr)
 }
 
 /**
- * xiw_sock_peer() - whose connection it is
+ * xiw_sock_peer() - get the peer's address
  * @xs: connected socket
  *
  * Context: Any.
- * Return: The peer's address, mapped if it is one of IPv4.
+ * Return: The peer's address; an IPv4 address is v4-mapped.
  */
 struct in6_addr xiw_sock_peer(const struct xiw_sock *xs)
 {
@@ -808,7 +807,7 @@ struct in6_addr xiw_sock_peer(const struct xiw_sock *xs)
 }
 
 /**
- * xiw_sock_local() - the own end
+ * xiw_sock_local() - get the local address
  * @xs: bound socket
  * @local: set to the local address
  *
@@ -823,7 +822,7 @@ int xiw_sock_local(struct xiw_sock *xs, struct sockaddr_storage *local)
 }
 
 /**
- * xiw_sock_names() - both ends of a connection
+ * xiw_sock_names() - get both addresses of a connection
  * @xs: connected socket
  * @local: set to the local address
  * @remote: set to the peer's
@@ -865,21 +864,21 @@ void xiw_sock_set_tos(struct xiw_sock *xs, int family, u8 tos)
 	if (family != AF_INET6)
 		return;
 	lock_sock(sk);
-	/* As for the TOS, the bits of ECN are TCP's own. */
+	/* The ECN bits belong to TCP, as in the TOS. */
 	inet6_sk(sk)->tclass = (tos & ~INET_ECN_MASK) |
 			       (inet6_sk(sk)->tclass & INET_ECN_MASK);
 	release_sock(sk);
 }
 
 /**
- * xiw_sock_set_keepalive() - find out when the peer is dead
+ * xiw_sock_set_keepalive() - enable detection of a dead peer
  * @xs: socket
  * @idle_s: silence before the first probe, in seconds
  * @intvl_s: time between probes, in seconds
- * @count: probes without answer that make the connection lost
+ * @count: unanswered probes after which the connection is lost
  *
- * Data that is not acknowledged for the same time in all has the same effect,
- * unless the peer has no room for it, and says so.
+ * TCP's user timeout is set to the same total time, so unacknowledged data has
+ * the same effect, unless the peer reports a closed window.
  *
  * Context: Sleeps.
  */
@@ -897,7 +896,7 @@ void xiw_sock_set_keepalive(struct xiw_sock *xs, u32 idle_s, u32 intvl_s,
 }
 
 /**
- * xiw_sock_shutdown() - send FIN after everything queued
+ * xiw_sock_shutdown() - send FIN after all queued data
  * @xs: connected socket
  *
  * Context: Sleeps.
@@ -908,7 +907,7 @@ void xiw_sock_shutdown(struct xiw_sock *xs)
 }
 
 /**
- * xiw_sock_release() - close
+ * xiw_sock_release() - close a socket
  * @xs: socket; the creator's reference is dropped
  * @abort: reset the connection instead of closing it gracefully
  *
@@ -926,14 +925,14 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 	write_lock_bh(&sk->sk_callback_lock);
 	xs->events = NULL;
 	xs->pending = 0;
-	/* TCP calls that of a listener without its lock. */
+	/* TCP calls a listener's sk_data_ready without its lock. */
 	WRITE_ONCE(sk->sk_data_ready, xs->saved_data_ready);
 	sk->sk_write_space = xs->saved_write_space;
 	sk->sk_state_change = xs->saved_state_change;
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
-	/* Nothing is sent any more that would queue it again. */
+	/* Nothing more is sent, so the timer is not armed again. */
 	if (cancel_delayed_work_sync(&xs->watch))
 		sock_llp_put(&xs->llp);
 	sock_release(xs->sock);
@@ -941,7 +940,7 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 }
 
 /*
- * Startup frames
+ * MPA startup frames
  */
 
 /**
@@ -963,8 +962,8 @@ int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len)
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	sock_lock(&xs->llp);
 	/*
-	 * TCP copies this into the task's block, which serves many sockets.
-	 * Otherwise it would get one of 32 KiB for each of them, and keep it.
+	 * Copy into the task's page fragment, which serves many sockets.
+	 * Otherwise TCP would allocate and keep 32 KiB for each socket.
 	 */
 	sk->sk_allocation = GFP_KERNEL;
 	xiw_sk_use_task_frag(sk, true);
@@ -1029,7 +1028,7 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
 }
 
 /**
- * xiw_sock_unread() - bytes that arrived and were not read
+ * xiw_sock_unread() - get the number of received, unread bytes
  * @xs: connected socket
  *
  * Context: Sleeps.
@@ -1046,7 +1045,7 @@ int xiw_sock_unread(struct xiw_sock *xs)
 }
 
 /**
- * xiw_sock_error() - why a connection is lost
+ * xiw_sock_error() - get the reason why a connection is lost
  * @xs: socket
  *
  * Context: Any.
@@ -1067,7 +1066,7 @@ static int xiw_sock_discard_actor(void *arg, struct sk_buff *skb,
 }
 
 /**
- * xiw_sock_discard() - throw away whatever has arrived
+ * xiw_sock_discard() - discard all received data
  * @xs: connected socket
  *
  * Context: Sleeps.
@@ -1080,11 +1079,11 @@ void xiw_sock_discard(struct xiw_sock *xs)
 }
 
 /**
- * xiw_sock_taken() - how much of what the peer has sent was taken
+ * xiw_sock_taken() - get the position up to which data was read
  * @xs: socket that was connected
  *
  * Context: Any.
- * Return: Sequence number, good only for being compared with an earlier one.
+ * Return: Sequence number, to be compared with an earlier one only.
  */
 u32 xiw_sock_taken(const struct xiw_sock *xs)
 {
@@ -1092,11 +1091,11 @@ u32 xiw_sock_taken(const struct xiw_sock *xs)
 }
 
 /**
- * xiw_sock_acked() - how much of what was sent the peer has acknowledged
+ * xiw_sock_acked() - get the position up to which the peer acknowledged data
  * @xs: socket that was connected
  *
  * Context: Any.
- * Return: Sequence number, good only for being compared with an earlier one.
+ * Return: Sequence number, to be compared with an earlier one only.
  */
 u32 xiw_sock_acked(const struct xiw_sock *xs)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The lower layer over TCP: a kernel socket with its callbacks redirected.
- * Only sock.c knows TCP. Streams see it as a struct xiw_llp, whose lock is the
- * socket lock.
+ * Only sock.c depends on TCP. Streams use the socket as a struct xiw_llp; its
+ * lock is the socket lock.
  */
 #ifndef _XIW_SOCK_H
 #define _XIW_SOCK_H
@@ -21,26 +21,26 @@ struct xiw_sock;
 
 /**
  * struct xiw_sock - a TCP socket owned by xiw
- * @llp: as streams see it
+ * @llp: interface for streams
  * @ref: keeps this struct and @sk valid, also after xiw_sock_release() closed
  *	the socket; the creator holds the first reference until then
  * @sk: the protocol's half, with a reference
  * @sock: the socket
- * @events: who hears of its events; changed with both the socket lock and
+ * @events: callbacks of the user; changed with both the socket lock and
  *	sk_callback_lock held
  * @ctx: argument of the callbacks; changed with @events
  * @busy: callbacks must not run now; owner: socket lock holder
  * @pending: callbacks that are due; owner: socket lock holder
- * @spared: TCP's user timeout is off; owner of this and the next two: socket
- *	lock holder
- * @dropped: the first octet not acknowledged then
- * @user_timeout: what it is otherwise, in milliseconds
+ * @spared: TCP's user timeout is suspended; owner of this and the next two:
+ *	socket lock holder
+ * @dropped: sequence number of the first unacknowledged byte at that time
+ * @user_timeout: TCP's user timeout while not suspended, in milliseconds
  * @err: why the connection is lost, positive errno, or 0
- * @watch: looks after octets that were not acknowledged, from when some are
- *	sent until there are none
- * @saved_data_ready: what the callback was before us
- * @saved_write_space: likewise
- * @saved_state_change: likewise
+ * @watch: zero-window timer; runs from when data is sent until all of it is
+ *	acknowledged
+ * @saved_data_ready: original sk_data_ready callback
+ * @saved_write_space: original sk_write_space callback
+ * @saved_state_change: original sk_state_change callback
  */
 struct xiw_sock {
 	struct xiw_llp llp;
@@ -70,7 +70,7 @@ int xiw_sock_bind_shared(struct xiw_sock *xs,
 			 const struct sockaddr_storage *addr, int bound_if);
 struct net *xiw_sock_get_net(const struct xiw_sock *xs);
 int xiw_sock_listen(struct xiw_sock *xs, int backlog);
-/* Its outcome comes through state_change. */
+/* The outcome is reported by state_change. */
 int xiw_sock_connect(struct xiw_sock *xs, const struct sockaddr_storage *addr);
 int xiw_sock_accept(struct xiw_sock *listener, struct xiw_sock **xs);
 struct in6_addr xiw_sock_peer(const struct xiw_sock *xs);
@@ -83,7 +83,7 @@ void xiw_sock_set_keepalive(struct xiw_sock *xs, u32 idle_s, u32 intvl_s,
 void xiw_sock_shutdown(struct xiw_sock *xs);
 void xiw_sock_release(struct xiw_sock *xs, bool abort);
 
-/* Startup frames */
+/* MPA startup frames */
 int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len);
 int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len);
 int xiw_sock_unread(struct xiw_sock *xs);
