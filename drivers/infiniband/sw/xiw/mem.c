@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * STags: how they are made, the one look-up through which all access to memory
- * goes, the bytes behind an STag, and how it is invalidated. An STag is a
- * 24-bit index and an 8-bit key. Both are random when a region is made, because
- * a peer must not be able to guess the STags of others (RFC 5040 section
- * 8.1.1); the consumer may change the key later.
+ * STags: allocation, the look-up through which all access to memory goes, the
+ * bytes behind an STag, and invalidation. An STag is a 24-bit index and an
+ * 8-bit key. Both are random when a region is allocated, because a peer must
+ * not be able to guess the STags of others (RFC 5040 section 8.1.1); the ULP
+ * may change the key later.
  */
 #include "mem.h"
 
@@ -17,12 +17,12 @@
 #include "copy.h"
 #include "proto/rdmap.h"
 
-/* STag of all kernel memory, valid on the QPs of kernel consumers only */
+/* STag of all kernel memory, valid on the QPs of kernel ULPs only */
 #define XIW_STAG_LOCAL_DMA	0
 
 #define XIW_STAG_INDEX_MAX	GENMASK(23, 0)
 
-/* With XIW_MAX_MR and XIW_MAX_MW one index in eight is taken. */
+/* At XIW_MAX_MR and XIW_MAX_MW one index in eight is in use. */
 #define XIW_STAG_TRIES		64
 
 /**
@@ -39,7 +39,7 @@ void xiw_mem_table_init(struct xiw_mem_table *table)
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_table_init);
 
 /**
- * xiw_stag_alloc() - give an object an STag and publish it
+ * xiw_stag_alloc() - assign an STag to an object and publish it
  * @mem: complete object; from here on look-ups can find it
  *
  * Context: Process context, may sleep.
@@ -64,11 +64,11 @@ int xiw_stag_alloc(struct xiw_mem *mem)
 EXPORT_SYMBOL_IF_KUNIT(xiw_stag_alloc);
 
 /**
- * xiw_stag_free() - take an object out of the reach of look-ups
+ * xiw_stag_free() - free an STag, so that look-ups no longer find the object
  * @mem: object, already in state XIW_MEM_DEAD
  *
- * Look-ups that are under way may hold the structure until the end of an RCU
- * grace period.
+ * Concurrent look-ups may use the structure until the end of an RCU grace
+ * period.
  *
  * Context: Process context, may sleep.
  */
@@ -77,18 +77,18 @@ void xiw_stag_free(struct xiw_mem *mem)
 	struct xiw_mem_table *table = mem->table;
 
 	xa_erase(&table->mems, mem->stag >> 8);
-	/* From here on no view uses it any more, see mem_find_in_view(). */
+	/* Invalidate the lookup caches, see mem_find_in_view(). */
 	atomic64_inc_return_release(&table->generation);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stag_free);
 
 /**
- * xiw_stag_find() - object with the index of an STag
+ * xiw_stag_find() - find the object with the index of an STag
  * @table: the STags of a device
  * @stag: STag
  *
- * Nothing is known about the object yet: take its lock, then compare the
- * whole STag and the state.
+ * The caller must take the lock of the object, and then check the whole STag
+ * and the state.
  *
  * Context: RCU read-side critical section.
  * Return: The object or NULL.
@@ -113,7 +113,7 @@ void xiw_mem_init(struct xiw_mem *mem)
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_init);
 
 /**
- * xiw_mem_lock() - have nobody read or write through an STag
+ * xiw_mem_lock() - exclude all access through an STag
  * @mem: object
  *
  * Context: Any, with interrupts on, and within RCU or with a reference that
@@ -129,7 +129,7 @@ void xiw_mem_lock(struct xiw_mem *mem)
 }
 
 /**
- * xiw_mem_unlock() - end of that
+ * xiw_mem_unlock() - permit access again after xiw_mem_lock()
  * @mem: object
  *
  * Context: That of the xiw_mem_lock().
@@ -156,7 +156,7 @@ static enum xiw_mem_status mem_check_range(u64 addr, u64 len, u64 base,
 	}
 }
 
-/* The first check that fails decides which error the peer is told. */
+/* The first check that fails determines the error in the Terminate. */
 static enum xiw_mem_status mem_check_mem(const struct xiw_mem *mem,
 					 struct ib_pd *pd, u32 qpn, u32 stag,
 					 int access)
@@ -165,7 +165,7 @@ static enum xiw_mem_status mem_check_mem(const struct xiw_mem *mem,
 		return XIW_MEM_BAD_STAG;
 	if (mem->pd != pd || (mem->owner && mem->owner->qpn != qpn))
 		return XIW_MEM_BAD_PD;
-	/* A window is for the peer only. */
+	/* A window gives access to the peer only. */
 	if (mem->kind == XIW_MEM_MW && !(access & XIW_MEM_REMOTE))
 		return XIW_MEM_BAD_STAG;
 	if ((mem->access & access) != access)
@@ -185,11 +185,10 @@ static enum xiw_mem_status mem_get_local_dma(int access, u64 addr, u64 len,
 }
 
 /*
- * A view caches the object of its last look-up, as most segments name the same
- * STag as the one before. An object is freed a grace period after the
- * generation has changed. So within an RCU section that finds the generation
- * unchanged the cached object still exists. All checks are made anew, under its
- * lock.
+ * Caches the object of the last look-up, as most segments name the same STag as
+ * the one before. An object is freed a grace period after the generation has
+ * changed. So within an RCU section that finds the generation unchanged the
+ * cached object still exists. All checks are repeated under its lock.
  */
 static struct xiw_mem *mem_find_in_view(struct xiw_mem_view *view, u32 stag)
 {
@@ -214,13 +213,13 @@ static void mem_wait_for_writer(struct xiw_mem *mem)
 }
 
 /**
- * xiw_mem_get() - look up memory, check the right to use it, and lock it
- * @view: whose memory; the caller is its only user
+ * xiw_mem_get() - look up memory, check access to it, and lock it
+ * @view: lookup cache; the caller is its only user
  * @stag: STag or local key
  * @access: IB_ACCESS_* that are all needed; 0 for a local read
  * @addr: first byte
  * @len: bytes; 0 skips the checks of the range
- * @ref: result, for xiw_mem_read() and so on
+ * @ref: result, for xiw_mem_read() and others
  *
  * Context: Any, with interrupts on. On success bottom halves are off and the
  * memory cannot be revoked until xiw_mem_put(); do not sleep.
@@ -256,19 +255,19 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
 
 	ref->mem = mem;
 	ref->base = mem->mr ? mem->mr : mem;
-	/* Both stay held, xiw_mem_put() releases them. For sparse only: */
+	/* xiw_mem_put() releases both. For sparse only: */
 	__release(&mem->lock);
 	__release(RCU);
 	return XIW_MEM_OK;
 }
 
 /**
- * xiw_mem_view_init() - set up a view
+ * xiw_mem_view_init() - set up a lookup cache
  * @view: zeroed
  * @table: the STags of the device
  * @pd: protection domain
  * @qpn: number of the queue pair
- * @kernel_qp: it belongs to a kernel consumer
+ * @kernel_qp: it belongs to a kernel ULP
  *
  * Context: Any.
  */
@@ -282,7 +281,7 @@ void xiw_mem_view_init(struct xiw_mem_view *view, struct xiw_mem_table *table,
 }
 
 /**
- * xiw_mem_put() - end of the access that xiw_mem_get() allowed
+ * xiw_mem_put() - end an access that xiw_mem_get() has begun
  * @ref: from xiw_mem_get()
  *
  * Context: That of the xiw_mem_get().
@@ -299,7 +298,7 @@ void xiw_mem_put(struct xiw_mem_ref *ref)
 	rcu_read_unlock();
 }
 
-/* Where byte @addr is in kernel memory, and how many follow it there. */
+/* Kernel address of byte @addr; @room is set to the contiguous bytes there. */
 static void *mem_byte_at(const struct xiw_mem *base, u64 addr, size_t *room)
 {
 	u64 in_page;
@@ -323,8 +322,8 @@ static void *mem_byte_at(const struct xiw_mem *base, u64 addr, size_t *room)
  * @src: what to copy
  * @len: bytes, within the range that was checked
  *
- * For the order in which they appear see copy.c. No aligned word lies in two
- * pages.
+ * For the order in which the bytes become visible see copy.c. No aligned word
+ * crosses a page.
  *
  * Context: Between xiw_mem_get() and xiw_mem_put().
  */
@@ -352,8 +351,8 @@ void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
  * @dst: where to
  * @len: bytes, within the range that was checked
  *
- * The owner of the memory may be changing it at the same time: use what was
- * copied, do not read the same bytes twice.
+ * The memory may change concurrently: use the copy, and do not read the same
+ * bytes twice.
  *
  * Context: Between xiw_mem_get() and xiw_mem_put().
  */
@@ -375,15 +374,15 @@ void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
 }
 
 /**
- * xiw_mem_behind_word() - where in an aligned word a byte lies
+ * xiw_mem_behind_word() - get the offset of a byte in its aligned word
  * @ref: from xiw_mem_get()
  * @addr: address of the byte
  *
- * The memory itself is what counts: its users may call the first byte by any
- * address.
+ * The alignment is that of the kernel address; the address of the region may
+ * be any.
  *
  * Context: Between xiw_mem_get() and xiw_mem_put().
- * Return: Bytes behind the beginning of the word, 0 to 7.
+ * Return: Offset from the beginning of the word, 0 to 7.
  */
 u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref, u64 addr)
 {
@@ -393,12 +392,12 @@ u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref, u64 addr)
 }
 
 /**
- * xiw_mem_word() - a 64-bit word in place, for an atomic
+ * xiw_mem_word() - get the address of a 64-bit word, for an atomic
  * @ref: from xiw_mem_get() for 8 bytes at @addr
  * @addr: address of the word
  *
- * What counts is the alignment of the memory itself: an aligned word never
- * crosses a page, and the CPU's atomic instructions work on it.
+ * The kernel address must be aligned: an aligned word never crosses a page, and
+ * the CPU's atomic instructions work on it.
  *
  * Context: Between xiw_mem_get() and xiw_mem_put().
  * Return: The word, or NULL if it is not aligned to 8 bytes.
@@ -421,7 +420,7 @@ static void mem_leave_owner(struct xiw_mem *mem)
 }
 
 /**
- * xiw_mem_unbind_locked() - take the region away from a window, if it has one
+ * xiw_mem_unbind_locked() - unbind a window from its region, if it has one
  * @mem: window; its lock is held for writing
  *
  * Context: Any, with bottom halves off.
@@ -435,7 +434,7 @@ void xiw_mem_unbind_locked(struct xiw_mem *mem)
 		return;
 	if (mem->owner)
 		mem_leave_owner(mem);
-	/* From here on the region may go away. */
+	/* From here on the region may be freed. */
 	atomic_dec(&mem->mr->num_mw);
 	mem->mr = NULL;
 }
@@ -456,8 +455,8 @@ mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_view *view,
 		return XIW_MEM_OK;
 	}
 	/*
-	 * A region that gives peers no rights has an STag that no peer should
-	 * know, so no peer may invalidate it.
+	 * The STag of a region without remote rights is not meant for peers, so
+	 * a peer may not invalidate it.
 	 */
 	if (mem->kind != XIW_MEM_FRWR || atomic_read(&mem->num_mw) ||
 	    (remote && !(mem->access & XIW_MEM_REMOTE)))
@@ -469,13 +468,13 @@ mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_view *view,
 
 /**
  * xiw_mem_invalidate() - revoke a registration, keep the STag allocated
- * @view: memory as the QP sees it
+ * @view: lookup cache of the QP
  * @stag: STag
- * @remote: the peer asks (RFC 5040 section 5.3), not the consumer
+ * @remote: invalidation by the peer (RFC 5040 section 5.3), not by the ULP
  *
- * Only fast registrations without windows on them and type 2 windows, by the
- * QP that has bound them, can be revoked this way. When the call returns no
- * byte is read or written through the STag any more.
+ * Only fast registrations without windows, and type 2 windows by the QP that
+ * has bound them, can be revoked this way. After the call no byte is read or
+ * written through the STag.
  *
  * Context: Any, with interrupts on.
  * Return: XIW_MEM_OK; XIW_MEM_BAD_STAG if the STag is unknown, has no valid

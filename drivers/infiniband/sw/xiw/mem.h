@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Memory named by an STag: regions (and windows onto them), how the data
- * path gets at their bytes, and what revoking them means.
+ * path accesses their bytes, and how they are revoked.
  *
  * Lifetime and revocation. A look-up runs under RCU, takes @lock for reading
  * with bottom halves off and then checks @state; the caller copies at most one
- * segment before it unlocks. Whoever revokes (deregistration, local or remote
+ * segment before it unlocks. Revocation (deregistration, local or remote
  * invalidate) takes @lock for writing and changes @state. From then on no byte
- * is read or written through the STag, and whoever revokes waits for the copy
- * of two segments on each CPU at most. The pages may be unpinned at once; the
- * structure is freed after a grace period.
+ * is read or written through the STag. Revocation waits for the copy of at most
+ * two segments on each CPU. The pages may be unpinned at once; the structure is
+ * freed after a grace period.
  *
- * With bottom halves off, who asks for @lock for reading passes who waits for
- * it for writing; on many CPUs there may always be a reader. So while there is
- * a writer, new readers wait at @turn, which the writer holds. Nobody holds two
- * objects for reading.
+ * With bottom halves off, readers of the rwlock overtake a waiting writer, and
+ * on many CPUs there may always be a reader. So a writer holds a second lock,
+ * the write gate, at which new readers wait. No context holds two objects for
+ * reading.
  */
 #ifndef _XIW_MEM_H
 #define _XIW_MEM_H
@@ -45,10 +45,10 @@ enum xiw_mem_kind {
 enum xiw_mem_state {
 	XIW_MEM_FREE,		/* FRWR or window, not registered */
 	XIW_MEM_VALID,
-	XIW_MEM_DEAD,		/* deregistered, seen by racing look-ups */
+	XIW_MEM_DEAD,		/* deregistered; look-ups may race with that */
 };
 
-/* Verdict of a look-up, in the order in which the checks are made. */
+/* Result of a look-up, in the order of the checks */
 enum xiw_mem_status {
 	XIW_MEM_OK,
 	XIW_MEM_BAD_STAG,	/* unknown, wrong key, or not registered */
@@ -69,9 +69,9 @@ struct xiw_mem_table {
 };
 
 /**
- * struct xiw_mw_owner - a QP as type 2 windows see it
+ * struct xiw_mw_owner - QP to which type 2 windows are bound
  * @qpn: number of the QP
- * @lock: protects @bound; within that of a window
+ * @lock: protects @bound; nests inside the lock of a window
  * @bound: windows that belong to it; see mw.c
  */
 struct xiw_mw_owner {
@@ -81,17 +81,17 @@ struct xiw_mw_owner {
 };
 
 /**
- * struct xiw_mem - what an STag names
- * @table: where it can be found
+ * struct xiw_mem - memory region or window named by an STag
+ * @table: table that has its STag
  * @pd: protection domain
  * @lock: see above; xiw_mem_lock() takes it for writing
- * @turn: see above; outside of @lock
- * @writer: somebody holds @turn
+ * @turn: write gate, see above; taken before @lock
+ * @writer: a writer holds the write gate
  * @stag: current value, index << 8 | key
  * @kind: never changes
  * @state: protected by @lock
  * @access: IB_ACCESS_*; protected by @lock
- * @owner: of a bound type 2 window, which is on its list; else NULL
+ * @owner: QP of a bound type 2 window, which is on its list; else NULL
  * @iova: address of the first byte as the STag's users know it
  * @length: bytes
  * @page_shift: log2 of the size of the pages in @pages
@@ -100,11 +100,11 @@ struct xiw_mw_owner {
  * @max_pages: capacity of @pages
  * @pages: kernel address of each page
  * @umem: pinned user memory, XIW_MEM_USER only
- * @dmabuf: instead of @umem: buffer of another device, with a reference
- * @attach: keeps the exporter from moving @dmabuf
- * @vmap: where all of @dmabuf is mapped
+ * @dmabuf: buffer of another device instead of @umem, with a reference
+ * @attach: attachment that keeps the exporter from moving @dmabuf
+ * @vmap: kernel mapping of all of @dmabuf
  * @type2: window of type 2; never changes
- * @mr: region below a window that is bound, else NULL
+ * @mr: region to which a window is bound, else NULL
  * @num_mw: windows bound to this region
  * @bound: a bound type 2 window on its owner's list
  * @rcu: frees the structure
@@ -140,7 +140,7 @@ struct xiw_mem {
 
 /**
  * struct xiw_mem_ref - access to memory between xiw_mem_get() and _put()
- * @mem: object whose lock is held; NULL for the local DMA key
+ * @mem: locked object; NULL for the local DMA key
  * @base: object that owns the pages; differs from @mem for a window
  */
 struct xiw_mem_ref {
@@ -149,14 +149,14 @@ struct xiw_mem_ref {
 };
 
 /**
- * struct xiw_mem_view - memory as one side of a stream sees it
+ * struct xiw_mem_view - lookup cache of one side of a stream
  * @table: the STags of the device
  * @pd: protection domain
  * @qpn: number of the queue pair; matters for windows
- * @kernel_qp: the queue pair belongs to a kernel consumer, which may use the
- *	local DMA key
- * @last: object found last, see mem_find_in_view(); only the owner of that
- *	side of the stream uses it
+ * @kernel_qp: the queue pair belongs to a kernel ULP, which may use the local
+ *	DMA key
+ * @last: object found last, see mem_find_in_view(); used by the owner of that
+ *	side of the stream only
  * @index: index of @last
  * @generation: @table->generation when @last was found
  */

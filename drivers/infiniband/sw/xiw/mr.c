@@ -3,8 +3,8 @@
  * Memory regions: registration and deregistration, and the work requests
  * that make and revoke a registration while the STag stays allocated.
  *
- * The device is one with virtual DMA: what the core and its consumers call a
- * DMA address is a kernel virtual address, for user pages as well.
+ * The device uses virtual DMA: a DMA address of the core and of ULPs is a
+ * kernel virtual address, for user pages as well.
  */
 #include "mr.h"
 
@@ -24,12 +24,12 @@
 				 IB_ACCESS_MW_BIND)
 
 /*
- * Hints that change nothing here. IB_ACCESS_RELAXED_ORDERING gives up the order
- * in which bytes become visible; that order costs nothing, see copy.c.
+ * Hints without effect. IB_ACCESS_RELAXED_ORDERING gives up the order in which
+ * bytes become visible, but that order costs nothing, see copy.c.
  */
 #define XIW_ACCESS_HINTS	IB_ACCESS_OPTIONAL
 
-/* What a region remembers of the flags that it was registered with. */
+/* Flags of the registration that the region keeps */
 #define XIW_ACCESS_KEPT		(XIW_ACCESS_RIGHTS | IB_ZERO_BASED)
 
 static int mr_check_access(struct ib_device *ibdev, int access)
@@ -39,13 +39,13 @@ static int mr_check_access(struct ib_device *ibdev, int access)
 	return ib_check_mr_access(ibdev, access);
 }
 
-/* IB_ZERO_BASED is for user memory and buffers of other devices alone. */
+/* IB_ZERO_BASED is valid for user memory and dma-bufs only. */
 static int mr_check_user_access(struct ib_device *ibdev, int access)
 {
 	return mr_check_access(ibdev, access & ~IB_ZERO_BASED);
 }
 
-/* The address of the first byte; the consumer has asked for @iova. */
+/* Address of the first byte; @iova is the requested one. */
 static u64 mr_first_address(u64 iova, int access)
 {
 	return access & IB_ZERO_BASED ? 0 : iova;
@@ -97,7 +97,7 @@ static void mr_dmabuf_put(struct xiw_mem *mem)
 	dma_buf_put(mem->dmabuf);
 }
 
-/* Frees a region whose STag, if it had one, was freed. */
+/* Frees a region. Its STag, if it had one, is free already. */
 static void mr_free(struct xiw_mr *mr)
 {
 	struct xiw_mem *mem = mr->mem;
@@ -108,7 +108,7 @@ static void mr_free(struct xiw_mr *mr)
 	kvfree(mem->pages);
 	kvfree(mr->map);
 	atomic_dec(&to_xdev(mem->pd->device)->num_mr);
-	/* A look-up may still wait for the lock, and then find it dead. */
+	/* A look-up may still wait for the lock, to find XIW_MEM_DEAD. */
 	kfree_rcu(mem, rcu);
 	kfree(mr);
 }
@@ -139,7 +139,7 @@ static struct xiw_mr *mr_alloc_user(struct ib_pd *pd, u64 iova, u64 length,
 	return mr;
 }
 
-/* Gives a complete region its STag, or frees it if @ret is an error already. */
+/* Assigns an STag to a complete region, or frees it if @ret is an error. */
 static struct ib_mr *mr_publish(struct xiw_mr *mr, int ret)
 {
 	if (!ret)
@@ -155,7 +155,7 @@ static struct ib_mr *mr_publish(struct xiw_mr *mr, int ret)
 }
 
 /**
- * xiw_get_dma_mr() - region that is all of kernel memory
+ * xiw_get_dma_mr() - allocate a region that covers all kernel memory
  * @pd: protection domain
  * @access: IB_ACCESS_*
  *
@@ -167,7 +167,7 @@ struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access)
 	struct xiw_mr *mr;
 	int ret;
 
-	/* The core asks for remote rights alone, as it has the local key. */
+	/* The core omits local rights, as it has the local DMA key. */
 	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		access |= IB_ACCESS_LOCAL_WRITE;
 	ret = mr_check_access(pd->device, access);
@@ -211,8 +211,8 @@ static void mr_list_blocks(struct xiw_mem *mem)
 }
 
 /*
- * Physically contiguous user memory is one piece of kernel addresses, too:
- * take the largest blocks that describe it, for short lists and long copies.
+ * Physically contiguous user memory is contiguous in kernel addresses, too.
+ * Use the largest possible blocks, for short lists and long copies.
  */
 static int mr_map_umem(struct xiw_mem *mem)
 {
@@ -241,7 +241,7 @@ static int mr_map_umem(struct xiw_mem *mem)
 	return 0;
 }
 
-/* On failure the caller releases what @mem has got. */
+/* On failure the caller releases the resources of @mem. */
 static int mr_pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
 {
 	struct ib_umem *umem;
@@ -258,10 +258,10 @@ static int mr_pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
  * @pd: protection domain
  * @start: user address of the first byte
  * @length: bytes
- * @iova: address by which the region's users call the first byte; it need
- *	not have anything in common with @start
- * @access: IB_ACCESS_*; with IB_ZERO_BASED the first byte is called 0
- * @dmah: hints for a device that does DMA; there are none for this one
+ * @iova: address of the first byte for users of the region, independent of
+ *	@start
+ * @access: IB_ACCESS_*; with IB_ZERO_BASED the first byte has address 0
+ * @dmah: DMA hints, not supported; must be NULL
  * @udata: of the call
  *
  * Context: Process context, may sleep.
@@ -281,7 +281,7 @@ struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	return mr_publish(mr, mr_pin_user(mr->mem, start, length, access));
 }
 
-/* One block of kernel addresses: no DMA takes place, the CPU copies. */
+/* Maps the buffer as one block of kernel addresses: the CPU copies, no DMA. */
 static int mr_map_dmabuf(struct xiw_mem *mem, u64 offset, u64 length)
 {
 	int ret;
@@ -318,8 +318,8 @@ static int mr_get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
 	if (ib_access_writable(access) && !(dmabuf->file->f_mode & FMODE_WRITE))
 		return -EACCES;
 	/*
-	 * Mapping for the CPU does not keep an exporter from moving the pages.
-	 * Attaching does, unless the exporter is a dynamic one: that would have
+	 * A CPU mapping does not keep an exporter from moving the pages. An
+	 * attachment does, unless the exporter is dynamic: that one would have
 	 * to pin them for DMA, which this device does not do.
 	 */
 	if (dma_buf_is_dynamic(dmabuf))
@@ -336,14 +336,14 @@ static int mr_get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
  * @pd: protection domain
  * @offset: first byte in the buffer
  * @length: bytes
- * @iova: address by which the region's users call the first byte
+ * @iova: address of the first byte for users of the region
  * @fd: file descriptor of the buffer
  * @access: IB_ACCESS_*
- * @dmah: hints for a device that does DMA; there are none for this one
+ * @dmah: DMA hints, not supported; must be NULL
  * @attrs: of the call
  *
- * The buffer must be one that its exporter can map for the CPU and does not
- * move; it is attached to as long as the region exists.
+ * The exporter must be able to map the buffer for the CPU, and must not move
+ * it. The attachment lasts as long as the region.
  *
  * Context: Process context, may sleep.
  * Return: The region or an ERR_PTR().
@@ -364,7 +364,7 @@ struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 			  mr_get_dmabuf(mr->mem, offset, length, fd, access));
 }
 
-/* The pages pinned for @new take the place of those of @mem. */
+/* Replaces the pages of @mem by those pinned for @new. */
 static void mr_swap_pages(struct xiw_mem *mem, struct xiw_mem *new)
 {
 	swap(mem->umem, new->umem);
@@ -394,8 +394,8 @@ static int mr_rereg(struct xiw_mem *mem, struct xiw_mem *new)
 }
 
 /*
- * Pins what the flags ask for. Memory pinned for reading only must be pinned
- * again before it is written, which only the process it belongs to can do.
+ * Pins pages as the flags require. Memory pinned for reading only must be
+ * pinned again before it is written, which only its own process can do.
  */
 static int mr_repin(struct xiw_mem *mem, struct xiw_mem *new, int flags,
 		    u64 start)
@@ -461,7 +461,7 @@ struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 }
 
 /**
- * xiw_alloc_mr() - region for fast registration
+ * xiw_alloc_mr() - allocate a region for fast registration
  * @pd: protection domain
  * @type: only IB_MR_TYPE_MEM_REG
  * @max_num_sg: most pages a registration will have
@@ -504,17 +504,17 @@ static int mr_set_page_addr(struct ib_mr *ibmr, u64 addr)
 }
 
 /**
- * xiw_map_mr_sg() - say which pages the next fast registration covers
+ * xiw_map_mr_sg() - set the pages of the next fast registration
  * @ibmr: region from xiw_alloc_mr()
  * @sg: memory, mapped for DMA
  * @sg_nents: elements in @sg
  * @sg_offset: bytes to skip in the first element; result: bytes of the first
  *	unused element that were used; may be NULL
  *
- * A registration that is still valid does not change. Consumers choose blocks
- * of 4 KiB where pages are larger, too.
+ * A registration that is still valid does not change. ULPs may choose blocks
+ * of 4 KiB even where pages are larger.
  *
- * Context: Any; the consumer serializes per region.
+ * Context: Any; the ULP serializes per region.
  * Return: Number of elements used, or -EINVAL.
  */
 int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
@@ -534,12 +534,12 @@ int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 }
 
 /**
- * xiw_dereg_mr() - end a region
+ * xiw_dereg_mr() - deregister a region
  * @ibmr: region
  * @udata: unused
  *
- * Once the write lock was held, nobody reads or writes through the STag any
- * more, so the pages can be unpinned at once.
+ * Once the write lock was held there is no access through the STag, so the
+ * pages can be unpinned at once.
  *
  * Context: Process context, may sleep.
  * Return: 0, or -EBUSY while windows are bound to the region.

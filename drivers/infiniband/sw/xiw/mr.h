@@ -12,12 +12,12 @@
 struct ib_dmah;
 
 /**
- * struct xiw_mr - memory region as the consumer sees it
- * @ibmr: as the core sees it
- * @mem: what the data path sees
- * @map: pages for the next fast registration, XIW_MEM_FRWR only. Apart from
- *	the pages in @mem, because a consumer may map a region anew before the
- *	old registration is invalidated
+ * struct xiw_mr - memory region of the verbs
+ * @ibmr: part of the core
+ * @mem: part of the data path
+ * @map: pages for the next fast registration, XIW_MEM_FRWR only. Separate from
+ *	the pages in @mem, because a ULP may map a region again before the old
+ *	registration is invalidated
  * @map_pages: pages in @map
  * @map_off: offset of the first byte in the first of them
  */

@@ -4,19 +4,17 @@
  * and unbound by work requests.
  *
  * A type 1 window can be used through every QP of its protection domain and
- * may be bound anew at any time; a type 2 window belongs to the QP that bound
- * it and is bound again only after it was invalidated.
+ * may be bound again at any time; a type 2 window belongs to the QP that bound
+ * it and can be bound again only after it was invalidated.
  *
  * A bound window counts in @num_mw of its region, which is not revoked before
- * that count is zero. So whoever holds the window's lock may use the region
- * without holding the region's.
+ * that count is zero. So the window's lock suffices to use the region.
  *
  * A bound type 2 window is on the list of its owner, which is part of the QP
- * that bound it. @owner and the place on the list change together, under the
- * window's lock and, within that, the owner's. Whoever finds a window on the
- * list has to drop the owner's lock before it takes the window's, and then to
- * check @owner again; RCU keeps the window meanwhile. The QP is not freed
- * before the list is empty.
+ * that bound it. @owner and the list entry change together, under the window's
+ * lock and, nested in it, the owner's. A walk of the list must drop the owner's
+ * lock before it takes the window's, and then check @owner again; RCU keeps the
+ * window in between. The QP is not freed before the list is empty.
  */
 #include "mw.h"
 
@@ -27,13 +25,13 @@
 
 #include "dev.h"
 
-/* A bind takes the lock of the region within that of the window. */
+/* A bind nests the lock of the region inside that of the window. */
 static struct lock_class_key mw_lock_key;
 
 /**
  * xiw_alloc_mw() - ib_device_ops.alloc_mw
  * @ibmw: allocated by the core as part of struct xiw_mw
- * @udata: of the call from user space, NULL for a kernel consumer
+ * @udata: of the call from user space, NULL for a kernel ULP
  *
  * Context: Process context, may sleep.
  * Return: 0, -EOPNOTSUPP for unknown input, -ENOMEM or -ENOSPC.
@@ -106,7 +104,7 @@ int xiw_dealloc_mw(struct ib_mw *ibmw)
 	return 0;
 }
 
-/* May a window with these rights be laid over the region? */
+/* May a window with these rights be bound to the region? */
 static bool mw_region_admits(const struct xiw_mem *mr, struct ib_pd *pd,
 			     const struct xiw_bind *bind)
 {
@@ -156,7 +154,7 @@ static int mw_bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 	return 0;
 }
 
-/* A bind of length 0, which takes a type 1 window off its region. */
+/* A bind of length 0 unbinds a type 1 window. */
 static int mw_unbind(struct xiw_mem *mw, struct ib_pd *pd, u32 key)
 {
 	int ret = -EINVAL;
@@ -188,7 +186,7 @@ int xiw_mw_bind(struct ib_pd *pd, struct xiw_mw_owner *owner,
 	struct xiw_mem *mr;
 	int ret = -EINVAL;
 
-	/* Consumers ask for local access, too, which a window has none of. */
+	/* ULPs may set local access as well, which a window does not have. */
 	if (bind->access & ~(u64)(XIW_MEM_REMOTE | IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 
@@ -211,7 +209,7 @@ out:
 	return ret;
 }
 
-/* The first window on the list, or NULL. Nothing but RCU keeps it. */
+/* The first window on the list, or NULL. Only RCU protects it. */
 static struct xiw_mem *mw_first_bound(struct xiw_mw_owner *owner)
 {
 	struct xiw_mem *mem;
@@ -224,7 +222,7 @@ static struct xiw_mem *mw_first_bound(struct xiw_mw_owner *owner)
 
 /**
  * xiw_mw_owner_init() - set up the owner of windows
- * @owner: part of a new QP, whose number need not be known yet
+ * @owner: part of a new QP; its number need not be set yet
  *
  * Context: Any.
  */
@@ -249,7 +247,7 @@ void xiw_mw_owner_release(struct xiw_mw_owner *owner)
 		mem = mw_first_bound(owner);
 		if (mem) {
 			xiw_mem_lock(mem);
-			/* It may have been taken off the list meanwhile. */
+			/* It may have been unbound in between. */
 			if (mem->owner == owner)
 				xiw_mem_unbind_locked(mem);
 			xiw_mem_unlock(mem);

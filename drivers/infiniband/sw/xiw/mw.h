@@ -10,9 +10,9 @@
 #include "mem.h"
 
 /**
- * struct xiw_mw - memory window as the consumer sees it
- * @ibmw: as the core sees it; its allocation is this struct
- * @mem: what the data path sees
+ * struct xiw_mw - memory window of the verbs
+ * @ibmw: part of the core, which allocates this struct
+ * @mem: part of the data path
  */
 struct xiw_mw {
 	struct ib_mw ibmw;
@@ -25,10 +25,10 @@ static inline struct xiw_mw *to_xmw(struct ib_mw *ibmw)
 }
 
 /**
- * struct xiw_bind - what a BIND_MW work request asks for
+ * struct xiw_bind - parameters of a BIND_MW work request
  * @key: STag of the window, with the key part to use from now on
  * @lkey: region to bind it to
- * @addr: first byte of the window, which is also how the peer calls it
+ * @addr: first byte of the window, also the address that the peer uses
  * @length: bytes
  * @access: rights of the peer
  */
