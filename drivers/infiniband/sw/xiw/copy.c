@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copies between packets and the memory of consumers, which other processors
- * read and write at the same time. About that memcpy() promises nothing: it may
- * copy backward, byte by byte, or cut at any byte, and does so on processors
- * that there are. Two rules are kept here, for the consumer's side of a copy;
- * the packet's side may have any alignment and is private.
+ * Copies between packets and registered memory, which other CPUs read and write
+ * concurrently. memcpy() gives no guarantees for that: on existing processors
+ * it copies backward, byte by byte, or splits words at any byte. The functions
+ * here keep two rules for the registered memory; the packet's side may have any
+ * alignment and is private.
  *
- * Words: one access reads or writes an aligned word of 8 bytes. So it is with
- * aligned words of 4 and of 2 bytes.
+ * Words: an aligned word of 8, 4 or 2 bytes is read or written in one access.
  *
  * Order: the last store of a copy into memory is a single one and follows a
- * write barrier. Whoever reads it, and then other bytes with a read barrier in
- * between, sees those as they were stored before: the rest of this copy, and
- * all copies that the same stream has made before it. Bytes other than the last
- * ones appear in any order.
+ * write barrier. A reader that loads it, issues a read barrier, and then loads
+ * other bytes, gets the values stored before: the rest of this copy, and all
+ * earlier copies of the same stream. All bytes but the last become visible in
+ * any order.
  */
 #include "copy.h"
 
@@ -24,7 +23,7 @@
 #include <linux/math.h>
 #include <linux/unaligned.h>
 
-/* What is left to be copied */
+/* The rest of a copy */
 struct copy {
 	void *dst;
 	const void *src;
@@ -38,7 +37,7 @@ static __always_inline void copy_pass(struct copy *c, size_t len)
 	c->len -= len;
 }
 
-/* A word of a packet. Some machines load unaligned ones byte by byte. */
+/* A word of a packet. Some CPUs need byte loads for unaligned words. */
 static __always_inline u64 copy_get(const void *p)
 {
 	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) &&
@@ -81,18 +80,18 @@ static __always_inline void copy_words(struct copy *c, size_t len, bool in)
 	copy_pass(c, len);
 }
 
-/* KASAN and KMSAN do not see what an instruction of ours does. */
+/* KASAN and KMSAN cannot check inline assembly. */
 #if defined(CONFIG_X86_64) && !defined(CONFIG_KASAN) && !defined(CONFIG_KMSAN)
 
-/* From where on it is worth its start */
+/* Size from which on the startup cost of "rep movsq" pays off */
 #define COPY_BULK	768
 #define COPY_LINE	64
 
 /*
- * Copies most of @len bytes, if they are many, and returns how many are left.
- * Each step of "rep movsq" is an access of 8 bytes, aligned where the first one
- * is, while "rep movsb" may cut anywhere. Its stores appear in any order, but
- * before those that follow. To whole cache lines it is fastest.
+ * Copies most of @len bytes if that is faster, and returns how many are left.
+ * Each step of "rep movsq" is an access of 8 bytes, aligned if the first one
+ * is, while "rep movsb" may split words anywhere. Its stores become visible in
+ * any order, but before later stores. It is fastest on whole cache lines.
  */
 static __always_inline size_t copy_bulk(struct copy *c, size_t len, bool in)
 {
@@ -122,10 +121,10 @@ static __always_inline size_t copy_bulk(struct copy *c, size_t len, bool in)
 
 #endif
 
-/* The next @len bytes, 1 to 8, at once, and after all that was stored before */
+/* Stores the next @len bytes, 1 to 8, in one access after all earlier stores */
 static __always_inline void copy_store(struct copy *c, size_t len)
 {
-	/* Pairs with the read barrier of whoever polls for these bytes. */
+	/* Pairs with the read barrier of an application that polls memory. */
 	smp_wmb();
 	switch (len) {
 	case 1:
@@ -171,7 +170,7 @@ static __always_inline void copy_part(struct copy *c, size_t len, bool in)
 		copy_load(c, len);
 }
 
-/* A part of @len bytes, if so many are left and it would be aligned there. */
+/* Copies @len bytes if the copy has that many and its position requires it. */
 static __always_inline void copy_step(struct copy *c, size_t len, bool in)
 {
 	uintptr_t at = in ? (uintptr_t)c->dst : (uintptr_t)c->src;
@@ -180,7 +179,7 @@ static __always_inline void copy_step(struct copy *c, size_t len, bool in)
 		copy_part(c, len, in);
 }
 
-/* Up to where the consumer's side is aligned */
+/* Copies up to the first aligned word of the registered memory */
 static __always_inline void copy_head(struct copy *c, bool in)
 {
 	copy_step(c, 1, in);
@@ -215,12 +214,12 @@ static __always_inline void copy_all(struct copy *c, bool in)
 }
 
 /**
- * xiw_copy_in() - copy from a packet into memory that others look at
+ * xiw_copy_in() - copy from a packet into memory read concurrently
  * @dst: memory
  * @src: packet
  * @len: bytes
  *
- * See above for the words and the order. An aligned word is stored at once only
+ * See above for words and order. An aligned word is stored in one access only
  * if all of it is in this copy.
  *
  * Context: Any.
@@ -234,12 +233,12 @@ void xiw_copy_in(void *dst, const void *src, size_t len)
 EXPORT_SYMBOL_IF_KUNIT(xiw_copy_in);
 
 /**
- * xiw_copy_out() - copy from memory that others change into a packet
+ * xiw_copy_out() - copy from memory changed concurrently into a packet
  * @dst: packet
  * @src: memory
  * @len: bytes
  *
- * An aligned word is loaded at once; words are loaded in any order.
+ * An aligned word is loaded in one access; words are loaded in any order.
  *
  * Context: Any.
  */

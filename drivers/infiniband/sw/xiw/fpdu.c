@@ -12,10 +12,10 @@
 #include "mem.h"
 
 /**
- * xiw_fpdu_copy() - read octets
+ * xiw_fpdu_copy() - read bytes into a buffer
  * @f: FPDU
  * @dst: where to
- * @len: octets, at most what is left
+ * @len: bytes, at most what is left
  *
  * Context: As the FPDU's owner.
  */
@@ -34,15 +34,16 @@ void xiw_fpdu_copy(struct xiw_fpdu *f, void *dst, size_t len)
 }
 
 /**
- * xiw_fpdu_place() - read octets into registered memory
+ * xiw_fpdu_place() - read bytes into registered memory
  * @f: FPDU
  * @ref: from xiw_mem_get() with a right to write
  * @addr: first byte
- * @len: octets, at least one, at most what is left, within the range that was
+ * @len: bytes, at least one, at most what is left, within the range that was
  *	checked
  *
- * For the order in which they appear see copy.c. A word of the memory is
- * written at once also if it lies in several pieces of the FPDU.
+ * For the order in which the bytes become visible see copy.c. An aligned word
+ * of the memory is written in one access even if several pieces of the FPDU
+ * contribute to it.
  *
  * Context: As the FPDU's owner, between xiw_mem_get() and xiw_mem_put().
  */
@@ -50,7 +51,7 @@ void xiw_fpdu_place(struct xiw_fpdu *f, const struct xiw_mem_ref *ref, u64 addr,
 		    u32 len)
 {
 	u8 word[XIW_COPY_WORD] __aligned(XIW_COPY_WORD);
-	/* How far @addr is behind the beginning of a word */
+	/* Offset of @addr in an aligned word */
 	u32 behind = xiw_mem_behind_word(ref, addr);
 	const void *data;
 	u32 rest;
@@ -60,7 +61,7 @@ void xiw_fpdu_place(struct xiw_fpdu *f, const struct xiw_mem_ref *ref, u64 addr,
 		n = min_t(u32, len, xiw_fpdu_chunk(f, &data));
 		rest = n < len ? (behind + n) % XIW_COPY_WORD : 0;
 		if (n > rest) {
-			/* All but the word that the next piece ends */
+			/* Leave the word that the next piece completes. */
 			n -= rest;
 			xiw_mem_write(ref, addr, data, n);
 			xiw_fpdu_skip(f, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A received FPDU, wherever its octets are.
+ * A received FPDU, in one or several pieces.
  */
 #ifndef _XIW_FPDU_H
 #define _XIW_FPDU_H
@@ -14,8 +14,8 @@ struct xiw_mem_ref;
 
 /**
  * struct xiw_fpdu - a verified FPDU and the read position in it
- * @vec: where its octets are
- * @off: octets of the first vector already read
+ * @vec: where its bytes are
+ * @off: bytes of the first vector already read
  * @ulpdu_len: content of the ULPDU_Length field
  * @hdr: the DDP header as received
  * @h: the same, decoded
@@ -28,14 +28,14 @@ struct xiw_fpdu {
 	struct xiw_ddp_hdr h;
 };
 
-/* What lies at the read position, in one piece: octets at *@data, not 0. */
+/* Contiguous bytes at the read position, at least one; *@data points there. */
 static inline size_t xiw_fpdu_chunk(const struct xiw_fpdu *f, const void **data)
 {
 	*data = (const u8 *)f->vec->iov_base + f->off;
 	return f->vec->iov_len - f->off;
 }
 
-/* Moves the read position by @len octets, at most what is left. */
+/* Moves the read position by @len bytes, at most what is left. */
 static inline void xiw_fpdu_skip(struct xiw_fpdu *f, size_t len)
 {
 	f->off += len;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory of a stream is charged to the control group of the process that has
- * created the queue pair, in whatever context it is allocated. The queue pair
- * has a reference on the group, so the group can be charged in softirq context,
- * too. A kernel consumer has no group, and is not charged.
+ * Memory of a stream is charged to the control group of the process that
+ * created the queue pair, in any context. The queue pair has a reference on the
+ * group, so softirqs can charge it, too. Kernel ULPs are not charged.
  */
 #include "pages.h"
 
@@ -13,9 +12,9 @@
 #include <linux/slab.h>
 
 /**
- * xiw_pages_alloc() - pages in one piece
- * @memcg: who pays, or NULL
- * @gfp: how; never sleeps
+ * xiw_pages_alloc() - allocate contiguous pages
+ * @memcg: control group to charge, or NULL
+ * @gfp: flags that do not permit to sleep
  * @order: log2 of the pages wanted
  *
  * Context: Any but hardirq.
@@ -35,9 +34,9 @@ struct page *xiw_pages_alloc(struct mem_cgroup *memcg, gfp_t gfp, u32 order)
 }
 
 /**
- * xiw_pages_calloc() - zeroed array
- * @memcg: who pays, or NULL
- * @gfp: how
+ * xiw_pages_calloc() - allocate a zeroed array
+ * @memcg: control group to charge, or NULL
+ * @gfp: flags
  * @n: elements
  * @size: bytes of each
  *
@@ -59,8 +58,8 @@ void *xiw_pages_calloc(struct mem_cgroup *memcg, gfp_t gfp, size_t n,
 }
 
 /**
- * xiw_pages_alloc_linear() - memory that looks like one piece
- * @memcg: who pays, or NULL
+ * xiw_pages_alloc_linear() - allocate virtually contiguous memory
+ * @memcg: control group to charge, or NULL
  * @len: bytes
  *
  * Context: Sleeps.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Pages for what a stream sends and receives, charged to its process.
+ * Pages for sending and receiving, charged to the process of the stream.
  */
 #ifndef _XIW_PAGES_H
 #define _XIW_PAGES_H

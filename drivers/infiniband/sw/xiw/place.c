@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Placement: payload of a verified segment into registered memory, after
- * every check and never before. Called by deliver.c under the socket lock.
+ * Placement: copies the payload of a verified segment into registered memory,
+ * after all checks. Called by deliver.c under the socket lock.
  */
 
 #include "place.h"
@@ -10,9 +10,9 @@
 #include "stream.h"
 
 /**
- * xiw_mem_reason() - what a failed look-up means to the peer
- * @status: any but XIW_MEM_OK
- * @access: what the peer wanted
+ * xiw_mem_reason() - map the result of a look-up to a Terminate reason
+ * @status: result of the look-up
+ * @access: access that the peer requested
  *
  * Context: Any.
  * Return: The fault, RFC 5041 section 7.1 and RFC 5040 section 7.2.
@@ -75,8 +75,8 @@ enum xiw_reason xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
  * @f: FPDU, read position at its payload
  * @sge: scatter list
  * @num_sge: elements
- * @offset: where in the list the payload belongs, in octets
- * @len: octets to place; the list is long enough
+ * @offset: where in the list the payload belongs, in bytes
+ * @len: bytes to place; the list is long enough
  *
  * Context: Socket lock held.
  * Return: false if an element's memory cannot be written any more.
@@ -109,7 +109,7 @@ bool xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
 }
 
 /**
- * xiw_place_check_sges() - can all elements of a sink be written
+ * xiw_place_check_sges() - check that all elements of a sink are writable
  * @s: stream
  * @sge: scatter list
  * @num_sge: elements
