@@ -42,14 +42,14 @@ static inline void xiw_bh_run(struct tasklet_struct *tasklet)
 	work->fn(work);
 }
 
-/* The last that is seen of @work here is the bit. */
+/* @work may be freed once the bit is clear; then only its address is used. */
 static inline void xiw_bh_arrive(void *arg)
 {
 	struct xiw_bh_work *work = arg;
 
 	tasklet_schedule(&work->tasklet);
 	clear_bit_unlock(0, &work->in_flight);
-	/* Pairs with the barrier of who waits. */
+	/* Pairs with the barrier of the waiter. */
 	smp_mb__after_atomic();
 	wake_up_var(&work->in_flight);
 }
@@ -57,7 +57,7 @@ static inline void xiw_bh_arrive(void *arg)
 /**
  * xiw_bh_init() - set up an item
  * @work: item
- * @fn: what it does
+ * @fn: function to be called
  *
  * Context: Any.
  */
@@ -71,7 +71,7 @@ static inline void xiw_bh_init(struct xiw_bh_work *work,
 }
 
 /**
- * xiw_bh_queue_on() - have an item run soon, unless it will anyway
+ * xiw_bh_queue_on() - queue an item, unless it is queued already
  * @cpu: on which CPU, or WORK_CPU_UNBOUND
  * @work: item
  *
@@ -90,8 +90,8 @@ static inline void xiw_bh_queue_on(int cpu, struct xiw_bh_work *work)
 }
 
 /**
- * xiw_bh_cancel_sync() - wait for the end of an item
- * @work: item that nobody queues any more
+ * xiw_bh_cancel_sync() - wait until an item is idle
+ * @work: item that is no longer queued
  *
  * Context: Process context, may sleep.
  */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What makes older kernels look like the newest one, against which the driver
- * is written. Included before every source by the Kbuild file above; the driver
- * names this folder nowhere, and a kernel tree that has the driver has no use
- * for it.
+ * Compatibility layer: the driver is written for the newest kernel, and this
+ * adapts older ones. The Kbuild file above includes it before every source. The
+ * driver itself does not refer to this folder, and a kernel tree that contains
+ * the driver does not need it.
  *
- * What a kernel lacks is told by features.h, made by features.sh from the
- * headers that the build uses, or by a macro that is there or not. Versions say
- * too little: stable releases and distributions take over what they like. So a
- * name alone is no proof either that something works: see sendmsg.h.
+ * features.h lists the features of the kernel. features.sh generates it from
+ * the headers of the build; others are detected by their macro. Versions do not
+ * suffice, because stable releases and distributions backport features. For the
+ * same reason a name does not prove that a feature works: see sendmsg.h.
  */
 #ifndef _XIW_COMPAT_H
 #define _XIW_COMPAT_H
 
-/* features.h is made from a source that must not see the old names changed. */
+/* The probe for features.h needs the original names. */
 #ifndef XIW_PROBE
 
 #include <linux/version.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the suites use and the KUnit of kernels before Linux 6.9 lacks.
+ * KUnit features used by the suites that kernels before Linux 6.9 lack.
  */
 #ifndef _XIW_COMPAT_KUNIT_H
 #define _XIW_COMPAT_KUNIT_H

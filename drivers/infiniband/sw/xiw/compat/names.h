@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Things that exist in each kernel, under a name or in a form of its own. */
+/* Functions and macros with other names or forms in older kernels. */
 #ifndef _XIW_COMPAT_NAMES_H
 #define _XIW_COMPAT_NAMES_H
 
@@ -23,7 +23,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define timer_container_of	from_timer
 #endif
 
-/* The name of the namespace has become a string. */
+/* Older kernels take the namespace as a token, not as a string. */
 #ifndef XIW_HAVE_IMPORT_NS_STRING
 #undef MODULE_IMPORT_NS
 #define MODULE_IMPORT_NS(ns)	MODULE_INFO(import_ns, ns)
@@ -33,20 +33,20 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define system_dfl_wq		system_unbound_wq
 #endif
 
-/* Where it is a function, it wants the size of an array to be told, too. */
+/* Where strscpy() is a function, it needs the size of an array as well. */
 #ifndef strscpy
 #define xiw_second_of(first, second, ...)	second
 #define strscpy(dst, src, ...)						\
 	strscpy(dst, src, xiw_second_of(0, ##__VA_ARGS__, sizeof(dst)))
 #endif
 
-/* An exporter's lock was not the caller's business. */
+/* In older kernels dma_buf_vmap() takes the exporter's lock if needed. */
 #ifndef XIW_HAVE_DMA_BUF_VMAP_UNLOCKED
 #define dma_buf_vmap_unlocked	dma_buf_vmap
 #define dma_buf_vunmap_unlocked	dma_buf_vunmap
 #endif
 
-/* Nothing renamed devices by rule. */
+/* Older kernels do not mark names assigned by user space. */
 #ifndef XIW_HAVE_IB_MARK_NAME
 #include <rdma/ib_verbs.h>
 
@@ -64,8 +64,8 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 #endif
 
 /*
- * The answer is cut off where the caller has less room, and the rest of more
- * room is cleared.
+ * The response is truncated to the caller's buffer; the rest of a longer buffer
+ * is cleared.
  */
 #include <linux/minmax.h>
 #include <linux/uaccess.h>

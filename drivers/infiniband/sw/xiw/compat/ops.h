@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Operations whose arguments have changed: the table in device.c names them by
- * xiw_op_NAME. Where a call from user space was told by its data alone, that is
- * a part of the bundle that is told now.
+ * Operations with different arguments in older kernels; the table in device.c
+ * uses xiw_op_NAME for them. Older kernels pass the udata where newer ones pass
+ * the attribute bundle that contains it.
  */
 #ifndef _XIW_COMPAT_OPS_H
 #define _XIW_COMPAT_OPS_H
@@ -39,18 +39,18 @@ static inline int xiw_op_resize_user_cq(struct ib_cq *ibcq, int cqe,
 }
 
 #define resize_user_cq		resize_cq
-/* Consumers in the kernel could change the size of theirs. */
+/* Older kernels let kernel ULPs resize their CQs. */
 #define XIW_KERNEL_RESIZES_CQ
 #endif
 
-/* What "rdma resource show" tells of shared receive queues was the core's. */
+/* Older kernels cannot add details of SRQs to "rdma resource show". */
 #ifdef XIW_HAVE_FILL_RES_SRQ
 #define XIW_OPS_FILL_RES_SRQ	.fill_res_srq_entry = xiw_fill_res_srq,
 #else
 #define XIW_OPS_FILL_RES_SRQ
 #endif
 
-/* Of a port's speed only the attributes told. */
+/* Older kernels get the speed of a port from its attributes only. */
 #ifdef XIW_HAVE_QUERY_PORT_SPEED
 #define XIW_OPS_QUERY_PORT_SPEED \
 	.query_port_speed = xiw_query_port_speed,
@@ -59,8 +59,8 @@ static inline int xiw_op_resize_user_cq(struct ib_cq *ibcq, int cqe,
 #endif
 
 /*
- * Before 6.6, rdma_cm finds the device of a netdev by a GID that is the
- * hardware address. No header tells.
+ * Before 6.6, rdma_cm finds the device of a netdev by a GID that contains the
+ * hardware address. No header shows this, so the version decides.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
@@ -84,7 +84,7 @@ static inline int xiw_op_query_gid(struct ib_device *ibdev, u32 port_num,
 #define xiw_op_query_gid	xiw_query_gid
 #endif
 
-/* The core did not report the state of ports itself. */
+/* In older kernels the core does not report port events. */
 #ifdef XIW_HAVE_REPORT_PORT_EVENT
 #define XIW_OPS_REPORT_PORT_EVENT \
 	.report_port_event = xiw_report_port_event,
@@ -92,7 +92,7 @@ static inline int xiw_op_query_gid(struct ib_device *ibdev, u32 port_num,
 #define XIW_OPS_REPORT_PORT_EVENT
 #endif
 
-/* Hints for devices that do DMA came later than the bundle. */
+/* DMA hints are newer than the attribute bundle. */
 #ifdef XIW_HAVE_REG_MR_DMAH
 #define xiw_op_reg_user_mr		xiw_reg_user_mr
 #define xiw_op_reg_user_mr_dmabuf	xiw_reg_user_mr_dmabuf

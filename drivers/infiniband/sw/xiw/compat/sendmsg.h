@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * MSG_SPLICE_PAGES, for a TCP that takes pages one by one through sendpage().
- * Stable releases of such kernels know the flag by name and ignore it: TCP
- * would copy what it should refer to.
+ * Stable releases of such kernels define the flag and ignore it: TCP would copy
+ * the data instead of referring to the pages.
  */
 #ifndef _XIW_COMPAT_SENDMSG_H
 #define _XIW_COMPAT_SENDMSG_H
@@ -16,7 +16,7 @@
 #define MSG_SPLICE_PAGES	0x8000000
 #endif
 
-/* Pages in front of the last one leave with it, in packets that are full. */
+/* MSG_SENDPAGE_NOTLAST keeps TCP from sending before the last page. */
 static inline int xiw_compat_splice(struct sock *sk, struct msghdr *msg)
 {
 	const struct bio_vec *bv = msg->msg_iter.bvec;

@@ -7,7 +7,7 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
-/* Memory of devices, which the CPU cannot read, was no part of packets. */
+/* Packets of older kernels never refer to unreadable device memory. */
 #ifndef XIW_HAVE_SKB_FRAGS_READABLE
 static inline bool skb_frags_readable(const struct sk_buff *skb)
 {
@@ -15,7 +15,7 @@ static inline bool skb_frags_readable(const struct sk_buff *skb)
 }
 #endif
 
-/* A socket of the kernel becomes one that keeps its namespace alive. */
+/* Makes a kernel socket hold a reference on its namespace. */
 #ifndef XIW_HAVE_SK_NET_REFCNT_UPGRADE
 static inline void sk_net_refcnt_upgrade(struct sock *sk)
 {
@@ -31,9 +31,9 @@ static inline void sk_net_refcnt_upgrade(struct sock *sk)
 #endif
 
 /*
- * Does TCP copy into the block of the current task? Where there is no such
- * member, it does whenever sk_allocation allows to sleep, and the driver sets
- * both alike.
+ * Choose whether TCP copies into the page fragment of the current task. Without
+ * the member TCP does so whenever sk_allocation permits to sleep, and the
+ * driver sets both alike.
  */
 static inline void xiw_sk_use_task_frag(struct sock *sk, bool use)
 {

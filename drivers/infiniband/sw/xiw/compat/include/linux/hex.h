@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Before Linux 6.4 all of it was in this header. */
+/* Before Linux 6.4 the declarations were in this header. */
 #include <linux/kernel.h>
