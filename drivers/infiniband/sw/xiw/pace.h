@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * How long an engine of a stream works at a time, and whether it waits for
- * more work. Numbers alone, for the holder of the socket lock.
+ * Work budgets of the engines of a stream, and when to defer doorbells.
+ * Computations only, for the holder of the socket lock.
  */
 #ifndef _XIW_PACE_H
 #define _XIW_PACE_H
@@ -9,22 +9,22 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-/* What one turn may do, see "how long a turn is" in tx.c. */
+/* Work budgets, see "how long a turn is" in tx.c. */
 enum xiw_turn_limits {
 	/* a message of 64 KiB with its headers */
 	XIW_TURN_BYTES		= 72 * 1024,
 	XIW_TURN_STEPS		= 256,
-	/* How many short turns make one of a process that posts, or helps, */
+	/* multiple of the basic budget for a process */
 	XIW_TURN_PROCESS	= 16,
-	/* and one of a work item, */
+	/* multiple for a work item */
 	XIW_TURN_WORK		= 4,
-	/* of which who receives has so many in a row. */
+	/* budgets of the bulk work in a row */
 	XIW_TURN_WORK_RX	= 4,
 };
 
 /**
- * struct xiw_turn - what is left of a turn; owner: socket lock holder
- * @bytes: octets to be laid out or taken; the last FPDU may exceed them
+ * struct xiw_turn - rest of a work budget; owner: socket lock holder
+ * @bytes: bytes to be laid out or taken; the last FPDU may exceed them
  * @steps: FPDUs, requests that send nothing, and new looks at the queue
  */
 struct xiw_turn {
@@ -50,14 +50,14 @@ static inline bool xiw_turn_over(const struct xiw_turn *turn)
 }
 
 enum xiw_timers_limits {
-	/* For so long the timers of a CPU may work one behind the other; */
+	/* limit for all timers of one softirq together */
 	XIW_TIMERS_NS		= 200 * 1000,
-	/* one that begins so long after the last is of another softirq. */
+	/* a pause this long between timers means another softirq */
 	XIW_TIMERS_REST_NS	= 2 * 1000,
 };
 
 /**
- * struct xiw_timers - what the timers of a CPU have done of late
+ * struct xiw_timers - recent run time of the timers of a CPU
  * @end: when the last one ended, in ns
  * @spent: how long those of its softirq have worked, in ns
  */
@@ -67,8 +67,8 @@ struct xiw_timers {
 };
 
 /*
- * May a timer that begins now work, or is that left to a work item? The kernel
- * runs all timers that are due in one softirq, and each has a turn of its own.
+ * May a timer that begins now run the engine, or must a work item do that? The
+ * kernel runs all expired timers in one softirq, and each has its own budget.
  */
 static inline bool xiw_timers_begin(struct xiw_timers *timers, u64 now)
 {
@@ -84,20 +84,20 @@ static inline void xiw_timers_end(struct xiw_timers *timers, u64 begin, u64 now)
 }
 
 enum xiw_posts_limits {
-	/* Of whom nothing is known it takes two runs in a row. */
+	/* initial score: a streak of two runs is needed */
 	XIW_POSTS_DOUBTS	= 2,
-	/* It never takes more than 64. */
+	/* worst score: a streak of 64 runs is needed */
 	XIW_POSTS_MAX_DOUBTS	= 7,
-	/* With fewer requests a window was in vain, */
+	/* a deferral that collected fewer requests was unused */
 	XIW_POSTS_WINDOW_WRS	= 2,
-	/* and with so many it was worth its while. */
+	/* a deferral that collected this many was useful */
 	XIW_POSTS_PAID_WRS	= 4,
 };
 
 /**
- * struct xiw_posts - how a process posts; owner: socket lock holder
- * @row: runs in a row that looked like a stream, up to xiw_posts_need()
- * @doubts: windows in vain since one was worth its while
+ * struct xiw_posts - burst detection; owner: socket lock holder
+ * @row: streak: runs in a row that were part of a burst, up to xiw_posts_need()
+ * @doubts: score: unused doorbell deferrals since the last useful one
  */
 struct xiw_posts {
 	u8 row;
@@ -111,37 +111,38 @@ static inline void xiw_posts_init(struct xiw_posts *posts)
 }
 
 /*
- * How many runs in a row open a window. One in vain is forgiven: a process that
- * sends in batches may begin them with a single request.
+ * The streak of runs that begins a doorbell deferral. One unused deferral after
+ * a useful one has no effect: a process that posts in batches may begin each of
+ * them with a single request.
  */
 static inline u32 xiw_posts_need(const struct xiw_posts *posts)
 {
 	return posts->doubts ? 1U << (posts->doubts - 1) : 1;
 }
 
-/* Was the last run part of a stream of posts? */
+/* Was the last run part of a burst of posts? */
 static inline bool xiw_posts_are_stream(const struct xiw_posts *posts)
 {
 	return posts->row >= xiw_posts_need(posts);
 }
 
 /**
- * xiw_posts_on() - is the process likely to post on
- * @posts: what is known of it
- * @stream: what it has posted now looks like part of a stream
- * @window: that was collected in a window
- * @asked: the last one that is complete was a Read or Atomic
- * @started: requests that it was
+ * xiw_posts_on() - check if the process is likely to continue posting
+ * @posts: burst detection
+ * @stream: the requests of this run are part of a burst
+ * @window: they were collected in a doorbell deferral
+ * @asked: the last completed request was a Read or Atomic
+ * @started: number of requests in this run
  *
- * What the last windows have collected says how much it takes to open the next
- * one. If there were many, it takes a single run; of Reads they are a proof
- * by themselves, whatever has come meanwhile. If there was hardly one, the
- * process waits for what it has posted, and it takes twice as many runs as
- * before: a window in vain costs a timer and delays what is posted in it. A run
- * that starts nothing tells nothing.
+ * The number of requests that a deferral has collected determines the streak
+ * needed for the next one. After many requests a single run suffices; if they
+ * were Reads, this run counts as part of a burst whatever else happened. After
+ * fewer than two the process waits for its requests, and the streak needed is
+ * doubled: an unused deferral costs a timer and delays the requests posted in
+ * it. A run without requests does not count.
  *
  * Context: Socket lock held.
- * Return: true if a window is worth its while.
+ * Return: true if the doorbell should be deferred.
  */
 static inline bool xiw_posts_on(struct xiw_posts *posts, bool stream,
 				bool window, bool asked, u32 started)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Trains: messages laid out as FPDUs, one behind the other across work
- * requests, and handed to the socket many at a time.
+ * FPDU batches, called trains in identifiers: messages encoded as FPDUs, one
+ * after the other across work requests, and sent by one call of the socket.
  *
- * All payload is copied into pages of our own, so that what TCP holds for
- * retransmission can never change under it and a completed buffer belongs to
- * the consumer again. The copy is what the CRC is computed over.
+ * All payload is copied into the stream's own pages, so that the data which TCP
+ * holds for retransmission cannot change and the ULP may reuse a completed
+ * buffer. The CRC is computed over the copy.
  */
 
 #include "train.h"
@@ -19,8 +19,8 @@
 #include "trace.h"
 
 /*
- * How much memory to get for the message in progress: a block for a whole
- * train if more is queued after it, else what the rest of it needs.
+ * Memory to allocate for the message in progress: a block for a whole batch if
+ * more requests are queued, else enough for the rest of the message.
  */
 static u32 train_block_order(const struct xiw_stream *s, u32 want)
 {
@@ -29,7 +29,7 @@ static u32 train_block_order(const struct xiw_stream *s, u32 want)
 
 	if (READ_ONCE(s->sq->prod) != s->sq->next)
 		need += XIW_TX_TRAIN_BYTES;
-	/* headers, CRC, Markers */
+	/* Headers, CRC, Markers */
 	need += need / 16 + want;
 	return min_t(u32, get_order(need), XIW_TXBUF_ORDER);
 }
@@ -40,9 +40,9 @@ static bool train_get_room(struct xiw_stream *s, u32 order, u32 lead)
 }
 
 /*
- * Room for an FPDU of up to @want bytes in one piece, the payload behind @lead
- * of them. Bulk goes into blocks that hold a whole train, small messages share
- * single pages.
+ * Room for an FPDU of up to @want contiguous bytes, with the payload at offset
+ * @lead. Bulk data goes into blocks that hold a whole batch; small messages
+ * share single pages.
  */
 static u32 train_reserve(struct xiw_stream *s, u32 want, u32 lead)
 {
@@ -52,7 +52,7 @@ static u32 train_reserve(struct xiw_stream *s, u32 want, u32 lead)
 
 	if (room >= want)
 		return room;
-	/* The rest of the train goes first, then its block is free. */
+	/* Send the batch so far; its block may then be free. */
 	if (tx->train_len && xiw_txbuf_in_block(&tx->buf))
 		return 0;
 	order = want <= PAGE_SIZE / 4 && tx->msg.len <= PAGE_SIZE / 4
@@ -65,7 +65,7 @@ static u32 train_reserve(struct xiw_stream *s, u32 want, u32 lead)
 	return train_get_room(s, 0, lead) ? xiw_txbuf_room(&tx->buf) : 0;
 }
 
-/* The @len bytes at the cursor join the train. */
+/* Adds the @len bytes at the cursor to the batch. */
 static void train_commit(struct xiw_tx *tx, u32 len)
 {
 	u32 last = tx->vec_first + tx->vec_count - 1;
@@ -126,7 +126,7 @@ static bool train_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
 	struct xiw_mem_ref ref;
 	u64 addr;
 
-	/* A Read of nothing names no memory (RFC 5040 section 5.2.1). */
+	/* A zero-length Read names no memory (RFC 5040 section 5.2.1). */
 	if (!len)
 		return true;
 	addr = req->read.src_to + s->tx.offset;
@@ -143,7 +143,7 @@ static bool train_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
 	return false;
 }
 
-/* The part of the message in progress that belongs into this segment. */
+/* Copies the next @len bytes of the message in progress to @dst. */
 static bool train_payload(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
@@ -166,7 +166,7 @@ static bool train_payload(struct xiw_stream *s, u8 *dst, u32 len)
 }
 
 /*
- * Makes an FPDU of the ULPDU that was laid out; for @at and @gap see
+ * Completes the FPDU around an encoded ULPDU; for @at and @gap see
  * xiw_tx_mpa_seal().
  */
 static void train_finish_fpdu(struct xiw_stream *s, u8 *at, u32 ulpdu_len,
@@ -197,7 +197,7 @@ static bool train_build_term(struct xiw_stream *s)
 	return true;
 }
 
-/* Chooses the next segment of the message in progress; false for no room. */
+/* Chooses the next segment of the message in progress; false without room. */
 static bool train_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 {
 	struct xiw_tx *tx = &s->tx;
@@ -214,7 +214,7 @@ static bool train_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 				     XIW_MPA_LEN_FIELD + seg->hdr_len);
 	if (room >= want)
 		return true;
-	/* Memory is short: a smaller FPDU is as good. */
+	/* Memory is short: a smaller FPDU will do. */
 	if (room < PAGE_SIZE / 2)
 		return false;
 	limit = xiw_tx_mpa_small_limit(&tx->mpa, PAGE_SIZE / 2);
@@ -223,8 +223,8 @@ static bool train_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 }
 
 /*
- * One more FPDU of the message in progress. False: no room in this train, no
- * memory, or the stream failed, which the caller tells apart by tx.source.
+ * Encodes one more FPDU of the message in progress. False if this batch is
+ * full, if memory is short, or if the stream failed; then tx.source is none.
  */
 static bool train_build_fpdu(struct xiw_stream *s)
 {
@@ -255,11 +255,11 @@ static bool train_build_fpdu(struct xiw_stream *s)
 }
 
 /**
- * xiw_train_build() - lay out FPDUs until the train is full
- * @s: stream attached to a socket, whose last train is out
+ * xiw_train_build() - encode FPDUs until the batch is full
+ * @s: stream attached to a socket, with the last batch sent
  *
- * It also ends when the turn is over, nothing is left that could be sent, or
- * there is no memory for the next FPDU.
+ * The batch also ends when the work budget is used up, nothing is left to send,
+ * or there is no memory for the next FPDU.
  *
  * Context: Socket lock held; process context or softirq. Does not sleep.
  */
@@ -274,7 +274,7 @@ void xiw_train_build(struct xiw_stream *s)
 		if (tx->source == XIW_TX_NONE) {
 			if (!xiw_sendq_next(s))
 				break;
-			/* Local requests may have been the rest of the turn. */
+			/* Local requests may have used up the budget. */
 			continue;
 		}
 		if (!train_build_fpdu(s) && tx->source != XIW_TX_NONE)
@@ -314,10 +314,10 @@ static void train_sent(struct xiw_stream *s, u32 len)
 }
 
 /**
- * xiw_train_send() - give the train to the socket
- * @s: stream attached to a socket, with a train
+ * xiw_train_send() - send the batch to the socket
+ * @s: stream attached to a socket, with a batch
  *
- * What was sent is complete, and is told so.
+ * Completes the Sends and Writes of which TCP has taken all bytes.
  *
  * Context: Socket lock held; process context or softirq. Does not sleep.
  * Return: 0; -EAGAIN if the socket had no room for all of it, the rest stays;
@@ -334,7 +334,7 @@ int xiw_train_send(struct xiw_stream *s)
 	for (i = 0; i < tx->vec_count; i++)
 		vec[i] = tx->vec[(tx->vec_first + i) % XIW_TX_VECS];
 	xiw_stat_inc(s->env->stats, XIW_STAT_TX_SENDMSG);
-	/* More of this very message follows for certain: let TCP wait. */
+	/* The rest of this message follows for certain: let TCP wait. */
 	ret = s->llp->ops->send(s->llp, vec, tx->vec_count, len,
 				tx->source != XIW_TX_NONE &&
 				tx->offset < tx->msg.len);
@@ -345,7 +345,7 @@ int xiw_train_send(struct xiw_stream *s)
 }
 
 /**
- * xiw_train_drop() - give back what is laid out and not sent
+ * xiw_train_drop() - free the FPDUs that were not sent
  * @s: stream that was detached
  *
  * Context: Any. The caller owns the transmit side.

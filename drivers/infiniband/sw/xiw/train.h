@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Trains of FPDUs, from messages to the socket.
+ * Batches of FPDUs (trains), from messages to the socket.
  */
 #ifndef _XIW_TRAIN_H
 #define _XIW_TRAIN_H

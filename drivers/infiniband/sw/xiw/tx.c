@@ -1,62 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Transmit engine: who runs it, for how long, and what it waits for. What it
- * sends are trains, see train.c.
+ * Transmit engine: its contexts, its work budget, and when it waits. It sends
+ * batches of FPDUs, see train.c.
  *
  * DOC: who runs the engine
  *
- * The engine runs under the socket lock, in whatever context has something
- * for it to do: the poster's own, the receive pass, the socket's write_space
- * callback, or the retry work. tx.run says how things stand. A poster sets
- * KICK; if a bit was set before, somebody is running the engine or is going
- * to, and the poster has nothing more to do. Otherwise the poster takes the
- * lock and runs the engine, or, when it must not sleep and the lock is taken,
- * leaves that to the retry work. The engine exchanges the word for RUNNING
- * before each look at the queue and may leave it at zero only by a
- * compare-and-exchange that proves that nobody has kicked since.
+ * The engine runs under the socket lock, in any context that has work for it:
+ * the poster's, the receive path, the socket's write_space callback, or the
+ * retry work. tx.run holds its state. A poster sets KICK. If a bit was set
+ * before, the engine is running or is certain to run, and the poster is done.
+ * Otherwise the poster takes the lock and runs the engine, or, if it must not
+ * sleep and the lock is taken, queues the retry work. The engine sets the word
+ * to RUNNING before each look at the queue. It clears the word only by a
+ * compare-and-exchange from RUNNING, which fails if KICK was set in between.
  *
  * When the socket is full, or requests wait for a response, RUNNING stays
- * set: write_space or the receive pass is certain to run the engine again.
+ * set: write_space or the receive path is certain to run the engine again.
  * TCP calls write_space for the ACK that has made room, in softirq context. Up
  * to two thirds of TCP's buffer are still unsent or in flight then, so there is
  * time for the retry work to do the copying, on any CPU.
  *
- * A user process that twice in a row posts while earlier data is still in
- * flight, or right after the engine has run for its last post and without
- * having waited for that, is likely to go on. Once is not enough: a Write and
- * the Send that tells of it are followed by waiting for an answer. Then RUNNING
- * stays set for a short time, too, together with WINDOW, and the process posts
- * without system calls. All that it posts meanwhile leaves as one train, as
- * soon as it enters the kernel to wait for completions, or a timer runs the
- * engine. How much such a window has collected says how soon the next one is
- * opened (pace.h); a process that waits for each request before it posts the
- * next one gets hardly any.
+ * Doorbell deferral: a user process is likely to continue posting if two of its
+ * posts in a row came while earlier data was in flight, or right after the
+ * engine has run for the previous post and without waiting for that. One post
+ * is not enough, as a Write and the Send that announces it are followed by
+ * waiting for an answer. RUNNING then stays set for a short time, together with
+ * WINDOW, and the process posts without system calls. The engine sends all
+ * these requests as one batch when the process enters the kernel to wait for
+ * completions, or when a timer expires. The number of requests collected
+ * determines how soon the next deferral begins (pace.h), so there are hardly
+ * any for a process that waits for each request before it posts the next.
  *
- * What the peer answers meanwhile does not end a window: the engine sends what
- * it finds then, and leaves the window open.
+ * Messages from the peer do not end a deferral: the engine sends the requests
+ * that it finds, and leaves WINDOW set.
  *
  * DOC: how long a turn is
  *
- * A turn is what one call of the engine, or of the receive side, does under the
- * socket lock. Where the lock is held as a spinlock, that is in softirqs, in
- * the timer, and for kernel consumers, which post from any context, this CPU
- * does nothing else meanwhile, and another one may spin. Such a turn is short:
- * it ends after XIW_TURN_BYTES or XIW_TURN_STEPS, whatever comes first. A step
- * is an FPDU, or a request that sends nothing. Then a work item goes on, the
- * retry work for sending and the bulk work for receiving. tx.deferred and
- * rx.deferred are set until it does, and as long packets and posts begin no
- * other short turn. No more ring entries are fetched than there are steps left,
- * nor more requests completed at once than a turn has steps.
+ * Each call of the engine, or of the receive side, has a work budget. Where the
+ * socket lock is held as a spinlock, that is in softirqs, in the timer, and for
+ * kernel ULPs, which post from any context, this CPU is blocked and another one
+ * may spin on the lock. So the basic budget is small: XIW_TURN_BYTES or
+ * XIW_TURN_STEPS, whichever is used up first. A step is an FPDU, or a request
+ * that sends nothing. A work item then continues, the retry work for sending
+ * and the bulk work for receiving. tx.deferred and rx.deferred are set until it
+ * runs; while they are, packets and posts do not run the engine. The steps left
+ * also limit how many ring entries are fetched, and XIW_TURN_STEPS how many
+ * requests are completed at once.
  *
- * A process, or a work item, that owns the lock has turns several times as
- * long, for they can be interrupted. What TCP receives meanwhile, ACKs above
- * all, goes to the socket's backlog, which is let in after each train, and by
- * who receives after each turn, of which it has several in a row. TCP may call
- * a callback while it processes the backlog, and must not process it twice at a
- * time, so callbacks have short turns, too.
+ * A process or a work item that owns the lock can be interrupted, so its budget
+ * is a multiple of that. Packets received in that time, mainly ACKs, are queued
+ * in the socket's backlog. The transmit side flushes the backlog after each
+ * batch; the receive side, which may use several budgets in a row, after each
+ * of them. TCP may run a callback while it processes the backlog, and a nested
+ * flush is not permitted, so callbacks have the basic budget, too.
  *
- * The windows of many streams may end in one softirq. After 200 us of that the
- * retry work runs the engines of the others.
+ * The deferrals of many streams may expire in one softirq. After 200 us of that
+ * the retry work runs the engines of the others.
  *
  * Work items send less at a time than they receive. If both ends are on this
  * host, and their work items share a CPU, the sender must not get ahead of the
@@ -77,22 +76,22 @@
 #include "trace.h"
 #include "train.h"
 
-/* Of windows; used by softirqs of this CPU only. */
+/* Timers of doorbell deferrals; used by softirqs of this CPU only. */
 static DEFINE_PER_CPU(struct xiw_timers, tx_timers);
 
 enum tx_outcome {
-	TX_IDLE,	/* nothing left that could be sent */
-	TX_BLOCKED,	/* somebody is certain to run the engine again */
+	TX_IDLE,	/* nothing left to send */
+	TX_BLOCKED,	/* another context is certain to run the engine */
 };
 
-/* The turn is over: the retry work goes on. */
+/* The budget is used up: the retry work, or busy-polling, continues. */
 static void tx_defer(struct xiw_stream *s)
 {
 	s->tx.deferred = true;
 	xiw_offer_tx(s);
 }
 
-/* Until nothing is left, or the turn is over. */
+/* Sends batches until nothing is left, or the budget is used up. */
 static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
 {
 	struct xiw_tx *tx = &s->tx;
@@ -114,7 +113,7 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
 			return TX_BLOCKED;
 		}
 		if (ret < 0) {
-			/* If the connection has ended, state_change tells. */
+			/* A lost connection is reported by state_change. */
 			if (s->llp->ops->status(s->llp) == XIW_LLP_OPEN)
 				xiw_stream_tx_again(s, 1);
 			return TX_BLOCKED;
@@ -127,7 +126,7 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
 		return TX_BLOCKED;
 	}
 	if (tx->source != XIW_TX_NONE) {
-		/* A message in progress, but no memory for its next FPDU. */
+		/* There is no memory for the next FPDU of the message. */
 		xiw_stat_inc(s->env->stats, XIW_STAT_TX_NOMEM);
 		xiw_stream_tx_again(s, 1);
 		return TX_BLOCKED;
@@ -136,8 +135,8 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
 }
 
 /*
- * Has the process waited for its last Read or Atomic? Not if it was not told of
- * the end, or has not looked.
+ * May the process have waited for its last Read or Atomic? Not if that was not
+ * signaled, or if its completion is still in the CQ.
  */
 static bool tx_may_have_waited(const struct xiw_stream *s)
 {
@@ -145,10 +144,9 @@ static bool tx_may_have_waited(const struct xiw_stream *s)
 }
 
 /*
- * Is it likely that the process posts more without waiting for anything? That
- * it has posted soon after the last run does not suffice: within one machine
- * a message of the peer, or the response to a Read, may have come before that
- * run ended.
+ * Is the process likely to post more without waiting? A post soon after the
+ * last run is not sufficient: if the peer is on the same host, its message or
+ * the response to a Read may have arrived before that run ended.
  */
 static bool tx_is_burst(const struct xiw_stream *s)
 {
@@ -163,8 +161,8 @@ static bool tx_is_burst(const struct xiw_stream *s)
 }
 
 /*
- * Spares the process the doorbell, and has the timer run the engine, which
- * runs already if there is a window to be kept.
+ * Begins a doorbell deferral and starts its timer. With @keep one is in
+ * progress, and its timer is running already.
  */
 static bool tx_stay_on(struct xiw_stream *s, bool keep)
 {
@@ -189,9 +187,9 @@ static bool tx_stay_on(struct xiw_stream *s, bool keep)
 }
 
 /**
- * xiw_tx_fin() - a graceful close need not wait any longer
- * @s: stream with nothing left that could be sent; nothing happens unless
- *	it is closing, or if the FIN is out
+ * xiw_tx_fin() - report that all data is in the socket, for a graceful close
+ * @s: stream with nothing left to send; no effect unless it is closing, or if
+ *	the report was made before
  *
  * Context: Socket lock held.
  */
@@ -206,9 +204,9 @@ void xiw_tx_fin(struct xiw_stream *s)
 }
 
 /*
- * The engine looks again before it leaves. Where it waits for the first FPDU
- * nobody does, and a queue pair that is connected by number has to hear of what
- * is posted: that may be the time to give up.
+ * No doorbell is needed while the engine runs, as it checks the ring before it
+ * stops. While the engine waits for the first FPDU doorbells are needed: an
+ * out-of-band queue pair must notice posts, as it may then have to give up.
  */
 static void tx_set_doorbell_mode(struct xiw_stream *s)
 {
@@ -216,9 +214,8 @@ static void tx_set_doorbell_mode(struct xiw_stream *s)
 }
 
 /*
- * True if the engine may leave; false if more was posted. tx.fin is read before
- * the queue is looked at: so what a consumer posted before it closed is seen,
- * and sent before the FIN.
+ * True if the engine may stop; false if more was posted. tx.fin is read before
+ * the queue, so requests posted before the close are sent before the FIN.
  */
 static bool tx_go_idle(struct xiw_stream *s)
 {
@@ -244,7 +241,7 @@ static bool tx_go_idle(struct xiw_stream *s)
 	return idle;
 }
 
-/* How many short turns long is this one? */
+/* The budget of this run, as a multiple of the basic one */
 static u32 tx_run_budgets(bool yield)
 {
 	if (!yield)
@@ -253,10 +250,10 @@ static u32 tx_run_budgets(bool yield)
 }
 
 /*
- * Transmits what can be transmitted, because something was @posted, or for
- * another reason, which says nothing of how the process posts, and leaves an
- * open window open. A window is only begun if there was something, so that they
- * end when the process posts no more.
+ * Runs the engine. Without @posted there was no new post; the run then does not
+ * count for the burst detection, and does not end a doorbell deferral. A new
+ * deferral begins only if this run found requests, so that deferrals stop when
+ * the process stops posting.
  */
 static void tx_run(struct xiw_stream *s, bool posted)
 {
@@ -274,8 +271,8 @@ static void tx_run(struct xiw_stream *s, bool posted)
 	u64 pos;
 
 	/*
-	 * TCP may process its backlog, or find room, while it takes a train,
-	 * and the callbacks end up here again: the outer call goes on.
+	 * TCP may process its backlog, or find room, while it takes a batch,
+	 * and its callbacks run this function again: the outer call continues.
 	 */
 	if (tx->active || (tx->deferred && !yield)) {
 		atomic_or(XIW_TX_KICK, &tx->run);
@@ -285,13 +282,13 @@ static void tx_run(struct xiw_stream *s, bool posted)
 	tx->deferred = false;
 	xiw_turn_begin(&tx->turn, times);
 	fetched = READ_ONCE(s->sq->prod);
-	/* The last turn may have had too few steps to complete all. */
+	/* The last run may not have completed all requests. */
 	xiw_sendq_complete(s);
 	stream = posted && tx_is_burst(s);
 	pos = tx->pos;
 	tx_set_doorbell_mode(s);
 	do {
-		/* Whoever kicks all the time must not keep the lock busy. */
+		/* Continuous kicks must not keep the lock busy. */
 		if (xiw_turn_over(&tx->turn)) {
 			tx_defer(s);
 			break;
@@ -320,7 +317,7 @@ static void tx_run(struct xiw_stream *s, bool posted)
 }
 
 /**
- * xiw_tx_run_locked() - transmit what can be transmitted
+ * xiw_tx_run_locked() - run the engine without a new post
  * @s: stream attached to a socket
  *
  * Context: Socket lock held; process context or softirq. Does not sleep.
@@ -335,7 +332,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_tx_run_locked);
  * xiw_tx_run_posted() - run the engine for a poster, or as the retry work
  * @s: stream attached to a socket
  *
- * It notes when, for tx_is_burst().
+ * Records the time of the run, for tx_is_burst().
  *
  * Context: Socket lock held; any.
  */
@@ -361,7 +358,7 @@ static void tx_run_sleeping(struct xiw_stream *s, bool system_call)
 	xiw_stream_unlock(llp);
 }
 
-/* The caller must not sleep: if the lock is taken, the retry work runs it. */
+/* Does not sleep: if the lock is taken, the retry work runs the engine. */
 static void tx_run_now_or_soon(struct xiw_stream *s)
 {
 	struct xiw_llp *llp = xiw_stream_get_sock(s);
@@ -404,14 +401,14 @@ static void tx_retry(struct work_struct *work)
 }
 
 /**
- * xiw_tx_space() - the socket was full and has room again
+ * xiw_tx_space() - run the engine when a full socket has room again
  * @s: stream attached to a socket
  *
  * Context: Socket lock held; process context or softirq. Does not sleep.
  */
 void xiw_tx_space(struct xiw_stream *s)
 {
-	/* True in threads of NAPI, too. */
+	/* Also true in NAPI threads. */
 	if (in_softirq())
 		xiw_offer_tx(s);
 	else
@@ -419,7 +416,7 @@ void xiw_tx_space(struct xiw_stream *s)
 }
 
 /**
- * xiw_tx_kick() - something was posted
+ * xiw_tx_kick() - run the engine for new posts
  * @s: stream, attached or not
  * @may_sleep: the caller is a system call
  *
@@ -429,14 +426,14 @@ void xiw_tx_kick(struct xiw_stream *s, bool may_sleep)
 {
 	int was = atomic_fetch_or(XIW_TX_KICK, &s->tx.run);
 
-	/* In a window nobody runs the engine before the timer does. */
+	/* In a doorbell deferral only the timer would run the engine. */
 	if (was && was != (XIW_TX_RUNNING | XIW_TX_WINDOW))
 		return;
 	if (may_sleep) {
 		tx_run_sleeping(s, true);
 		return;
 	}
-	/* TCP's transmit path needs softirqs to be manageable. */
+	/* TCP's transmit path must be able to disable softirqs. */
 	if (irqs_disabled() || in_hardirq()) {
 		xiw_stream_tx_again(s, 0);
 		return;
@@ -455,7 +452,7 @@ void xiw_tx_init(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	/* So that nobody who posts runs the engine without a socket. */
+	/* Keep posters from running the engine without a socket. */
 	atomic_set(&tx->run, XIW_TX_RUNNING);
 	xiw_posts_init(&tx->posts);
 	xiw_txbuf_init(&tx->buf, s->memcg, &s->env->tx_blocks);
@@ -466,7 +463,7 @@ void xiw_tx_init(struct xiw_stream *s)
 }
 
 /**
- * xiw_tx_start() - set the transmit side to the beginning of a stream
+ * xiw_tx_start() - reset the transmit side for a new stream
  * @s: stream with @s->conn filled in, not yet visible to the socket
  *
  * Context: Any.
@@ -491,7 +488,7 @@ void xiw_tx_start(struct xiw_stream *s)
 }
 
 /**
- * xiw_tx_stop() - give back what the transmit side holds
+ * xiw_tx_stop() - release the resources of the transmit side
  * @s: stream that was detached
  *
  * Context: Sleeps. The caller owns the transmit side.
@@ -510,7 +507,7 @@ void xiw_tx_stop(struct xiw_stream *s)
 }
 
 /**
- * xiw_tx_reset() - forget how the last stream ended
+ * xiw_tx_reset() - clear the state left by the last stream
  * @s: stream that was detached and flushed
  *
  * Context: The caller owns the transmit side.

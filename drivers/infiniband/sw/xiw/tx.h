@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Transmit engine: messages to FPDUs to the socket.
+ * Transmit engine: from messages to FPDUs in the socket.
  */
 #ifndef _XIW_TX_H
 #define _XIW_TX_H

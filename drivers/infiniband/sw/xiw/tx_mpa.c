@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Framing of what is sent: length, padding, Markers, CRC.
+ * Transmit framing: length, padding, Markers, CRC.
  *
- * The engine lays a segment out where xiw_tx_mpa_gap() says, behind the room
- * for what comes before it; xiw_tx_mpa_seal() then makes an FPDU of it.
+ * The engine encodes a segment behind the gap from xiw_tx_mpa_gap() and the
+ * length field; xiw_tx_mpa_seal() then completes the FPDU.
  */
 #include "tx_mpa.h"
 
@@ -17,20 +17,20 @@
 #include "proto/segment.h"
 #include "txbuf.h"
 
-/* Four of them fill what TCP hands to the link at a time. */
+/* Four of them fill one GSO packet. */
 #define FPDU_GOOD	16384U
 
 /*
- * Where segments are longer than that, this is the most: a Send of 16 KiB. The
- * last FPDU of a block is as long as the room that is left, unless that is less
- * than the least.
+ * Limits for segments longer than that. FPDU_MOST holds a Send of 16 KiB. The
+ * last FPDU of a block fills the rest of the block if that is at least
+ * FPDU_LEAST.
  */
 #define FPDU_MOST	(SZ_16K + XIW_MPA_LEN_FIELD + XIW_UNTAGGED_LEN + \
 			 XIW_MPA_CRC_LEN)
 #define FPDU_LEAST	2048U
 
 /**
- * xiw_tx_mpa_start() - a stream begins
+ * xiw_tx_mpa_start() - set up the framing of a new stream
  * @m: framing
  * @markers: Markers were agreed on for this direction
  * @crc: compute CRCs
@@ -53,10 +53,10 @@ static u32 tx_mpa_segments_for(u32 emss)
 }
 
 /**
- * xiw_tx_mpa_train() - a train begins
+ * xiw_tx_mpa_train() - set up the framing of a new batch
  * @m: framing
- * @emss: segment size of TCP in octets
- * @tail_fill: octets in TCP's last segment, if that is not full
+ * @emss: segment size of TCP in bytes
+ * @tail_fill: bytes in TCP's last segment, if that is not full
  *
  * Context: Owner of the transmit side.
  */
@@ -65,18 +65,18 @@ void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 	m->emss = emss;
 	m->aligned = emss <= FPDU_GOOD;
 	if (m->aligned) {
-		/* However full TCP's segment is, the unit ends with one. */
+		/* Count TCP's partial segment: units end at segment ends. */
 		m->unit = emss * (m->segments ?: tx_mpa_segments_for(emss));
 		m->fill = tail_fill;
 	} else {
-		/* What counts is that FPDUs fill blocks. */
+		/* FPDUs need not match segments, only fill blocks. */
 		m->unit = min(FPDU_MOST, emss);
 		m->fill = 0;
 	}
 	m->full = xiw_segment_limit(m->unit, 0, m->mpa.markers);
 }
 
-/* Where a block comes to its end an FPDU has fewer segments, or octets. */
+/* At the end of a block an FPDU has fewer segments, or bytes. */
 static u32 tx_mpa_unit_here(const struct xiw_tx_mpa *m,
 			    const struct xiw_txbuf *buf, bool first)
 {
@@ -90,13 +90,13 @@ static u32 tx_mpa_unit_here(const struct xiw_tx_mpa *m,
 }
 
 /**
- * xiw_tx_mpa_limit() - how large the next ULPDU may be
+ * xiw_tx_mpa_limit() - get the size limit of the next ULPDU
  * @m: framing
- * @buf: where it will lie
- * @first: it is the first of its train
+ * @buf: buffer for the FPDU
+ * @first: it is the first of its batch
  *
  * Context: Owner of the transmit side.
- * Return: Octets.
+ * Return: Bytes.
  */
 u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
 		     bool first)
@@ -109,12 +109,12 @@ u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
 }
 
 /**
- * xiw_tx_mpa_small_limit() - how large a ULPDU may be where memory is short
+ * xiw_tx_mpa_small_limit() - get the size limit of a ULPDU if memory is short
  * @m: framing
- * @room: octets for the FPDU
+ * @room: bytes for the FPDU
  *
  * Context: Owner of the transmit side.
- * Return: Octets.
+ * Return: Bytes.
  */
 u32 xiw_tx_mpa_small_limit(const struct xiw_tx_mpa *m, u32 room)
 {
@@ -122,8 +122,8 @@ u32 xiw_tx_mpa_small_limit(const struct xiw_tx_mpa *m, u32 room)
 }
 
 /*
- * Spreads an FPDU of @len bytes that lies @gap bytes behind @dst, so that the
- * Markers find their places in between (RFC 5044 section 4.3).
+ * Moves an FPDU of @len bytes from @gap bytes behind @dst to @dst, and inserts
+ * the Markers (RFC 5044 section 4.3).
  */
 static void tx_mpa_spread_markers(struct xiw_tx_mpa *m, u8 *dst, u32 gap,
 				  u32 len)
@@ -147,16 +147,16 @@ static void tx_mpa_spread_markers(struct xiw_tx_mpa *m, u8 *dst, u32 gap,
 }
 
 /**
- * xiw_tx_mpa_seal() - make an FPDU of a ULPDU
+ * xiw_tx_mpa_seal() - complete the FPDU around a ULPDU
  * @m: framing
- * @at: where the FPDU begins; the ULPDU lies behind @gap and the length field
- * @ulpdu_len: octets of the ULPDU
- * @gap: what xiw_tx_mpa_gap() said
+ * @at: begin of the FPDU; the ULPDU follows @gap and the length field
+ * @ulpdu_len: bytes of the ULPDU
+ * @gap: result of xiw_tx_mpa_gap()
  *
  * Adds length, padding, Markers and CRC.
  *
  * Context: Owner of the transmit side.
- * Return: Octets of the FPDU.
+ * Return: Bytes of the FPDU.
  */
 u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap)
 {

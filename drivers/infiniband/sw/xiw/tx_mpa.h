@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Framing of what is sent: how large an FPDU may be, and what MPA puts around
- * a segment (RFC 5044). What a second lower layer would do its own way.
+ * Transmit framing: the size of FPDUs, and the fields that MPA adds to a
+ * segment (RFC 5044). Another lower layer would need its own.
  */
 #ifndef _XIW_TX_MPA_H
 #define _XIW_TX_MPA_H
@@ -17,11 +17,11 @@ struct xiw_txbuf;
  * @mpa: Marker raster
  * @crc: compute CRCs
  * @segments: TCP segments that an FPDU may fill, 0 if that follows from @emss
- * @emss: segment size of TCP in octets, in this train
+ * @emss: segment size of TCP in bytes, in this batch
  * @aligned: FPDUs end where segments do
- * @unit: what an FPDU may fill in octets: so many segments, if @aligned
+ * @unit: largest FPDU in bytes; a multiple of @emss, if @aligned
  * @full: largest ULPDU for an empty unit
- * @fill: octets laid out in the unit being filled, if @aligned, else 0
+ * @fill: bytes already in the current unit, if @aligned, else 0
  */
 struct xiw_tx_mpa {
 	struct xiw_mpa_tx mpa;
@@ -35,7 +35,7 @@ struct xiw_tx_mpa {
 };
 
 /*
- * Room to be left for Markers: octets between the beginning of the FPDU and its
+ * Room to be left for Markers: bytes between the beginning of the FPDU and its
  * length field, until the FPDU is sealed.
  */
 static inline u32 xiw_tx_mpa_gap(const struct xiw_tx_mpa *m, u32 ulpdu_len)
@@ -46,7 +46,7 @@ static inline u32 xiw_tx_mpa_gap(const struct xiw_tx_mpa *m, u32 ulpdu_len)
 	       xiw_mpa_marker_count(m->mpa.pos, ulpdu_len);
 }
 
-/* Octets that an FPDU takes, with all that MPA adds. */
+/* Bytes of an FPDU, including all that MPA adds. */
 static inline u32 xiw_tx_mpa_room(const struct xiw_tx_mpa *m, u32 ulpdu_len)
 {
 	return xiw_mpa_fpdu_len(ulpdu_len) + xiw_tx_mpa_gap(m, ulpdu_len);

@@ -1,39 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The memory in which trains are laid out, and how much of it a stream keeps.
+ * Memory for FPDU batches, and how much of it a stream keeps.
  *
  * TCP holds references on the pages until the peer has acknowledged their
- * octets, so a block can be written again when only the stream's is left.
- * Bulk goes through blocks that are used again: taking them from the page
- * allocator each time would be as expensive as the copy, where pages are
- * cleared on allocation. Small messages share single pages.
+ * bytes, so a block can be written again when only the stream's is left. Bulk
+ * data uses blocks, which are recycled: where pages are cleared on allocation,
+ * allocating them each time would be as expensive as the copy. Small messages
+ * share single pages.
  *
- * Consumers' buffers mostly begin with a page. Where the copy of such a buffer
- * would lie 1 to 31 octets behind the beginning of a page, because of the
- * headers in front of it, some processors with fast short "rep movsb" (Zen 3)
- * copy octet by octet. So it is the payload that is aligned, not the headers.
+ * Buffers of applications mostly begin with a page. If headers shifted the copy
+ * of such a buffer to 1 to 31 bytes behind the beginning of a page, some CPUs
+ * with fast short "rep movsb" (Zen 3) would copy byte by byte. So the payload
+ * is aligned, not the headers.
  *
- * Blocks are an optimisation. If there is none without touching reserves, or if
- * the device or the control group has its share already, single pages serve.
+ * Blocks are an optimisation. If none can be allocated without reserves, or if
+ * the share of the device or of the control group is used up, single pages are
+ * used instead.
  *
  * DOC: how many blocks are kept
  *
- * A block that is full is in flight: TCP drops the references on the oldest
- * first. Then it is spare, and the last one to become so is the first to be
- * used. So a stream never has more blocks than were once in flight together.
- * TCP's send buffer bounds these; the limit is twice that, as within one host
- * the receiver holds them, too. While a stream has blocks, its trim work runs
- * once a second. It frees as many as were spare all the time, or all of them if
- * next to nothing was sent. It also frees a block that has been the oldest in
- * flight since it last ran, as a packet socket may hold it for long.
+ * A full block is in flight until TCP drops its references, the oldest first.
+ * Then the block is spare; spare blocks are reused last in, first out. So a
+ * stream never has more blocks than were once in flight together. TCP's send
+ * buffer limits these; the limit here is twice that, as the receiver holds them
+ * as well if it is on the same host. While a stream has blocks, its trim work
+ * runs once a second. It frees as many blocks as were spare all the time, or
+ * all of them if next to nothing was sent. It also frees a block that has been
+ * the oldest in flight since the last trim, as a packet socket may hold it for
+ * long.
  *
  * DOC: how many blocks a control group has
  *
- * A peer that closes its window keeps blocks in flight for as long as it likes.
- * So a group gets no more blocks than it leaves free. One alone has half of the
- * supply at most, of N that want all each has 1/(N+1), and as much is left for
- * one that comes later. Kernel consumers count as one group. Groups are told
- * apart by a hash: those of one slot have a share together.
+ * A peer that closes its window keeps blocks in flight for any length of time.
+ * So a group gets no more blocks than it leaves free. A single group has at
+ * most half of the supply; of N groups at their limit each has 1/(N+1), and as
+ * much is left for another one. Kernel ULPs count as one group. Groups are
+ * hashed into slots, and groups in the same slot share one limit.
  */
 #include "txbuf.h"
 
@@ -43,13 +45,13 @@
 
 #include "pages.h"
 
-/* Part of the host's memory that the blocks of a device may be. */
+/* Divisor: the share of the host's memory for the blocks of a device */
 #define XIW_TXBUF_SHARE		32
 
 /**
  * xiw_txbuf_init() - set up a buffer
  * @buf: zeroed
- * @memcg: pays for its memory, or NULL; stays as long as the buffer
+ * @memcg: control group to charge, or NULL; stays as long as the buffer
  * @supply: of all buffers of the device
  *
  * Context: Any.
@@ -67,14 +69,15 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_txbuf_init);
 
 /*
  * TCP and the receivers of cloned packets drop their references with a full
- * barrier after their last read, so whoever sees the count fall may write.
+ * barrier after their last read, so the page may be written once the count is
+ * one.
  */
 static bool txbuf_all_ours(struct page *page, u32 order)
 {
 	return compound_order(page) >= order && page_ref_count(page) == 1;
 }
 
-/* True if the group leaves as much free as it has then. */
+/* Counts @nr pages. True if the group then leaves free as much as it has. */
 static bool txbuf_count(struct xiw_txbuf *buf, long nr)
 {
 	long limit = totalram_pages() / XIW_TXBUF_SHARE;
@@ -102,7 +105,7 @@ static struct page *txbuf_alloc_block(struct xiw_txbuf *buf, u32 order)
 	return page;
 }
 
-/* Drops the stream's reference; TCP may have others. */
+/* Drops the stream's reference; TCP may hold others. */
 static void txbuf_put_block(struct xiw_txbuf *buf, struct page *page)
 {
 	txbuf_uncount(buf, compound_nr(page));
@@ -130,7 +133,7 @@ static struct page *txbuf_take_first(struct list_head *list, u32 *count)
 	return page;
 }
 
-/* Blocks of which TCP has dropped its references become spare. */
+/* Moves blocks without references of TCP to the spare list. */
 static void txbuf_reclaim(struct xiw_txbuf *buf)
 {
 	struct page *page;
@@ -145,7 +148,7 @@ static void txbuf_reclaim(struct xiw_txbuf *buf)
 	}
 }
 
-/* The current block is full, and TCP may still hold it. */
+/* Moves the current block, which is full, to the in-flight list. */
 static void txbuf_set_aside(struct xiw_txbuf *buf, u32 sndbuf)
 {
 	u32 limit = 2 + 2 * (sndbuf / XIW_TXBUF_BLOCK);
@@ -175,13 +178,13 @@ static struct page *txbuf_get_block(struct xiw_txbuf *buf, u32 order)
 }
 
 /**
- * xiw_txbuf_get() - make room for octets in one piece
- * @buf: buffer in which there is too little room
+ * xiw_txbuf_get() - make contiguous room
+ * @buf: buffer with too little room
  * @order: log2 of the pages wanted
- * @sndbuf: what TCP may hold of it, in octets
- * @lead: octets in front of the first payload
+ * @sndbuf: size of TCP's send buffer in bytes
+ * @lead: bytes in front of the first payload
  *
- * The first payload will be aligned. Up to 63 octets are left out for that.
+ * Aligns the first payload; up to 63 bytes stay unused for that.
  *
  * Context: Owner of the transmit side. Does not sleep.
  * Return: false if there is no memory.
@@ -190,7 +193,7 @@ bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order, u32 sndbuf, u32 lead)
 {
 	u32 off = -lead & (XIW_TXBUF_ALIGN - 1);
 
-	/* TCP does not hold it any more: start over at its beginning. */
+	/* TCP no longer holds it: start again at its beginning. */
 	if (buf->page && txbuf_all_ours(buf->page, order)) {
 		buf->off = off;
 		return true;
@@ -227,7 +230,7 @@ static void txbuf_trim_in_flight(struct xiw_txbuf *buf)
 }
 
 /**
- * xiw_txbuf_mark() - a period begins after which the buffer is trimmed
+ * xiw_txbuf_mark() - begin a period at the end of which the buffer is trimmed
  * @buf: buffer
  *
  * Context: Owner of the transmit side.
@@ -253,7 +256,7 @@ bool xiw_txbuf_trim(struct xiw_txbuf *buf)
 }
 
 /**
- * xiw_txbuf_drop() - free everything, as soon as TCP is done with it
+ * xiw_txbuf_drop() - drop all references on pages and blocks
  * @buf: buffer
  *
  * Context: Owner of the transmit side. Does not sleep.
