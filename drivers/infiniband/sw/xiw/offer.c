@@ -2,23 +2,23 @@
 /*
  * DOC: help from who polls
  *
- * Work items have no more right to a CPU than processes have. Where each CPU
- * has a process that polls, as MPI likes it, bulk gets its turn when the
- * scheduler takes a poller's away, and the pollers spin while what they wait
- * for waits for them. So a stream offers its work to its owner first. If a
- * process spins on the owner's CQs (cq.c), their rings say that there is work,
- * and the process enters the kernel and does it, on its own account. If it does
- * not come within XIW_WORK_OFFER_NS, or does not spin, the work is queued.
- *
- * That a process has spun until now does not mean that it goes on. So it is
- * judged by what it does: with each offer in vain twice as many of the next are
- * left out.
- *
- * Who comes first has the work to itself, and takes it with the socket lock of
- * the attached stream held. So the work is of that stream and not of one
- * before: that one has taken back its offer before another was attached. If it
- * does not get the lock, or the CPU, in the time of an offer, the work is
+ * The scheduler treats work items and processes alike. Where a process
+ * busy-polls on each CPU, as with MPI, a work item runs only when the scheduler
+ * preempts a poller, and until then the pollers wait for that very work. So a
+ * stream posts its work to the queue pair first (an offer). If a process
+ * busy-polls the CQs (cq.c), flags in their rings announce the work, and the
+ * process enters the kernel and runs it, on its own account. If no process
+ * claims it within XIW_WORK_OFFER_NS, or none is busy-polling, the work is
  * queued.
+ *
+ * A process that was busy-polling may stop at any time. So each expired offer
+ * doubles the number of later ones that are skipped.
+ *
+ * The first process claims the work exclusively, and runs it with the socket
+ * lock of the attached stream held. The work always belongs to that stream, as
+ * the offer of an earlier one is cancelled before another is attached. If the
+ * process does not get the lock, or the CPU, before the offer expires, the work
+ * is queued.
  */
 #include "offer.h"
 
@@ -70,7 +70,7 @@ static void offer_or_queue(struct xiw_stream *s, enum xiw_work work)
 }
 
 /**
- * xiw_offer_tx() - have much be sent, in process context
+ * xiw_offer_tx() - post or queue the transmit work
  * @s: stream
  *
  * Context: Socket lock held.
@@ -82,10 +82,10 @@ void xiw_offer_tx(struct xiw_stream *s)
 EXPORT_SYMBOL_IF_KUNIT(xiw_offer_tx);
 
 /**
- * xiw_offer_rx() - have much be taken that has arrived, in process context
+ * xiw_offer_rx() - post or queue the receive work
  * @s: stream
  *
- * A process that waits for Reads is not asked to help: it would take their
+ * With Reads outstanding the work is always queued: a process would take their
  * responses one by one and post the next Reads one by one, each with a system
  * call.
  *
@@ -99,7 +99,7 @@ void xiw_offer_rx(struct xiw_stream *s)
 		offer_or_queue(s, XIW_WORK_RX);
 }
 
-/* Whoever takes work has its reference, and nobody is told of it any more. */
+/* Passes the work and its reference to the caller, and withdraws the offer. */
 static u32 offer_take_locked(struct xiw_stream *s)
 {
 	struct xiw_offer *offer = &s->offer;
@@ -139,12 +139,12 @@ static enum hrtimer_restart offer_expired(struct hrtimer *timer)
 }
 
 /**
- * xiw_offer_claim() - somebody has come
+ * xiw_offer_claim() - claim the work for the calling process
  * @s: stream
  *
  * Context: Process context.
- * Return: true if there is work and nobody has claimed it. Then the caller does
- * what xiw_offer_take() returns, unless the stream was detached.
+ * Return: true if there is unclaimed work. The caller then runs the work that
+ * xiw_offer_take() returns, unless the stream was detached.
  */
 bool xiw_offer_claim(struct xiw_stream *s)
 {
@@ -165,7 +165,7 @@ bool xiw_offer_claim(struct xiw_stream *s)
 }
 
 /**
- * xiw_offer_take() - take the work that was claimed, and what has joined it
+ * xiw_offer_take() - take the claimed work, and any posted since
  * @s: stream
  *
  * Context: Socket lock held, or the stream was detached.
@@ -184,8 +184,8 @@ u32 xiw_offer_take(struct xiw_stream *s)
 }
 
 /**
- * xiw_offer_drop() - forget what was offered
- * @s: stream that was detached, and offers nothing any more
+ * xiw_offer_drop() - cancel the posted work
+ * @s: stream that was detached, and posts no more work
  *
  * The work items may be queued when this returns.
  *
@@ -199,7 +199,7 @@ void xiw_offer_drop(struct xiw_stream *s)
 }
 
 /**
- * xiw_offer_init() - nothing is offered yet
+ * xiw_offer_init() - set up without posted work
  * @s: new stream
  *
  * Context: Any.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Who gives a CPU to the work of a stream. See offer.c.
+ * Busy-poll work of a stream. See offer.c.
  */
 #ifndef _XIW_OFFER_H
 #define _XIW_OFFER_H
