@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What the files of a stream have in common: how they lock it and queue work
- * for it, and the one place that changes its state. What does the work is in
- * tx.c, rx.c and what these call; how a stream begins and ends, in
- * stream_run.c.
+ * Common functions of the files of a stream: locking, work items, and the only
+ * function that changes its state. Data transfer is in tx.c, rx.c and the files
+ * below these, begin and end of a stream in stream_run.c.
  */
 #include "stream.h"
 
@@ -12,17 +11,17 @@
 #include "llp.h"
 #include "trace.h"
 
-/* How long memory is kept that nobody needs. */
+/* Time for which unused memory is kept */
 #define XIW_STREAM_TRIM		HZ
 
 /*
- * Runs what streams leave to process context. The work of an endpoint waits for
- * such work items, so they must be in another queue than that.
+ * Runs the work of streams in process context. The work of an endpoint waits
+ * for these work items, so it must be on another workqueue.
  */
 static struct workqueue_struct *stream_wq;
 
 /**
- * xiw_stream_module_init() - before the first stream
+ * xiw_stream_module_init() - allocate the workqueue, before the first stream
  *
  * Context: Sleeps.
  * Return: 0 or -ENOMEM.
@@ -35,7 +34,7 @@ int xiw_stream_module_init(void)
 }
 
 /**
- * xiw_stream_module_exit() - after the last stream
+ * xiw_stream_module_exit() - free the workqueue, after the last stream
  *
  * Context: Sleeps.
  */
@@ -60,13 +59,13 @@ void xiw_stream_queue_work(struct xiw_stream *s, struct work_struct *work)
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_queue_work);
 
 /**
- * xiw_stream_queue_delayed() - queue a delayed work item likewise
+ * xiw_stream_queue_delayed() - queue a delayed work item of a stream
  * @s: stream
  * @work: delayed work item; it ends with ops->put()
  * @delay: jiffies from now
  *
- * A @delay of 0 takes the place of another one that is not over yet; any other
- * leaves a work item that is queued as it is.
+ * A @delay of 0 replaces a delay that has not expired; any other value does not
+ * change a work item that is queued already.
  *
  * Context: Any.
  */
@@ -74,8 +73,8 @@ void xiw_stream_queue_delayed(struct xiw_stream *s, struct delayed_work *work,
 			      unsigned long delay)
 {
 	/*
-	 * Not mod_delayed_work(): if the work is being cancelled that queues
-	 * nothing and may return false all the same, and a reference is lost.
+	 * Not mod_delayed_work(): while the work is being cancelled that queues
+	 * nothing but may still return false, and a reference would be lost.
 	 */
 	bool has_ref = !delay && timer_pending(&work->timer) &&
 		       cancel_delayed_work(work);
@@ -100,11 +99,11 @@ void xiw_stream_cancel_work(struct xiw_stream *s, struct work_struct *work)
 }
 
 /**
- * xiw_stream_cancel_delayed() - cancel a delayed work item likewise
+ * xiw_stream_cancel_delayed() - cancel a delayed work item, drop its reference
  * @s: stream
  * @work: delayed work item, queued or not
  *
- * Context: Sleeps until the work does not run any more.
+ * Context: Sleeps until the work no longer runs.
  */
 void xiw_stream_cancel_delayed(struct xiw_stream *s, struct delayed_work *work)
 {
@@ -138,10 +137,10 @@ void xiw_stream_rx_again(struct xiw_stream *s, unsigned long delay)
 }
 
 /**
- * xiw_stream_get_sock() - the socket of an attached stream
+ * xiw_stream_get_sock() - get the socket of an attached stream
  * @s: stream
  *
- * Whoever locks the socket must check then that it still is @s->llp.
+ * After locking the socket, check that it still is @s->llp.
  *
  * Context: Any with interrupts on.
  * Return: The socket with a reference, or NULL.
@@ -175,7 +174,7 @@ struct xiw_llp *xiw_stream_lock(struct xiw_stream *s)
 	llp->ops->lock(llp);
 	if (s->llp == llp)
 		return llp;
-	/* It was detached meanwhile. */
+	/* It was detached before the lock was taken. */
 	xiw_stream_unlock(llp);
 	return NULL;
 }
@@ -193,8 +192,8 @@ void xiw_stream_unlock(struct xiw_llp *llp)
 }
 
 /**
- * xiw_stream_trim_later() - have memory given back that is not needed
- * @s: stream that has got some
+ * xiw_stream_trim_later() - schedule the trim work
+ * @s: stream that has allocated memory
  *
  * Context: Socket lock held.
  */
@@ -223,7 +222,7 @@ static void stream_trim_locked(struct xiw_stream *s)
 }
 
 /**
- * xiw_stream_trim_fn() - work item: give back what was not needed of late
+ * xiw_stream_trim_fn() - free memory that was not used recently (work item)
  * @work: tx.trim of a stream
  *
  * Context: Process context.
@@ -242,12 +241,12 @@ void xiw_stream_trim_fn(struct work_struct *work)
 }
 
 /**
- * xiw_stream_step() - change the state, if an event does
+ * xiw_stream_step() - change the state according to an event
  * @s: stream
- * @event: what happened
+ * @event: event
  *
  * Context: Any with interrupts on.
- * Return: true if the caller has to see to it that both queues are flushed.
+ * Return: true if the caller must flush both queues.
  */
 bool xiw_stream_step(struct xiw_stream *s, enum xiw_qp_event event)
 {
@@ -260,7 +259,7 @@ bool xiw_stream_step(struct xiw_stream *s, enum xiw_qp_event event)
 	step = xiw_qpstate_step(old, event);
 	if (!step.legal) {
 		spin_unlock_bh(&s->lock);
-		/* Events of a consumer or a timer may come too late. */
+		/* Events of a ULP or a timer may be late. */
 		WARN_ON_ONCE(event != XIW_QPE_RESET &&
 			     event != XIW_QPE_LOCAL_CLOSE &&
 			     event != XIW_QPE_CLOSE_TIMEOUT);
@@ -278,12 +277,11 @@ bool xiw_stream_step(struct xiw_stream *s, enum xiw_qp_event event)
 }
 
 /**
- * xiw_stream_event() - something happened to a stream
+ * xiw_stream_event() - process an event of a stream
  * @s: stream
- * @event: what
+ * @event: event
  *
- * Context: Any with interrupts on. Events that come from the data path hold
- * the socket lock.
+ * Context: Any with interrupts on. The data path holds the socket lock.
  */
 void xiw_stream_event(struct xiw_stream *s, enum xiw_qp_event event)
 {
@@ -293,15 +291,15 @@ void xiw_stream_event(struct xiw_stream *s, enum xiw_qp_event event)
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_event);
 
 /**
- * xiw_stream_fault() - this side found a fault
+ * xiw_stream_fault() - end the stream because of a fault found by this side
  * @s: stream
- * @reason: what is wrong
- * @off: the segment to blame, or NULL
+ * @reason: reason of the fault
+ * @off: the segment that caused it, or NULL
  *
- * The FPDUs already laid out are sent, then a Terminate, then FIN; nothing
- * more is placed. A Responder that is still fenced sends no Terminate, nor does
- * a side that has sent its FIN. Only the first fault is reported (RFC 5040
- * section 7.1).
+ * FPDUs already encoded are sent, then a Terminate, then FIN; nothing more is
+ * placed. A Responder that is still fenced sends no Terminate, nor does a side
+ * that has sent its FIN. Only the first fault is reported (RFC 5040 section
+ * 7.1).
  *
  * Context: Socket lock held.
  */
@@ -337,8 +335,8 @@ void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
 }
 
 /*
- * If a completion is lost the stream has to end, as the consumer cannot know
- * any more what was done.
+ * Ends the stream after a completion was lost, as the ULP cannot find out which
+ * requests were done.
  */
 static void stream_completion_lost(struct xiw_stream *s)
 {
@@ -350,9 +348,9 @@ static void stream_completion_lost(struct xiw_stream *s)
 }
 
 /**
- * xiw_stream_recv_done() - the receive in progress is complete
+ * xiw_stream_recv_done() - complete the receive in progress
  * @s: stream
- * @cqe: what became of it
+ * @cqe: its completion
  *
  * Context: Owner of the receive side.
  */
@@ -365,7 +363,7 @@ void xiw_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 }
 
 /**
- * xiw_stream_send_done() - a work request is complete
+ * xiw_stream_send_done() - complete a work request
  * @s: stream
  * @wr: the request, or a copy of it
  *

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A stream: what carries work requests to a peer and back, from the end of MPA
- * startup to the end of the connection. It belongs to a queue pair, but knows
- * neither that nor anything else of the verbs or of the connection manager: it
- * asks and tells its owner by struct xiw_stream_ops.
+ * A stream carries work requests between queue pair and peer, from the end of
+ * MPA startup to the end of the connection. It belongs to a queue pair (its
+ * owner), but does not depend on the verbs or the connection manager: it calls
+ * its owner through struct xiw_stream_ops.
  *
- * The members of @tx and @rx, and those marked so, belong to whoever holds the
- * socket lock of the attached stream. Once xiw_stream_detach() has returned
- * nobody does, and whoever has called it owns them.
+ * The members of @tx and @rx, and those marked so, belong to the holder of the
+ * socket lock while the stream is attached. After xiw_stream_detach() they
+ * belong to its caller.
  *
- * References: the owner's. A work item of the stream has one from when it is
- * queued until it has run, and so has all together that is on offer.
+ * References are those of the owner. A work item of the stream holds one from
+ * when it is queued until it has run; all busy-poll work together holds one.
  */
 #ifndef _XIW_STREAM_H
 #define _XIW_STREAM_H
@@ -41,14 +41,14 @@
 struct xiw_stream;
 
 /**
- * struct xiw_conn - what startup agreed on, given to the stream
+ * struct xiw_conn - result of the MPA startup, for the stream
  * @agreed: result of the negotiation
  * @initiator: this side sent the MPA Request
- * @fpdu_segments: TCP segments that an FPDU of this side may fill; 0 for as
- *	many as are good for a peer that is software
- * @send_imm: both sides know Send with Immediate
- * @hello: the RTR asks whether the peer takes FPDUs of several segments, see
- *	XIW_HELLO_STAG; @fpdu_segments holds until it says so
+ * @fpdu_segments: TCP segments that an FPDU of this side may fill; 0 for the
+ *	number that suits a peer in software
+ * @send_imm: both sides support Send with Immediate
+ * @hello: the RTR is a capability probe for FPDUs of several segments, see
+ *	XIW_HELLO_STAG; @fpdu_segments is valid until the peer confirms
  */
 struct xiw_conn {
 	struct xiw_mpa_agreed agreed;
@@ -60,8 +60,8 @@ struct xiw_conn {
 
 /**
  * struct xiw_req - inbound Read or Atomic Request that waits for its response
- * @atomic: which member is valid
- * @fault: what is wrong with it, to be told when its turn comes
+ * @atomic: @op is valid, else @read
+ * @fault: error of the request, reported after all earlier responses
  * @ulpdu_len: of the segment that carried it, for a Terminate
  * @hdr: its DDP header as received, for a Terminate
  * @read: Read Request
@@ -85,9 +85,9 @@ struct xiw_req {
  * @index: of the work request in the send queue
  * @num_sge: elements of the sink list; 0 for the RTR
  * @msn: on queue 1
- * @sink: for a Read, where the response must go. Its STag is the first
- *	element's, for an Atomic, too
- * @offset: for a Read, octets of the sink list already filled
+ * @sink: for a Read, expected placement of the response. The STag is that of
+ *	the first element, for an Atomic as well
+ * @offset: for a Read, bytes of the sink list already filled
  */
 struct xiw_wait {
 	bool internal;
@@ -99,22 +99,22 @@ struct xiw_wait {
 	u32 offset;
 };
 
-/* First index of inbound and outbound requests: every test sees it wrap. */
+/* First index of inbound and outbound requests: every test covers the wrap. */
 #define XIW_DEPTH_FIRST	(-100U)
 
 /* Bits of xiw_tx.run, see tx.c. */
-#define XIW_TX_RUNNING	BIT(0)	/* somebody runs the engine, or is going to */
-#define XIW_TX_KICK	BIT(1)	/* the queue must be looked at (again) */
-#define XIW_TX_WINDOW	BIT(2)	/* nobody but the timer is going to run it */
+#define XIW_TX_RUNNING	BIT(0)	/* the engine runs, or is certain to run */
+#define XIW_TX_KICK	BIT(1)	/* the queue must be checked (again) */
+#define XIW_TX_WINDOW	BIT(2)	/* doorbell deferral: the timer will run it */
 
 enum xiw_tx_limits {
 	XIW_TX_VECS		= 8,
 	XIW_TX_TRAIN_BYTES	= XIW_TXBUF_BLOCK,
-	/* How long a stream of posts is collected; see tx.c. */
+	/* Length of a doorbell deferral; see tx.c. */
 	XIW_TX_WINDOW_NS	= 50 * 1000,
-	/* Posts that come sooner than this are a stream. */
+	/* Posts less than this apart count as one burst. */
 	XIW_TX_STREAM_NS	= 50 * 1000,
-	/* More than this at once is work for another CPU; see rx.c. */
+	/* More data than this is left to the bulk work; see rx.c. */
 	XIW_RX_INLINE_BYTES	= 16 * 1024,
 };
 
@@ -125,22 +125,22 @@ enum xiw_work {
 };
 
 enum xiw_offer_limits {
-	/* How long work waits for a process that was spinning. */
+	/* Time until busy-poll work expires */
 	XIW_WORK_OFFER_NS	= 1000 * 1000,
-	/* In vain so often in a row: 63 offers are left out. */
+	/* Limit for the expiry score: 63 offers are skipped. */
 	XIW_WORK_MAX_MISSED	= 6,
 };
 
 /**
- * struct xiw_offer - work that waits for a process
- * @lock: protects all that follows; taken with interrupts off, within any lock
- *	of a stream, and the owner's locks for ops->offer() within it
- * @work: XIW_WORK_* that nobody has taken; if any, there is one reference
- * @claimed: a process is there, and is going to take it
- * @missed: how often nobody came; half of it is forgotten when somebody does
- * @skip: so much work is queued before the next offer
- * @end: has the work queued; it holds no reference, as xiw_offer_drop() cancels
- *	it
+ * struct xiw_offer - busy-poll work, which waits for a process
+ * @lock: protects all that follows; taken with interrupts off. Nests inside any
+ *	lock of a stream; the owner's locks for ops->offer() nest inside it
+ * @work: XIW_WORK_* that were not taken yet; if any, there is one reference
+ * @claimed: a process has claimed the work, and will take it
+ * @missed: offers that expired; halved when one is claimed
+ * @skip: number of offers to skip, so that the work is queued at once
+ * @end: expiry timer, which queues the work; it holds no reference, as
+ *	xiw_offer_drop() cancels it
  */
 struct xiw_offer {
 	spinlock_t lock; /* see above */
@@ -151,10 +151,10 @@ struct xiw_offer {
 	struct hrtimer end;
 };
 
-/* Whose message is being sent. */
+/* Source of the message that is being sent */
 enum xiw_tx_source {
 	XIW_TX_NONE,
-	XIW_TX_SQ,		/* from the send queue, wr is its request */
+	XIW_TX_SQ,		/* send queue, wr is the request */
 	XIW_TX_SQ_IMM,		/* second half of a Write with Immediate */
 	XIW_TX_SQ_IMM_FIRST,	/* first half of a Send with Immediate */
 	XIW_TX_RESPONSE,	/* answer to the request at irq_head */
@@ -164,53 +164,53 @@ enum xiw_tx_source {
 
 /**
  * struct xiw_tx - transmit side of a stream; owner: socket lock holder
- * @run: XIW_TX_*; anybody may set KICK
+ * @run: XIW_TX_*; KICK may be set in any context
  * @active: the engine is on the call stack of the socket lock's holder
- * @deferred: a turn is over and @retry is queued, or on offer, to go on
- * @turn: what is left of this one
- * @buf: memory being laid out
+ * @deferred: the budget was used up; @retry is queued, or offered to
+ *	busy-pollers, to continue
+ * @turn: rest of the work budget
+ * @buf: memory for FPDUs
  * @trim_pos: @pos when @trim was queued
- * @space: where the train will lie
- * @mem: memory that is read
- * @vec: the train: laid out, not yet taken by TCP
+ * @space: room in TCP's segments and send buffer
+ * @mem: lookup cache for memory that is read
+ * @vec: the FPDU batch: encoded, not yet taken by TCP
  * @vec_first: first vector in use
  * @vec_count: vectors in use
- * @train_len: bytes in the train
- * @left_at: when the last run for a poster ended, ktime_get_ns()
- * @heard_before: rx.heard when that run began
- * @asked: what completed last was a Read or Atomic
- * @told: and it was signaled
- * @posts: whether the process is likely to post on
- * @window_from: where in the send queue the window began
- * @pos: octets laid out since SeqStart
- * @sent: octets taken by TCP since SeqStart
+ * @train_len: bytes in the batch
+ * @left_at: end of the last run for a poster, ktime_get_ns()
+ * @heard_before: FPDU counter of @rx when that run began
+ * @asked: the last completed request was a Read or Atomic
+ * @told: that request was signaled
+ * @posts: burst detection
+ * @window_from: index in the send queue at which the deferral began
+ * @pos: bytes encoded since SeqStart
+ * @sent: bytes taken by TCP since SeqStart
  * @mpa: framing
  * @fenced: Responder that has not yet received a valid FPDU
- * @fin: a graceful close waits until everything is sent; set by whoever closes,
- *	without the lock
- * @fin_done: ops->drained() was called; nothing is laid out any more
- * @imm_sent: Immediate Data were sent
- * @bounded: the consumer has closed; requests from @bound on are not sent
+ * @fin: a graceful close waits until everything is sent; set without the lock
+ * @fin_done: ops->drained() was called; no more FPDUs are encoded
+ * @imm_sent: Immediate Data was sent
+ * @bounded: the ULP has closed; requests from @bound on are not sent
  * @bound: index in the send queue
- * @term_sent: nothing may be laid out any more
- * @turn_resp: the last look was for a response first, the next is for a work
- *	request
- * @source: whose message is in progress
+ * @term_sent: the Terminate was encoded; no more FPDUs follow
+ * @turn_resp: round robin: the last choice preferred a response, the next one
+ *	prefers a work request
+ * @source: source of the message in progress
  * @msg: message in progress
- * @offset: octets of it laid out
+ * @offset: bytes of it encoded
  * @wr: its work request
  * @sge: gather position: element
  * @sge_off: gather position: byte in it
  * @body: RDMAP header that is the whole message, when @body_len is not 0
- * @body_len: octets in @body
+ * @body_len: bytes in @body
  * @msn: next MSN per queue
  * @rtr: RTR still to be sent, or answer to it, XIW_RTR_*
  * @term_len: ULPDU length of the Terminate still to be sent, 0 = none; read
- *	without the lock by whoever destroys the queue pair
- * @term_ulpdu: its octets
- * @retry: runs the engine when nobody else would, or is allowed to
- * @trim: gives memory back, that of the receive side, too
- * @window: collects a stream of posts into one train
+ *	without the lock when the queue pair is destroyed
+ * @term_ulpdu: bytes of the Terminate
+ * @retry: runs the engine when no other context would, or may
+ * @trim: frees unused memory, that of the receive side as well
+ * @window: timer that ends a doorbell deferral
  */
 struct xiw_tx {
 	atomic_t run;
@@ -265,32 +265,32 @@ struct xiw_tx {
 
 /**
  * struct xiw_rx - receive side of a stream; owner: socket lock holder
- * @mem: memory that is written, or read from later
+ * @mem: lookup cache for memory that is written, or read by a response
  * @mpa: framing
  * @first: no FPDU was received yet
- * @dead: drop whatever arrives
+ * @dead: received data is dropped
  * @peer_closed: the peer's FIN was reported
  * @lost: the end of the connection was reported
- * @poke_tx: the engine has something to do after this pass
- * @stalled: a Send waits for a receive to be posted, or a Read or atomic of the
- *	peer for memory; who posts one looks without the lock
- * @late_over: this is the last look for a receive, the time is over
+ * @poke_tx: run the engine after this pass
+ * @stalled: a Send waits for a receive (RNR wait), or a Read or Atomic of the
+ *	peer for memory; read without the lock when a receive is posted
+ * @late_over: the RNR wait has expired, this is the last attempt
  * @queue: the untagged queues
  * @body: message body of a queue without user buffer, while incomplete
  * @recv: receive work request of the message in progress on queue 0
  * @recv_active: @recv was taken and has not completed
  * @term_code: of the Terminate that was received
- * @write_bytes: octets of the RDMA Write in progress
- * @last_write: octets of the last complete RDMA Write, for the receive that
- *	completes next
+ * @write_bytes: bytes of the RDMA Write in progress
+ * @last_write: bytes of the last complete RDMA Write, for the next receive
+ *	completion
  * @with_imm: the next message of queue 0 is a Send with Immediate
  * @imm: its immediate data
- * @heard: FPDUs taken that answered no request, free running
- * @deferred: @bulk is queued, or on offer, and will take what arrives
- * @turn: what is left of this one
+ * @heard: received FPDUs that were no responses, free running
+ * @deferred: @bulk is queued, or offered to busy-pollers, and reads all data
+ * @turn: rest of the work budget
  * @kick: runs the receive side again in process context
- * @bulk: takes what arrives in large amounts
- * @late: ends the wait for a receive
+ * @bulk: reads large amounts of data
+ * @late: ends the RNR wait
  * @late_at: jiffies before which @late must not end it
  */
 struct xiw_rx {
@@ -322,33 +322,33 @@ struct xiw_rx {
 };
 
 /**
- * struct xiw_stream_ops - what a stream asks of its owner, and tells it
+ * struct xiw_stream_ops - callbacks of a stream to its owner
  * @get: take a reference on the owner
- * @put: drop one
- * @step: the state has changed from @old by @event, and @step says what is to
- *	follow. Called with @lock of the stream held. True if both queues are to
- *	be flushed now
- * @flush: have both queues flushed, in another context
- * @broken: the process has written over its ring: end the stream, if it has
+ * @put: drop a reference
+ * @step: the state has changed from @old by @event; act according to @step.
+ *	Called with @lock of the stream held. True if the caller must flush both
+ *	queues
+ * @flush: schedule a flush of both queues in another context
+ * @broken: the ring was corrupted by its process: end the stream, if it has
  *	not ended
  * @first_fpdu: a Responder has received a valid FPDU
- * @drained: everything to be sent is in the socket, and FIN may follow
- * @take_recv: a message for queue 0 needs a buffer
- * @wait_recv: there was none: call xiw_rx_posted() when there may be one,
- *	possibly right now
- * @unwait_recv: no more of that
- * @wait_until: a wait for a receive is to end at @until, in jiffies, unless
- *	the owner names a later time
- * @recv_done: a receive has completed; the owner adds what it is in @cqe. False
- *	if there was no room: nobody can tell any more what was done
- * @send_done: a send has completed that is signaled, or has failed; likewise
- * @send_untaken: has the consumer left a completion of a send where it is? Only
- *	for processes
+ * @drained: all data is in the socket, and FIN may follow
+ * @take_recv: take a receive for a message of queue 0
+ * @wait_recv: begin an RNR wait: call xiw_rx_posted() when a receive may be
+ *	available, possibly at once
+ * @unwait_recv: end the RNR wait
+ * @wait_until: get the end of an RNR wait in jiffies: @until, or a later time
+ *	that the owner requires
+ * @recv_done: add the completion @cqe of a receive. False if the CQ has no
+ *	room, so that the completion is lost
+ * @send_done: add the completion of a send that was signaled or has failed.
+ *	False as for @recv_done
+ * @send_untaken: true if the process has not yet polled a completion of a send
  * @run_local: execute a work request that sends nothing. Returns enum
  *	ib_wc_status
- * @offer: there is work that may sleep. True if somebody spins who will call
- *	xiw_stream_help() within microseconds; false to have it queued
- * @withdraw: there is none any more
+ * @offer: announce busy-poll work. True if a process is busy-polling and will
+ *	call xiw_stream_help() within microseconds; false to queue the work
+ * @withdraw: withdraw the announcement
  *
  * @offer and @withdraw are called with a lock held and interrupts off. All but
  * these, @get, @put, @flush and @step are called by the owner of that side of
@@ -377,12 +377,11 @@ struct xiw_stream_ops {
 };
 
 /**
- * struct xiw_stream_env - what the streams of a device share
+ * struct xiw_stream_env - state shared by the streams of a device
  * @stats: counters
  * @mems: STags
- * @tx_blocks: what the blocks of all streams take; see txbuf.c
- * @late_recv_ms: how long a Send may wait for a receive to be posted; may
- *	change at any time
+ * @tx_blocks: memory in the blocks of all streams; see txbuf.c
+ * @late_recv_ms: length of the RNR wait; may change at any time
  * @features: XIW_FEAT_* accepted
  */
 struct xiw_stream_env {
@@ -394,33 +393,33 @@ struct xiw_stream_env {
 };
 
 /**
- * struct xiw_stream - what carries the streams of a queue pair, one by one
- * @ops: the owner's; constant, as all that comes before @lock
- * @env: what is shared
+ * struct xiw_stream - streams of a queue pair, one after the other
+ * @ops: callbacks of the owner; constant, as all members before @lock
+ * @env: state shared by the device
  * @id: number of the queue pair, for traces
  * @sq: send queue
- * @memcg: pays for the memory, or NULL; stays as long as the stream
- * @lock: protects @state and @llp, and what the owner keeps in step with them;
- *	taken with bottom halves off
+ * @memcg: control group to charge, or NULL; stays as long as the stream
+ * @lock: protects @state and @llp, and state of the owner that changes with
+ *	them; taken with bottom halves off
  * @state: of the stream
  * @llp: its connection while it is attached, else NULL; changed with both @lock
  *	and the socket lock held, so either is enough to read it
- * @access: IB_ACCESS_* that the owner admits for the peer, 0 for all
- * @fault: what was wrong when this side found a fault
- * @conn: what startup agreed on; owner: socket lock holder, like all that
+ * @access: IB_ACCESS_* that the owner permits to the peer, 0 for all
+ * @fault: reason of a fault found by this side
+ * @conn: result of the MPA startup; owner: socket lock holder, like all that
  *	follows
- * @irq: inbound requests; NULL before the first, as many streams see none
+ * @irq: inbound requests; NULL before the first, as many streams have none
  * @irq_size: IRD
  * @irq_mask: slots of @irq, a power of two as indices wrap, less one
  * @irq_head: oldest, free running
  * @irq_tail: next free, free running
  * @orq: outbound requests
- * @orq_mask: slots of @orq, likewise; enough for the ORD, unless the send queue
- *	is shorter, and for an RTR Read
+ * @orq_mask: slots of @orq, a power of two, less one; enough for the ORD,
+ *	unless the send queue is shorter, and for an RTR Read
  * @orq_head: oldest, free running
  * @orq_tail: next free, free running
  * @ord: limit for work requests
- * @offer: work that waits for a process; see its lock
+ * @offer: busy-poll work; has its own lock
  * @tx: transmit side
  * @rx: receive side
  */
@@ -455,9 +454,9 @@ struct xiw_stream {
 };
 
 /*
- * Does the owner admit remote access of this kind? On the side that connects
- * the RDMA CM asks for no rights at all, whatever the consumer is going to do,
- * so no rights means that nobody has limited them.
+ * Access check: does the owner permit remote access of this kind? On the
+ * connecting side the RDMA CM always sets no rights, regardless of the ULP, so
+ * no rights means no limit.
  */
 static inline bool xiw_stream_admits(const struct xiw_stream *s, int access)
 {

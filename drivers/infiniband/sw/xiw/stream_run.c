@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How a stream begins and ends. In the order of its life:
+ * Begin and end of a stream. In the order of its life:
  *
  * xiw_stream_init()	once, for a new queue pair
- * xiw_stream_start()	startup has succeeded: the socket is attached
- * xiw_stream_run()	what arrives is taken from here on
- * xiw_stream_close()	the consumer closes in good order
- * xiw_stream_detach()	the socket is let go, whatever ended the stream
- * xiw_stream_forget()	no message refers to a work request any more, so that
- *			the owner may flush them; also while the socket is
- *			attached
- * xiw_stream_release()	memory and work items are gone, and another stream may
- *			start
- * xiw_stream_settle()	no work item runs any more; the queue pair goes away
+ * xiw_stream_start()	attach the socket after the MPA startup
+ * xiw_stream_run()	begin to receive and send
+ * xiw_stream_close()	graceful close by the ULP
+ * xiw_stream_detach()	detach the socket, whatever ended the stream
+ * xiw_stream_forget()	drop all references to work requests, so that the owner
+ *			may flush them; also while the socket is attached
+ * xiw_stream_release()	free memory and cancel work items, so that another
+ *			stream may start
+ * xiw_stream_settle()	wait for work items before the queue pair is freed
  */
 #include "stream_run.h"
 
@@ -53,7 +52,7 @@ static const struct xiw_llp_events sock_ops = {
 
 /**
  * xiw_stream_init() - prepare a new queue pair for streams
- * @s: zeroed, but for what comes before its lock, and for @s->access
+ * @s: zeroed, except the members before its lock, and @s->access
  * @pd: protection domain
  *
  * Context: Any.
@@ -78,7 +77,7 @@ static int stream_run_alloc_depths(struct xiw_stream *s)
 
 	WRITE_ONCE(s->ord, agreed->ord);
 	WRITE_ONCE(s->irq_size, agreed->ird);
-	/* An RTR Read is outstanding beside what the consumer can have. */
+	/* One more for an RTR Read, besides the requests of the ULP. */
 	slots = roundup_pow_of_two(min(agreed->ord, s->sq->size) + 1);
 	s->orq_mask = slots - 1;
 	s->irq_head = XIW_DEPTH_FIRST;
@@ -90,7 +89,7 @@ static int stream_run_alloc_depths(struct xiw_stream *s)
 	return s->orq ? 0 : -ENOMEM;
 }
 
-/* Unless the queue pair has left its initial state meanwhile. */
+/* Attaches @llp, unless the queue pair has left its initial state. */
 static int stream_run_attach(struct xiw_stream *s, struct xiw_llp *llp)
 {
 	struct xiw_qp_step step;
@@ -118,17 +117,17 @@ unlock:
 }
 
 /**
- * xiw_stream_start() - startup has succeeded
+ * xiw_stream_start() - attach a stream to its socket after the MPA startup
  * @s: stream without a socket
  * @llp: socket; a reference is taken
- * @conn: what was agreed
+ * @conn: result of the MPA startup
  *
- * The stream is ready for full operation. What arrives stays in the socket
+ * The stream is ready for full operation. Received data stays in the socket
  * until xiw_stream_run().
  *
  * Context: Sleeps.
- * Return: 0, -ENOMEM, or -ECONNABORTED if the queue pair left its initial
- * state meanwhile.
+ * Return: 0, -ENOMEM, or -ECONNABORTED if the queue pair has left its initial
+ * state.
  */
 int xiw_stream_start(struct xiw_stream *s, struct xiw_llp *llp,
 		     const struct xiw_conn *conn)
@@ -155,7 +154,7 @@ err_release:
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_start);
 
 /**
- * xiw_stream_run() - full operation begins
+ * xiw_stream_run() - begin full operation
  * @s: stream after xiw_stream_start()
  * @llp: its socket; the callbacks are redirected
  *
@@ -164,7 +163,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_start);
 void xiw_stream_run(struct xiw_stream *s, struct xiw_llp *llp)
 {
 	llp->ops->set_events(llp, &sock_ops, s);
-	/* What arrived before the callbacks were ours, and the RTR. */
+	/* Take data received before the redirection, and send the RTR. */
 	llp->ops->lock(llp);
 	if (s->llp == llp) {
 		xiw_rx_run_locked(s);
@@ -175,7 +174,7 @@ void xiw_stream_run(struct xiw_stream *s, struct xiw_llp *llp)
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_run);
 
 /**
- * xiw_stream_help() - do the work that is on offer, see offer.c
+ * xiw_stream_help() - run busy-poll work, see offer.c
  * @s: stream, attached or not; the caller has a reference
  *
  * Context: Sleeps.
@@ -188,7 +187,7 @@ void xiw_stream_help(struct xiw_stream *s)
 	if (!xiw_offer_claim(s))
 		return;
 	llp = xiw_stream_lock(s);
-	/* Whoever has detached it drops the offer. */
+	/* The detaching context cancels the work. */
 	if (!llp)
 		return;
 	llp->ops->here(llp);
@@ -204,9 +203,9 @@ void xiw_stream_help(struct xiw_stream *s)
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_help);
 
 /**
- * xiw_stream_limit() - the consumer wants fewer outstanding requests
+ * xiw_stream_limit() - limit the outstanding requests of the ULP
  * @s: stream, attached or not
- * @ord: limit for work requests, not more than was agreed on
+ * @ord: limit for work requests, not more than was negotiated
  *
  * Context: Sleeps.
  */
@@ -221,11 +220,11 @@ void xiw_stream_limit(struct xiw_stream *s, u32 ord)
 }
 
 /**
- * xiw_stream_close() - the consumer wants a graceful close
+ * xiw_stream_close() - begin a graceful close
  * @s: stream in any state
  *
- * What was posted is sent, then the FIN: if nothing is left, before this
- * returns.
+ * Posted requests are sent, then the FIN; if no request is left, FIN is sent
+ * before this returns.
  *
  * Context: Sleeps.
  */
@@ -245,11 +244,11 @@ void xiw_stream_close(struct xiw_stream *s)
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_close);
 
 /**
- * xiw_stream_detach_if() - let the socket go, or go on
+ * xiw_stream_detach_if() - detach the socket if a condition holds
  * @s: stream attached to @llp
  * @llp: socket
- * @wanted: is that still wanted? Called with the socket lock held, after which
- *	nothing is received or sent any more if it is
+ * @wanted: the condition; called with the socket lock held. If it is true,
+ *	nothing more is received or sent
  *
  * Context: Sleeps.
  * Return: true as after xiw_stream_detach(); false if nothing has changed.
@@ -263,7 +262,7 @@ bool xiw_stream_detach_if(struct xiw_stream *s, struct xiw_llp *llp,
 	llp->ops->lock(llp);
 	gone = wanted(s);
 	if (gone) {
-		/* Whatever ended it, its queue pair is without one now. */
+		/* The queue pair has lost its connection, for any reason. */
 		xiw_stream_step(s, XIW_QPE_LLP_LOST);
 		spin_lock_bh(&s->lock);
 		s->llp = NULL;
@@ -284,11 +283,11 @@ static bool stream_run_always(struct xiw_stream *s)
 }
 
 /**
- * xiw_stream_detach() - let the socket go
+ * xiw_stream_detach() - detach the socket
  * @s: stream attached to @llp
  * @llp: socket; no callback runs, or will run, when this returns
  *
- * Nobody but whoever flushes touches the stream from here on.
+ * From here on only a flush accesses the stream.
  *
  * Context: Sleeps.
  */
@@ -315,7 +314,7 @@ void xiw_stream_forget(struct xiw_stream *s)
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_forget);
 
 /**
- * xiw_stream_release() - give back what a stream has got
+ * xiw_stream_release() - release the resources of a stream
  * @s: stream that was detached and flushed, or failed to start
  *
  * Context: Sleeps.
@@ -335,7 +334,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_release);
 
 /**
  * xiw_stream_settle() - wait for work items that have dropped their reference
- * @s: stream of a queue pair to which nobody else has a reference
+ * @s: stream of a queue pair to which only the caller has a reference
  *
  * Context: Sleeps.
  */
