@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive side: takes verified FPDUs from the framing, one after the other, and
- * has them delivered.
+ * Receive side: passes verified FPDUs from the framing to the delivery, one
+ * after the other.
  *
  * Runs under the socket lock, in the socket's data_ready callback or, after a
  * pause, in process context.
  *
- * When a Send finds no receive posted, reading stops: TCP's window closes and
- * holds the peer back until a receive is posted or the wait is over.
+ * When no receive is posted for a Send, reading stops (RNR wait): TCP's window
+ * closes and stops the peer until a receive is posted or the wait expires.
  *
  * DOC: where the work is done
  *
- * The callback comes on the CPU that took the packets in, which on one machine
- * is also the sender's. Little data is taken there and then: nothing is as
- * fast. Bulk is left to a work item, so that one CPU receives packets while
- * another one checks and places what is in them. rx.deferred is set from when
- * the work is queued, or offered to a process that spins (offer.c), until a
- * turn of it has found nothing more; whoever finds it set leaves everything to
- * the work. tx.c says how long turns are.
+ * The callback runs on the CPU that has received the packets, which is also
+ * that of a sender on the same host. Small amounts of data are processed there
+ * at once, as nothing is faster. Bulk data is left to a work item, so that one
+ * CPU receives packets while another one verifies and places their data.
+ * rx.deferred is set from when the work is queued, or offered to a busy-polling
+ * process (offer.c), until it finds no more data. While it is set, all other
+ * contexts leave received data to the work. For work budgets see tx.c.
  */
 
 #include "rx.h"
@@ -36,9 +36,10 @@
 #include "tx.h"
 
 /*
- * In its first FPDU the peer may say that it takes FPDUs of several segments. A
- * Responder says the same then, with what an Initiator sends as RTR, before
- * anything else: its fence has just fallen.
+ * Capability probe: the first FPDU of the peer may announce that it supports
+ * FPDUs of several segments. A Responder then answers with the same FPDU that
+ * an Initiator sends as RTR. No other FPDU precedes it, as the fence has just
+ * been lifted.
  */
 static bool rx_handle_probe(struct xiw_stream *s, const struct xiw_ddp_hdr *h)
 {
@@ -51,8 +52,8 @@ static bool rx_handle_probe(struct xiw_stream *s, const struct xiw_ddp_hdr *h)
 }
 
 /*
- * The MPA fence of a Responder falls with the first verified FPDU, whatever
- * is in it (RFC 5044 section 7.1.2 rule 4). An RTR is not delivered.
+ * The first verified FPDU lifts the MPA fence of a Responder, whatever its
+ * content (RFC 5044 section 7.1.2 rule 4). An RTR is not delivered.
  */
 static enum xiw_nego_first
 rx_first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f, enum xiw_reason reason)
@@ -95,7 +96,7 @@ static void rx_read_header(struct xiw_fpdu *f)
 	u32 len = min_t(u32, f->ulpdu_len, sizeof(f->hdr));
 	struct xiw_fpdu at;
 
-	/* Nearly always it lies in one piece. */
+	/* Usually the header is contiguous. */
 	if (len == sizeof(f->hdr) &&
 	    f->vec->iov_len >= XIW_MPA_LEN_FIELD + sizeof(f->hdr)) {
 		memcpy(f->hdr, f->vec->iov_base + XIW_MPA_LEN_FIELD,
@@ -138,7 +139,7 @@ static enum xiw_deliver rx_check_and_deliver(struct xiw_stream *s)
 	return ret;
 }
 
-/* The FPDU that the framing has found. */
+/* Processes the FPDU that the framing has found. */
 static enum xiw_deliver rx_take_fpdu(struct xiw_stream *s)
 {
 	enum xiw_deliver ret = rx_check_and_deliver(s);
@@ -154,14 +155,14 @@ static void rx_bad_crc(struct xiw_stream *s)
 	xiw_stream_fault(s, XIW_MPA_BAD_CRC, NULL);
 }
 
-/* There is no memory now for an FPDU in pieces. */
+/* Retries when there is no memory for an FPDU in pieces. */
 static void rx_try_later(struct xiw_stream *s)
 {
 	xiw_stat_inc(s->env->stats, XIW_STAT_RX_NOMEM);
 	xiw_stream_rx_again(s, 1);
 }
 
-/* The next FPDU of a packet, or a part of it; false ends this pass. */
+/* Takes the next FPDU of a packet, or a part of it; false ends this pass. */
 static bool rx_take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 {
 	struct xiw_rx *rx = &s->rx;
@@ -197,7 +198,7 @@ static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 	struct xiw_rx *rx = &s->rx;
 	struct xiw_rx_pos p;
 
-	/* Payload in the memory of a device, which this CPU cannot read. */
+	/* Payload in device memory, which the CPU cannot read. */
 	if (!skb_frags_readable(skb)) {
 		xiw_stream_fault(s, XIW_LOCAL_FAULT, NULL);
 		return len;
@@ -218,7 +219,7 @@ static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 	return rx->dead ? len : len - p.left;
 }
 
-/* Is no message under way and nothing outstanding? Then a FIN is graceful. */
+/* A FIN is clean if no message is incomplete and no request outstanding. */
 static bool rx_at_boundary(struct xiw_stream *s)
 {
 	const struct xiw_rx *rx = &s->rx;
@@ -239,7 +240,7 @@ static void rx_peer_closed(struct xiw_stream *s)
 	xiw_stream_event(s, rx_at_boundary(s) ? XIW_QPE_PEER_FIN
 					      : XIW_QPE_PEER_FIN_DIRTY);
 	/*
-	 * What the MPA fence holds back can never be sent now: it is flushed
+	 * Requests behind the MPA fence can no longer be sent; they are flushed
 	 * when both FINs have been exchanged.
 	 */
 	if (s->tx.fenced)
@@ -277,7 +278,7 @@ static void rx_check_end(struct xiw_stream *s)
 		rx_lower_layer_gone(s);
 }
 
-/* Leaves everything to the bulk work. */
+/* Leaves all received data to the bulk work. */
 static void rx_defer(struct xiw_stream *s)
 {
 	s->rx.deferred = true;
@@ -291,8 +292,8 @@ static bool rx_is_bulk(const struct xiw_stream *s)
 }
 
 /*
- * Takes what has arrived, in a turn as long as @times short ones. True if that
- * is over: there may be more, which whoever comes now leaves to the caller.
+ * Takes received data, within @times the basic work budget. True if the budget
+ * was used up: there may be more data, and rx.deferred leaves it to the caller.
  */
 static bool rx_take(struct xiw_stream *s, u32 times)
 {
@@ -322,7 +323,7 @@ static bool rx_take(struct xiw_stream *s, u32 times)
 }
 
 /**
- * xiw_rx_run_locked() - take what has arrived
+ * xiw_rx_run_locked() - process received data
  * @s: stream attached to a socket
  *
  * Context: Socket lock held; process context or softirq. Does not sleep.
@@ -336,7 +337,7 @@ void xiw_rx_run_locked(struct xiw_stream *s)
 }
 
 /**
- * xiw_rx_bulk_locked() - what the bulk work does
+ * xiw_rx_bulk_locked() - process received data as the bulk work
  * @s: stream attached to a socket
  *
  * Context: Socket lock held; process context.
@@ -367,10 +368,10 @@ static void rx_bulk(struct work_struct *work)
 }
 
 /*
- * A stream that waits for a receive of an SRQ keeps its place until it has
- * tried to take one: it may have been woken for an entry that is kept for it,
- * and if there is none, it waits on in the same place. So that is not left to
- * the bulk work, however much waits behind.
+ * A stream in an RNR wait for an SRQ keeps its position until it has tried to
+ * take a receive: an entry may be reserved for it, and if not, it continues to
+ * wait in the same position. So the attempt is made here, not in the bulk work,
+ * however much data is unread.
  */
 static void rx_run_again(struct xiw_stream *s)
 {
@@ -386,11 +387,10 @@ static void rx_run_again(struct xiw_stream *s)
 }
 
 /**
- * xiw_rx_unstall_locked() - nobody will post a receive any more
+ * xiw_rx_unstall_locked() - end an RNR wait when no more receives will follow
  * @s: stream attached to a socket, after xiw_stream_forget()
  *
- * What has waited for one is dropped with all that follows, up to the peer's
- * FIN.
+ * The waiting message and all data after it are dropped, up to the peer's FIN.
  *
  * Context: Socket lock held; process context.
  */
@@ -437,7 +437,7 @@ static void rx_late(struct work_struct *work)
 }
 
 /**
- * xiw_rx_posted() - a receive was posted
+ * xiw_rx_posted() - run the receive side after a receive was posted
  * @s: stream that may be waiting for it
  *
  * Context: Any.
@@ -467,7 +467,7 @@ void xiw_rx_init(struct xiw_stream *s)
 }
 
 /**
- * xiw_rx_start() - set the receive side to the beginning of a stream
+ * xiw_rx_start() - reset the receive side for a new stream
  * @s: stream with @s->conn filled in, not yet visible to the socket
  *
  * Context: Sleeps.
@@ -495,7 +495,7 @@ int xiw_rx_start(struct xiw_stream *s)
 }
 
 /**
- * xiw_rx_stop() - give back what the receive side holds
+ * xiw_rx_stop() - release the resources of the receive side
  * @s: stream that was detached
  *
  * Context: Sleeps. The caller owns the receive side.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Receive side of a stream: verified FPDUs, and when to take them.
+ * Receive side of a stream: processing of verified FPDUs.
  */
 #ifndef _XIW_RX_H
 #define _XIW_RX_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Framing of what is received. An FPDU that lies within one packet is used
- * where it is; one that arrived in pieces, or with Markers in it, is put
- * together first. Nothing of an FPDU is given out before its CRC was checked.
+ * Receive framing. An FPDU within one packet is used in place; one in pieces,
+ * or with Markers, is assembled first. No part of an FPDU is delivered before
+ * its CRC was checked.
  */
 #include "rx_mpa.h"
 
@@ -18,8 +18,8 @@
  * xiw_rx_pos_init() - begin to read a packet
  * @p: result
  * @skb: packet, after xiw_rx_flatten()
- * @off: first octet to be read
- * @len: octets to be read
+ * @off: first byte to be read
+ * @len: bytes to be read
  *
  * Context: Any.
  */
@@ -36,11 +36,11 @@ void xiw_rx_pos_init(struct xiw_rx_pos *p, const struct sk_buff *skb, u32 off,
 }
 
 /**
- * xiw_rx_flatten() - have no list of fragments within another
- * @skb: packet that is the caller's alone
+ * xiw_rx_flatten() - linearize a packet with nested fragment lists
+ * @skb: packet owned by the caller alone
  *
- * One that came in fragments, and within a tunnel whose packets came in
- * fragments, has such lists. That is rare enough to be copied.
+ * Fragments of a packet that came through a tunnel with fragmented packets form
+ * nested lists. That is rare enough to copy the packet.
  *
  * Context: Any.
  * Return: false without memory.
@@ -55,7 +55,7 @@ bool xiw_rx_flatten(struct sk_buff *skb)
 	return true;
 }
 
-/* Makes the next piece the present one. Returns its octets. */
+/* Advances to the next piece, and returns its length. */
 static u32 rx_mpa_next_piece(struct xiw_rx_pos *p)
 {
 	const struct skb_shared_info *info = skb_shinfo(p->skb);
@@ -91,7 +91,7 @@ static void rx_mpa_find_piece(struct xiw_rx_pos *p)
 	}
 }
 
-/* What lies at the position, in one piece; 0 at the end. */
+/* Number of contiguous bytes at the position; 0 at the end. */
 static u32 rx_mpa_piece_at(struct xiw_rx_pos *p, u8 **data)
 {
 	if (!p->room)
@@ -127,8 +127,8 @@ static bool rx_mpa_crc_good(const struct xiw_rx_mpa *m, u32 len)
 }
 
 /*
- * Describes the next @len octets at @p in m->vec. False if they are not all
- * there, or in too many pieces; then @p has not moved.
+ * Describes the next @len bytes at @p in m->vec. False if the packet has fewer,
+ * or if they are in too many pieces; then @p has not moved.
  */
 static bool rx_mpa_map_packet(struct xiw_rx_mpa *m, struct xiw_rx_pos *p,
 			      u32 len)
@@ -181,7 +181,7 @@ static struct page *rx_mpa_get_page_of(struct xiw_rx_mpa *m, u32 n)
 	return m->pages[n];
 }
 
-/* Where the octet at @off of an FPDU in pieces goes, and the room there. */
+/* Memory for the byte at @off of an FPDU in pieces, and the room there. */
 static u8 *rx_mpa_room_at(struct xiw_rx_mpa *m, u32 off, u32 *room)
 {
 	struct page *page;
@@ -195,7 +195,7 @@ static u8 *rx_mpa_room_at(struct xiw_rx_mpa *m, u32 off, u32 *room)
 	return page ? (u8 *)page_address(page) + offset_in_page(off) : NULL;
 }
 
-/* Moves octets from @p to the FPDU in pieces, until it has @want of them. */
+/* Copies bytes from @p to the FPDU in pieces, until it has @want of them. */
 static bool rx_mpa_collect(struct xiw_rx_mpa *m, struct xiw_rx_pos *p, u32 want)
 {
 	while (m->have < want) {
@@ -234,8 +234,8 @@ static void rx_mpa_map_pieces(struct xiw_rx_mpa *m, u32 len)
 }
 
 /*
- * All octets of an FPDU that came in pieces are there: verify it and take the
- * Markers out, once, even if it has to wait for a receive afterwards.
+ * Verifies a complete FPDU in pieces and removes its Markers. Runs only once
+ * per FPDU, even if that has to wait for a receive afterwards.
  */
 static enum xiw_rx_found rx_mpa_finish_pieces(struct xiw_rx_mpa *m)
 {
@@ -249,7 +249,7 @@ static enum xiw_rx_found rx_mpa_finish_pieces(struct xiw_rx_mpa *m)
 	} else {
 		xiw_mpa_rx_advance(&m->mpa, m->need);
 	}
-	/* Before the CRC was found good, a Marker means nothing. */
+	/* Markers are meaningful only after the CRC was verified. */
 	if (m->mpa.mismatch)
 		return XIW_RX_MARKER;
 	m->ulpdu_len = get_unaligned_be16(m->vec[0].iov_base);
@@ -266,13 +266,13 @@ static u32 rx_mpa_split_len(struct xiw_rx_mpa *m, u32 head)
 				   get_unaligned_be16(data + head - 2));
 }
 
-/* Why rx_mpa_collect() has not got all that it should. */
+/* Reason why rx_mpa_collect() did not get all bytes. */
 static enum xiw_rx_found rx_mpa_missing(const struct xiw_rx_pos *p)
 {
 	return p->left ? XIW_RX_NOMEM : XIW_RX_MORE;
 }
 
-/* Begins or continues an FPDU that comes in pieces. */
+/* Begins or continues an FPDU in pieces. */
 static enum xiw_rx_found rx_mpa_take_split(struct xiw_rx_mpa *m,
 					   struct xiw_rx_pos *p)
 {
@@ -290,7 +290,7 @@ static enum xiw_rx_found rx_mpa_take_split(struct xiw_rx_mpa *m,
 					     : rx_mpa_missing(p);
 }
 
-/* The FPDU that begins at @p, if all of it is in this packet. */
+/* Takes the FPDU at @p in place, if all of it is in this packet. */
 static enum xiw_rx_found rx_mpa_take_in_place(struct xiw_rx_mpa *m,
 					      struct xiw_rx_pos *p)
 {
@@ -318,16 +318,16 @@ static enum xiw_rx_found rx_mpa_take_in_place(struct xiw_rx_mpa *m,
 }
 
 /**
- * xiw_rx_mpa_next() - the next FPDU of a packet
+ * xiw_rx_mpa_next() - find the next FPDU of a packet
  * @m: framing, without an FPDU that is ready
- * @p: position, with octets left; moved past what was consumed
+ * @p: position, with bytes left; moved past the consumed bytes
  *
- * On XIW_RX_FPDU its octets are described by @m->vec and @m->ulpdu_len, until
- * xiw_rx_mpa_done(). If @m->ready is set they are kept here; otherwise they
- * lie in the packet, and an FPDU that cannot be used yet is to be left there.
+ * On XIW_RX_FPDU @m->vec and @m->ulpdu_len describe the FPDU until
+ * xiw_rx_mpa_done(). If @m->ready is set it was copied; otherwise it is in the
+ * packet, and if it cannot be delivered yet it must stay there.
  *
  * Context: Owner of the receive side. Does not sleep.
- * Return: What was found.
+ * Return: Kind of the result.
  */
 enum xiw_rx_found xiw_rx_mpa_next(struct xiw_rx_mpa *m, struct xiw_rx_pos *p)
 {
@@ -347,7 +347,7 @@ static void rx_mpa_free_pages_from(struct xiw_rx_mpa *m, u32 first)
 }
 
 /**
- * xiw_rx_mpa_trim() - give back the pages that were not used of late
+ * xiw_rx_mpa_trim() - free the pages not used since the last trim
  * @m: framing
  *
  * Context: Owner of the receive side.
@@ -362,7 +362,7 @@ bool xiw_rx_mpa_trim(struct xiw_rx_mpa *m)
 }
 
 /**
- * xiw_rx_mpa_start() - a stream begins
+ * xiw_rx_mpa_start() - set up the framing of a new stream
  * @m: framing
  * @markers: Markers were agreed on for this direction
  * @crc: check CRCs
@@ -384,7 +384,7 @@ int xiw_rx_mpa_start(struct xiw_rx_mpa *m, bool markers, bool crc)
 }
 
 /**
- * xiw_rx_mpa_stop() - the stream has ended
+ * xiw_rx_mpa_stop() - free the memory of the framing
  * @m: framing
  *
  * Context: Process context.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Framing of what is received: packets of the stream to complete, verified
- * FPDUs without Markers (RFC 5044). What a second lower layer would do its own
- * way.
+ * Receive framing: from packets of the stream to complete, verified FPDUs
+ * without Markers (RFC 5044). Another lower layer would need its own.
  */
 #ifndef _XIW_RX_MPA_H
 #define _XIW_RX_MPA_H
@@ -18,25 +17,25 @@ struct mem_cgroup;
 
 enum xiw_rx_mpa_limits {
 	XIW_RX_VECS		= 24,
-	/* pages for the largest FPDU there can be, Markers included */
+	/* Pages for the largest possible FPDU, Markers included */
 	XIW_RX_PAGES		= DIV_ROUND_UP(66 * 1024, PAGE_SIZE),
 };
 
 /**
  * struct xiw_rx_mpa - framing of one direction; owner: the receive side's
  * @stats: counters of the device
- * @memcg: pays for @pages and @linear, or NULL
+ * @memcg: control group to charge for @pages and @linear, or NULL
  * @mpa: Marker raster
  * @crc: check CRCs
  * @ready: the FPDU in @pages is complete and verified
- * @have: octets of an FPDU that arrived in pieces, in @pages
- * @need: octets it has in all, 0 while unknown
- * @pages: its memory, kept for the next time
- * @pages_used: how many of them were used since the last trim
- * @grown: pages were added; cleared by who trims
- * @linear: its memory instead of @pages on a half with Markers
+ * @have: bytes collected of an FPDU in pieces, in @pages
+ * @need: total bytes of that FPDU, 0 while unknown
+ * @pages: memory for that FPDU, kept for later ones
+ * @pages_used: how many of @pages were used since the last trim
+ * @grown: pages were added; cleared when the trim is scheduled
+ * @linear: memory used instead of @pages if this direction has Markers
  * @ulpdu_len: ULPDU_Length of the FPDU being processed
- * @vec: its octets, in place
+ * @vec: bytes of that FPDU, in place
  * @vec_count: vectors in use
  */
 struct xiw_rx_mpa {
@@ -58,13 +57,13 @@ struct xiw_rx_mpa {
 
 /**
  * struct xiw_rx_pos - a position in a packet; no fragment is walked twice
- * @data: next octet to be read
- * @room: octets from there to the end of the present piece
- * @left: octets from there to the end of what may be read
+ * @data: next byte to be read
+ * @room: bytes from there to the end of the current piece
+ * @left: bytes from there to the end of the range to be read
  * @head: the packet
- * @skb: what has the next piece: @head or a member of its frag_list, or NULL
+ * @skb: owner of the next piece: @head or a member of its frag_list, or NULL
  * @frag: number of the fragment that is the next piece, -1 for the linear part
- * @skip: octets at the beginning of the next piece that are not to be read
+ * @skip: bytes at the beginning of the next piece that are not to be read
  */
 struct xiw_rx_pos {
 	u8 *data;
@@ -76,7 +75,7 @@ struct xiw_rx_pos {
 	u32 skip;
 };
 
-/* What xiw_rx_mpa_next() has come across. */
+/* Results of xiw_rx_mpa_next() */
 enum xiw_rx_found {
 	XIW_RX_MORE,		/* the rest of the FPDU has not arrived */
 	XIW_RX_FPDU,		/* one that is complete and verified */
@@ -85,7 +84,7 @@ enum xiw_rx_found {
 	XIW_RX_MARKER,		/* one with a wrong Marker */
 };
 
-/* The FPDU that was found is not needed any more. */
+/* Releases the FPDU that was found. */
 static inline void xiw_rx_mpa_done(struct xiw_rx_mpa *m)
 {
 	if (!m->ready)
