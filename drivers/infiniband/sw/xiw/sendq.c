@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What goes next: picks the next message of a stream from the send queue, the
- * inbound requests to be answered, the RTR and the Terminate, and completes
+ * Transmit scheduling: picks the next message of a stream from the send queue,
+ * the inbound requests to be answered, the RTR and the Terminate, and completes
  * work requests in the order in which they were posted.
  *
- * Everything here runs as owner of the transmit side: holder of the socket
- * lock while a stream is attached, afterwards whoever stops or flushes it.
+ * Everything here runs as owner of the transmit side. While a stream is
+ * attached that is the holder of the socket lock, afterwards the context that
+ * stops or flushes the stream.
  */
 
 #include "sendq.h"
@@ -57,7 +58,7 @@ static void sendq_start_untagged(struct xiw_stream *s, u8 opcode, u32 qn,
 	s->tx.sge_off = 0;
 }
 
-/* A message that is nothing but its RDMAP header, already in tx.body. */
+/* Starts a message that consists of its RDMAP header, already in tx.body. */
 static void sendq_start_body(struct xiw_stream *s, u8 opcode, u32 qn, u32 len)
 {
 	sendq_start_untagged(s, opcode, qn, len);
@@ -73,13 +74,13 @@ static void sendq_start_imm(struct xiw_stream *s, const struct xiw_swr *wr,
 }
 
 /**
- * xiw_sendq_fail() - a work request failed on this side
+ * xiw_sendq_fail() - fail a work request because of a local error
  * @s: stream
  * @wr: the request; it completes with @status
  * @status: enum ib_wc_status
  *
- * Ends the stream with a Terminate for a local catastrophic error. RFC 5040
- * section 7.1.
+ * Ends the stream with a Terminate for a local catastrophic error (RFC 5040
+ * section 7.1).
  *
  * Context: Owner of the transmit side.
  */
@@ -126,9 +127,9 @@ static bool sendq_start_read(struct xiw_stream *s, struct xiw_swr *wr)
 		return false;
 	}
 	/*
-	 * The responder copies the sink's STag and TO blindly, and the
-	 * response is matched against this request alone, so with several
-	 * elements the first one names them all.
+	 * The responder returns the sink's STag and TO unchanged, and the
+	 * response is matched against this request only, so the first element
+	 * stands for the whole list.
 	 */
 	if (wr->num_sge) {
 		req.sink_stag = wr->sge[0].lkey;
@@ -196,7 +197,7 @@ static void sendq_start_send(struct xiw_stream *s, struct xiw_swr *wr)
 		s->tx.msg.inv_stag = wr->ext;
 }
 
-/* Does an STag with the index of @stag name memory for that response? */
+/* Does the sink of @wait use an STag with the index of @stag? */
 static bool sendq_is_sink_of(const struct xiw_stream *s,
 			     const struct xiw_wait *wait, u32 stag)
 {
@@ -213,10 +214,11 @@ static bool sendq_is_sink_of(const struct xiw_stream *s,
 }
 
 /*
- * An unfenced LOCAL_INV takes a region away from a Read that is outstanding.
- * Registered again with the same key the region would admit the response, so
- * it stays invalid until that has come. Writes and Sends have been copied by
- * the time the next request is looked at.
+ * Is a region with the index of @stag the sink of an outstanding Read or
+ * Atomic? An unfenced LOCAL_INV may have revoked it. If it were registered
+ * again with the same key it would accept the response, so it stays invalid
+ * until the response has arrived. Writes and Sends need no such check, as their
+ * data is copied before the next request is processed.
  */
 static bool sendq_is_sink(const struct xiw_stream *s, u32 stag)
 {
@@ -228,7 +230,7 @@ static bool sendq_is_sink(const struct xiw_stream *s, u32 stag)
 	return false;
 }
 
-/* With a fence they wait until all earlier requests are complete. */
+/* Fenced local requests wait until all earlier requests are complete. */
 static bool sendq_local_must_wait(const struct xiw_stream *s,
 				  const struct xiw_swr *wr)
 {
@@ -239,9 +241,9 @@ static bool sendq_local_must_wait(const struct xiw_stream *s,
 }
 
 /*
- * Executes the request at sq.next, a local one; false if it must wait. A REG_MR
- * that is not possible yet is tried again while there are earlier requests: one
- * of them may be about to invalidate the region.
+ * Executes the local request at sq.next; false if it must wait or has failed. A
+ * REG_MR that fails is retried while earlier requests are incomplete, as one of
+ * them may invalidate the region.
  */
 static bool sendq_run_local(struct xiw_stream *s, struct xiw_swr *wr)
 {
@@ -264,8 +266,8 @@ static bool sendq_run_local(struct xiw_stream *s, struct xiw_swr *wr)
 }
 
 /*
- * May the request at sq.next be transmitted now? Requests never overtake each
- * other, so if not, the whole queue waits (RFC 5040 section 5.5 rule 13).
+ * May the request at sq.next be transmitted now? Requests are never reordered,
+ * so if not, the whole queue waits (RFC 5040 section 5.5 rule 13).
  */
 static bool sendq_may_start(const struct xiw_stream *s,
 			    const struct xiw_swr *wr)
@@ -276,8 +278,8 @@ static bool sendq_may_start(const struct xiw_stream *s,
 }
 
 /*
- * RFC 7306 has no Send with Immediate: the data go ahead as a message of their
- * own (Documentation/rendezvous.rst, section 8).
+ * RFC 7306 has no Send with Immediate: the Immediate Data precedes the Send as
+ * a separate message (Documentation/rendezvous.rst, section 8).
  */
 static bool sendq_start_send_imm(struct xiw_stream *s, struct xiw_swr *wr)
 {
@@ -314,7 +316,7 @@ static bool sendq_start_wr(struct xiw_stream *s, struct xiw_swr *wr)
 	}
 }
 
-/* The stream starts no message any more but a Terminate. */
+/* True if the stream may start no message but a Terminate. */
 static bool sendq_is_over(const struct xiw_stream *s)
 {
 	enum xiw_qp_state state = READ_ONCE(s->state);
@@ -334,11 +336,11 @@ static bool sendq_fetch(struct xiw_stream *s, int ahead)
 }
 
 /**
- * xiw_sendq_bound() - the consumer has closed the stream
- * @s: stream; nothing happens unless it is closing
+ * xiw_sendq_bound() - limit the send queue to the requests posted so far
+ * @s: stream; no effect unless it is closing
  *
- * What was posted up to now is still sent; what is posted from now on is
- * flushed when the stream has ended (RFC 5041 section 6.2.1).
+ * Requests posted before the close are sent; later ones are flushed when the
+ * stream has ended (RFC 5041 section 6.2.1).
  *
  * Context: Owner of the transmit side.
  */
@@ -361,18 +363,18 @@ static bool sendq_at_bound(const struct xiw_stream *s)
 }
 
 /**
- * xiw_sendq_none_posted() - is there nothing new in the ring that matters
+ * xiw_sendq_none_posted() - check that the ring has no requests to send
  * @s: stream
  *
  * Context: Owner of the transmit side.
- * Return: true if the ring has nothing that must still be fetched and sent.
+ * Return: true if no request must still be fetched and sent.
  */
 bool xiw_sendq_none_posted(struct xiw_stream *s)
 {
 	return sendq_at_bound(s) || xiw_sq_ring_empty(s->sq);
 }
 
-/* Has it been executed already, before xiw_sendq_rewind()? */
+/* A local request may have been executed before xiw_sendq_rewind(). */
 static bool sendq_is_local_done(const struct xiw_swr *wr)
 {
 	return xiw_swr_is_local(wr) && wr->done &&
@@ -380,8 +382,9 @@ static bool sendq_is_local_done(const struct xiw_swr *wr)
 }
 
 /*
- * Starts the next work request; executes local ones before it. Each of these,
- * or its completion, may end the stream, so sendq_is_over() is asked each time.
+ * Starts the next work request, and executes local ones before it. Each of
+ * these, or its completion, may end the stream, so the loop checks
+ * sendq_is_over() each time.
  */
 static bool sendq_next_wr(struct xiw_stream *s)
 {
@@ -399,19 +402,19 @@ static bool sendq_next_wr(struct xiw_stream *s)
 			continue;
 		}
 		if (wr->done) {
-			/* It was malformed in the user's ring. */
+			/* The request in the user's ring was malformed. */
 			xiw_stream_fault(s, XIW_LOCAL_FAULT, NULL);
 			return false;
 		}
 		if (xiw_swr_is_local(wr)) {
 			if (!sendq_run_local(s, wr))
 				return false;
-			/* A process may post such requests for ever. */
+			/* A process may post such requests forever. */
 			xiw_turn_charge(&s->tx.turn, 0);
 			continue;
 		}
 		if (xiw_swr_is_request(wr) && s->rx.peer_closed) {
-			/* The peer can answer nothing any more. */
+			/* The peer can no longer respond. */
 			s->tx.bound = sq->next;
 			s->tx.bounded = true;
 			return false;
@@ -463,11 +466,11 @@ static enum xiw_reason sendq_run_atomic(struct xiw_stream *s,
 }
 
 /**
- * xiw_sendq_blame() - an inbound request cannot be answered
+ * xiw_sendq_blame() - end the stream because of an invalid inbound request
  * @s: stream
- * @reason: what is wrong with it
+ * @reason: reason of the fault
  * @req: request
- * @done: octets of a Read's response that were laid out already
+ * @done: bytes of a Read Response that were encoded already
  *
  * Context: Socket lock held.
  */
@@ -487,9 +490,9 @@ void xiw_sendq_blame(struct xiw_stream *s, enum xiw_reason reason,
 }
 
 /*
- * Starts the answer to the oldest inbound request. Reads and Atomics are served
- * strictly in order; an Atomic is executed only here, after the data of all
- * earlier Reads was fetched (RFC 7306 section 7).
+ * Starts the response to the oldest inbound request. Reads and Atomics are
+ * served strictly in order; an Atomic is executed only here, after the data of
+ * all earlier Reads was fetched (RFC 7306 section 7).
  */
 static bool sendq_next_response(struct xiw_stream *s)
 {
@@ -554,9 +557,8 @@ static void sendq_start_rtr(struct xiw_stream *s)
  * xiw_sendq_next() - choose the next message
  * @s: stream with no message in progress
  *
- * A Terminate comes before everything, an RTR before every message of the
- * consumer. Responses and work requests take turns. On true the members of
- * @s->tx describe the message.
+ * A Terminate has priority, then an RTR. Responses and work requests are chosen
+ * by round robin. On true the members of @s->tx describe the message.
  *
  * Context: Owner of the transmit side.
  * Return: false if nothing can be sent now.
@@ -588,7 +590,7 @@ bool xiw_sendq_next(struct xiw_stream *s)
 }
 
 /**
- * xiw_sendq_laid_out() - the message in progress was laid out completely
+ * xiw_sendq_laid_out() - finish a message after its last FPDU was encoded
  * @s: stream
  *
  * Context: Owner of the transmit side.
@@ -601,7 +603,7 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 	switch (tx->source) {
 	case XIW_TX_SQ:
 		if (wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM) {
-			/* Nothing of the queue may come in between. */
+			/* No other message may come between the two. */
 			sendq_start_imm(s, wr,
 					wr->flags & XIW_SQE_SOLICITED
 						? XIW_OP_IMM_SE
@@ -618,14 +620,14 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 		wr->built = true;
 		break;
 	case XIW_TX_SQ_IMM_FIRST:
-		/* Here neither. */
+		/* No other message may come between the two. */
 		sendq_start_send(s, wr);
 		tx->source = XIW_TX_SQ;
 		return;
 	case XIW_TX_RESPONSE:
 		/*
-		 * The slot is free before TCP gets the last octets: the peer
-		 * may send its next request as soon as it sees them.
+		 * Free the slot before TCP gets the last bytes: the peer may
+		 * send its next request as soon as it has received them.
 		 */
 		s->irq_head++;
 		break;
@@ -639,11 +641,11 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 }
 
 /**
- * xiw_sendq_empty() - has everything that is to be sent been completed
+ * xiw_sendq_empty() - check that all requests and responses were sent
  * @s: stream
  *
  * Context: Owner of the transmit side.
- * Return: true if a graceful close need not wait any longer.
+ * Return: true if a graceful close may continue.
  */
 bool xiw_sendq_empty(const struct xiw_stream *s)
 {
@@ -656,27 +658,26 @@ bool xiw_sendq_empty(const struct xiw_stream *s)
 }
 
 /**
- * xiw_sendq_waits() - is something held back until the peer speaks
+ * xiw_sendq_waits() - check if requests wait for a message of the peer
  * @s: stream for which xiw_sendq_next() just returned false
  *
- * If so, the receive side will run the engine again and nobody has to be
- * asked for a doorbell.
+ * If so, the receive side will run the engine again, and no doorbell is needed.
  *
  * Context: Owner of the transmit side.
  * Return: true for requests that wait for a response, or the MPA fence. The
- * fence does not hold back a FIN with nothing to send before it: there need not
- * be a message of the peer.
+ * fence does not delay a FIN without data before it, as the peer may never send
+ * a message.
  */
 bool xiw_sendq_waits(struct xiw_stream *s)
 {
-	/* Before the fence falls nothing is fetched: look at the ring, too. */
+	/* Nothing is fetched behind the fence, so check the ring as well. */
 	if (s->tx.fenced)
 		return !READ_ONCE(s->tx.fin) || !xiw_sendq_empty(s) ||
 		       !xiw_sendq_none_posted(s);
 	return !sendq_orq_empty(s) && s->sq->next != READ_ONCE(s->sq->prod);
 }
 
-/* All requests before @head are complete: gives their slots back. */
+/* Releases the slots of all requests before @head, which are complete. */
 static void sendq_reclaim(struct xiw_sq *sq, u32 head)
 {
 	/* Pairs with the acquire in xiw_sq_post(). */
@@ -699,8 +700,8 @@ static bool sendq_complete_some(struct xiw_stream *s, u32 max)
 		    !wr->done : !(wr->built && wr->end_pos <= s->tx.sent))
 			break;
 		/*
-		 * The slot is free before the completion can be seen, so
-		 * whoever polls it may post at once.
+		 * Free the slot before the completion becomes visible, so that
+		 * the ULP may post at once when it polls the completion.
 		 */
 		if (wr->status == IB_WC_SUCCESS) {
 			struct xiw_swr copy = *wr;
@@ -719,13 +720,13 @@ static bool sendq_complete_some(struct xiw_stream *s, u32 max)
 }
 
 /**
- * xiw_sendq_complete() - complete what is done, in the order of posting
+ * xiw_sendq_complete() - complete finished requests in the order of posting
  * @s: stream
  *
- * RFC 5040 section 5.5 rule 15. A Send or Write is done when TCP took all of
- * it; its bytes were copied, so the buffer is the consumer's again. After a
- * Read that took long many requests may be complete: those beyond a turn's
- * steps are left to the retry work.
+ * See RFC 5040 section 5.5 rule 15. A Send or Write is done when TCP took all
+ * of it; its bytes were copied, so the ULP may reuse the buffer. After a long
+ * Read many requests may be complete: those beyond XIW_TURN_STEPS are left to
+ * the retry work.
  *
  * Context: Owner of the transmit side.
  */
@@ -736,10 +737,10 @@ void xiw_sendq_complete(struct xiw_stream *s)
 }
 
 /**
- * xiw_sendq_unfinished() - is anything left that was posted
+ * xiw_sendq_unfinished() - check for posted requests that are incomplete
  * @s: stream that has ended
  *
- * Requests that were done are completed.
+ * Completes the requests that were done.
  *
  * Context: Owner of the transmit side.
  * Return: true if there is.
@@ -752,11 +753,11 @@ bool xiw_sendq_unfinished(struct xiw_stream *s)
 }
 
 /**
- * xiw_sendq_rewind() - begin anew with what is left of what was started
- * @s: stream that has ended, and was none
+ * xiw_sendq_rewind() - reset incomplete requests, to be started again
+ * @s: stream that is rolled back because it was never established
  *
- * Requests that were done are completed. A local one behind others has taken
- * effect, and is not executed again.
+ * Completes the requests that were done. A local request behind an incomplete
+ * one has taken effect, and is not executed again.
  *
  * Context: Owner of the transmit side.
  */
@@ -774,7 +775,7 @@ void xiw_sendq_rewind(struct xiw_stream *s)
 		wr->done = false;
 		wr->built = false;
 		wr->has_msn = false;
-		/* A peer that was the wrong one may have blamed it. */
+		/* The wrong peer may have set an error. */
 		wr->status = IB_WC_SUCCESS;
 		wr->vendor_err = 0;
 	}
@@ -782,13 +783,13 @@ void xiw_sendq_rewind(struct xiw_stream *s)
 EXPORT_SYMBOL_IF_KUNIT(xiw_sendq_rewind);
 
 /**
- * xiw_sendq_flush() - complete everything that is still in the send queue
+ * xiw_sendq_flush() - complete all requests in the send queue
  * @s: stream that has ended
  *
- * Requests that were done complete as such up to the first that was not, the
- * one that failed with its status, all others as flushed: also a local one that
- * has taken effect, as nothing succeeds behind what was flushed. A process may
- * go on posting meanwhile, so there is a limit to what one call does.
+ * Requests that were done complete with success, up to the first that was not;
+ * a failed one completes with its status, all others as flushed. That includes
+ * local ones that have taken effect, as no request may succeed after a flushed
+ * one. A process may continue posting, so the work of one call is limited.
  *
  * Context: Owner of the transmit side.
  * Return: true if there may be more.

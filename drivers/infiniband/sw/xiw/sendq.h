@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a stream sends next, and completion in order.
+ * Transmit scheduling of a stream, and completion in order.
  */
 #ifndef _XIW_SENDQ_H
 #define _XIW_SENDQ_H
