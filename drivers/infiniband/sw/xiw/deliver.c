@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Delivery: what a verified segment means. Has payload placed, and at the end
- * of a message completes a receive, queues a request for the transmit side to
+ * Delivery of verified segments: places the payload, and at the end of a
+ * message completes a receive, queues a request for the transmit side to
  * answer, finishes an outstanding request of this side, or ends the stream.
  *
- * Runs under the socket lock, called by rx.c, one FPDU at a time in the order
- * of the stream.
+ * Called by rx.c under the socket lock, for one FPDU at a time in the order of
+ * the stream.
  */
 
 #include "deliver.h"
@@ -37,8 +37,8 @@ static const u8 peer_wc_status[] = {
 };
 
 /*
- * The segment @f cannot be accepted. A receive that was its victim completes
- * with what went wrong; everything else is flushed.
+ * Ends the stream because segment @f is invalid. The receive to which the
+ * segment belongs completes with an error; all other requests are flushed.
  */
 static enum xiw_deliver deliver_fault(struct xiw_stream *s,
 				      const struct xiw_fpdu *f,
@@ -72,8 +72,8 @@ static enum xiw_deliver deliver_fault(struct xiw_stream *s,
 }
 
 /*
- * No receive is posted. iWARP knows no "receiver not ready", so the peer is
- * held back by not reading, until one is posted or a bounded time is over.
+ * Begins an RNR wait. iWARP has no "receiver not ready" message, so reading
+ * stops until a receive is posted or the wait expires.
  */
 static enum xiw_deliver deliver_wait_for_recv(struct xiw_stream *s)
 {
@@ -84,7 +84,7 @@ static enum xiw_deliver deliver_wait_for_recv(struct xiw_stream *s)
 		return XIW_DELIVER_DEAD;
 	WRITE_ONCE(s->rx.stalled, true);
 	xiw_stat_inc(s->env->stats, XIW_STAT_RX_LATE_RECV);
-	/* A stream woken in vain goes on waiting until the same time. */
+	/* Keep the end of the wait if a wakeup found no receive. */
 	if (!delayed_work_pending(&s->rx.late)) {
 		s->rx.late_at = jiffies + msecs_to_jiffies(ms);
 		trace_recv_wait(s->id);
@@ -96,7 +96,7 @@ static enum xiw_deliver deliver_wait_for_recv(struct xiw_stream *s)
 
 static enum xiw_deliver deliver_take_recv(struct xiw_stream *s)
 {
-	/* Left by a stream that was none, see xiw_rdv_undo(). */
+	/* Taken by a connection that was rolled back, see xiw_rdv_undo(). */
 	if (s->rx.recv_active)
 		return XIW_DELIVER_OK;
 	switch (s->ops->take_recv(s, &s->rx.recv)) {
@@ -104,7 +104,7 @@ static enum xiw_deliver deliver_take_recv(struct xiw_stream *s)
 	case XIW_RQ_TAKEN:
 		s->rx.recv_active = true;
 		s->rx.late_over = false;
-		/* This wait is over; the time of the next one begins anew. */
+		/* End the RNR wait; the next one starts its own timer. */
 		if (delayed_work_pending(&s->rx.late) &&
 		    cancel_delayed_work(&s->rx.late)) {
 			trace_recv_there(s->id);
@@ -122,8 +122,8 @@ static enum xiw_deliver deliver_take_recv(struct xiw_stream *s)
 }
 
 /*
- * Is @f, of no message in progress, the first half of a Send with Immediate?
- * Its octets are in rx.body then.
+ * Is @f, which begins a message, the first half of a Send with Immediate? If
+ * so, its bytes are in rx.body.
  */
 static bool deliver_announces_send(struct xiw_stream *s,
 				   const struct xiw_fpdu *f)
@@ -138,7 +138,7 @@ static bool deliver_announces_send(struct xiw_stream *s,
 	return xiw_rdmap_imm_of_send(body);
 }
 
-/* It takes no receive and completes none: the Send that must follow does. */
+/* Saves the Immediate Data; the Send that must follow takes the receive. */
 static enum xiw_reason deliver_keep_imm(struct xiw_stream *s,
 					const struct xiw_fpdu *f)
 {
@@ -171,7 +171,7 @@ static enum xiw_deliver deliver_open_recv(struct xiw_stream *s,
 		return ret;
 	/*
 	 * Immediate Data goes into the completion, not into the buffers
-	 * (RFC 7306 section 6.2); its length is judged when it is complete.
+	 * (RFC 7306 section 6.2); its length is checked when it is complete.
 	 */
 	size = xiw_rdmap_is_imm(f->h.opcode) ? XIW_ATOMIC_REQ_LEN :
 		min_t(u64, s->rx.recv.len, U32_MAX);
@@ -191,7 +191,7 @@ static enum xiw_reason deliver_invalidate(struct xiw_stream *s, u32 stag)
 	}
 }
 
-/* A message of queue 0 is complete: one receive completes. */
+/* Completes the receive of a complete message of queue 0. */
 static enum xiw_reason deliver_finish_recv(struct xiw_stream *s,
 					   const struct xiw_fpdu *f, u8 opcode,
 					   u32 len)
@@ -213,7 +213,7 @@ static enum xiw_reason deliver_finish_recv(struct xiw_stream *s,
 		cqe.flags |= XIW_CQE_WITH_IMM;
 		cqe.byte_len = s->rx.last_write;
 	} else if (op->invalidates) {
-		/* Invalid before anybody can see the completion. */
+		/* Invalidate before the completion becomes visible. */
 		reason = deliver_invalidate(s, f->h.inv_stag);
 		if (reason != XIW_OK)
 			return reason;
@@ -287,9 +287,9 @@ static enum xiw_deliver deliver_write(struct xiw_stream *s, struct xiw_fpdu *f)
 }
 
 /*
- * Puts a message of a queue without user buffers together. @len is set when
- * it is complete, its octets are in rx.body then. Segments need not carry the
- * whole message, though no sender has a reason to split one this short.
+ * Assembles a message of a queue without user buffers. When it is complete,
+ * @len is set, and its bytes are in rx.body. A sender may split even such a
+ * short message into several segments.
  */
 static enum xiw_reason deliver_collect_body(struct xiw_stream *s,
 					    const struct xiw_fpdu *f, u32 size,
@@ -318,7 +318,7 @@ static enum xiw_reason deliver_check_read_source(struct xiw_stream *s,
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
 
-	/* A Read of nothing names no memory (RFC 5040 section 5.2.1). */
+	/* A zero-length Read names no memory (RFC 5040 section 5.2.1). */
 	if (!req->size)
 		return XIW_OK;
 	status = xiw_mem_get(&s->rx.mem, req->src_stag,
@@ -346,14 +346,14 @@ deliver_check_atomic_target(struct xiw_stream *s,
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
 	aligned = xiw_mem_word(&ref, op->to);
 	xiw_mem_put(&ref);
-	/* Where it accepts, the RDMA CM asks for Reads and Writes only. */
+	/* On the accepting side the RDMA CM sets only Read and Write rights. */
 	if (!xiw_stream_admits(s, IB_ACCESS_REMOTE_ATOMIC |
 			   IB_ACCESS_REMOTE_WRITE))
 		return XIW_SRC_BAD_RIGHTS;
 	return aligned ? XIW_OK : XIW_ATOMIC_UNALIGNED;
 }
 
-/* Room for inbound requests; without memory the receive side tries again. */
+/* Allocates slots for inbound requests; schedules a retry without memory. */
 static bool deliver_alloc_requests(struct xiw_stream *s)
 {
 	u32 slots = roundup_pow_of_two(max(s->irq_size, 1U));
@@ -364,7 +364,7 @@ static bool deliver_alloc_requests(struct xiw_stream *s)
 	if (s->irq)
 		return true;
 	xiw_stat_inc(s->env->stats, XIW_STAT_RX_NOMEM);
-	/* Reading stops, as for a Send without a receive. */
+	/* Stop reading, as in an RNR wait. */
 	WRITE_ONCE(s->rx.stalled, true);
 	xiw_stream_rx_again(s, 1);
 	return false;
@@ -372,10 +372,10 @@ static bool deliver_alloc_requests(struct xiw_stream *s)
 
 /*
  * Read and Atomic Requests share a queue, its buffers, and their order. The
- * memory that a request names is checked here, so that of several faults the
- * first is reported: nothing more is taken in, the requests before it are
- * answered, then comes the Terminate. The memory is checked once more when the
- * request is answered, as the STag may have been revoked meanwhile.
+ * memory of a request is checked here, so that the first of several faults is
+ * reported: reading stops, earlier requests are answered, and then the
+ * Terminate is sent. The response checks the memory again, as the STag may be
+ * revoked in between.
  */
 static enum xiw_deliver deliver_request(struct xiw_stream *s,
 					struct xiw_fpdu *f)
@@ -390,9 +390,9 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 	u32 len;
 
 	/*
-	 * After this side's FIN nothing can be answered. The peer may not know
-	 * of the FIN yet, and what was sent before it must still arrive, so
-	 * there is no Terminate, nor a reset.
+	 * After its FIN this side cannot respond. The peer may not have
+	 * received the FIN yet, and data sent before it must still arrive, so
+	 * send neither a Terminate nor a reset.
 	 */
 	if (s->tx.fin_done) {
 		WRITE_ONCE(s->rx.dead, true);
@@ -436,7 +436,7 @@ static struct xiw_wait *deliver_oldest_wait(struct xiw_stream *s)
 	if (s->orq_head == s->orq_tail)
 		return NULL;
 	wait = &s->orq[s->orq_head & s->orq_mask];
-	/* The peer cannot answer what TCP has not taken yet. */
+	/* The peer cannot respond to a request that TCP has not taken. */
 	if (!wait->internal) {
 		const struct xiw_swr *wr = xiw_sq_wr(s->sq, wait->index);
 
@@ -446,7 +446,7 @@ static struct xiw_wait *deliver_oldest_wait(struct xiw_stream *s)
 	return wait;
 }
 
-/* The oldest outstanding request has its answer. */
+/* Finishes the oldest outstanding request. */
 static void deliver_request_answered(struct xiw_stream *s,
 				     struct xiw_wait *wait)
 {
@@ -505,7 +505,7 @@ static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 	return XIW_DELIVER_OK;
 }
 
-/* The value goes where the work request wants it, in host order. */
+/* Stores the value in the work request's buffer, in host byte order. */
 static bool deliver_store_atomic(struct xiw_stream *s, const struct xiw_swr *wr,
 				 u64 value)
 {
@@ -549,7 +549,7 @@ static enum xiw_deliver deliver_atomic_resp(struct xiw_stream *s,
 	return XIW_DELIVER_OK;
 }
 
-/* The outstanding Read or Atomic of that MSN; without one, the first Atomic. */
+/* The outstanding request with the MSN of @term, or else the first Atomic. */
 static struct xiw_swr *deliver_faulty_request(struct xiw_stream *s,
 					      const struct xiw_term *term,
 					      bool *atomic)
@@ -588,10 +588,10 @@ static struct xiw_swr *deliver_faulty_wr(struct xiw_stream *s,
 {
 	*atomic = false;
 	/*
-	 * A peer without RFC 7306 may quote nothing of a segment whose layout
-	 * it does not know. Only Atomics and Immediate Data have an opcode that
-	 * can be unknown, and nobody answers the latter: if any were sent, the
-	 * peer may mean one of them.
+	 * A peer without RFC 7306 may omit the header of a segment with unknown
+	 * layout. Only Atomics and Immediate Data have opcodes that can be
+	 * unknown. Immediate Data gets no response, so if any was sent, the
+	 * Terminate may refer to it.
 	 */
 	if (!term->has_hdr)
 		return xiw_term_unknown_opcode(term->code) && !s->tx.imm_sent
@@ -605,10 +605,9 @@ static struct xiw_swr *deliver_faulty_wr(struct xiw_stream *s,
 }
 
 /*
- * The peer has ended the stream. The work request that it complains about, if
- * that is still outstanding, completes with the reason; all others are flushed.
- * Nothing is sent in answer, whatever the message looks like (RFC 5040 section
- * 5.4).
+ * The peer has ended the stream. The work request named by the Terminate, if
+ * still outstanding, completes with the reason; all others are flushed. Even a
+ * malformed Terminate is not answered (RFC 5040 section 5.4).
  */
 static enum xiw_deliver deliver_terminate(struct xiw_stream *s,
 					  struct xiw_fpdu *f)
@@ -649,13 +648,13 @@ static enum xiw_deliver deliver_terminate(struct xiw_stream *s,
 }
 
 /**
- * xiw_deliver() - act on one segment
+ * xiw_deliver() - process one segment
  * @s: stream
  * @f: verified FPDU with a header that passed xiw_ddp_decode(), read position
- *	at its payload; moved by what placed the payload
+ *	at its payload; moved when the payload is placed
  *
  * Context: Socket lock held. Does not sleep.
- * Return: XIW_DELIVER_STALL if the same FPDU must be offered again later,
+ * Return: XIW_DELIVER_STALL if the same FPDU must be passed again later,
  * XIW_DELIVER_DEAD if the stream has ended.
  */
 enum xiw_deliver xiw_deliver(struct xiw_stream *s, struct xiw_fpdu *f)

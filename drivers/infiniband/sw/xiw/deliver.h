@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a received segment means.
+ * Delivery of received segments.
  */
 #ifndef _XIW_DELIVER_H
 #define _XIW_DELIVER_H
@@ -10,7 +10,7 @@ struct xiw_stream;
 
 enum xiw_deliver {
 	XIW_DELIVER_OK,
-	XIW_DELIVER_STALL,	/* ask again with the same FPDU later */
+	XIW_DELIVER_STALL,	/* retry with the same FPDU later */
 	XIW_DELIVER_DEAD,	/* the stream ended here */
 };
 
