@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# features.sh <PROBE.i >FEATURES.h: what the headers of a kernel declare, from
-# what the preprocessor makes of probe.c.
+# features.sh <PROBE.i >FEATURES.h: lists the features that the headers of a
+# kernel declare, from the preprocessed probe.c.
 
 set -e
 text=$(mktemp)
 trap 'rm -f "$text"' EXIT
-# One line without the places where lines came from; blanks only between words.
+# Join all lines, without line markers, with blanks only between words.
 grep -v '^#' | tr -s '[:space:]' ' ' |
 	sed 's/ *\([][(){}*,;=]\) */\1/g' >"$text"
 [ -s "$text" ]
 
-# has NAME REGEX: NAME, if the text is found.
+# has NAME REGEX: defines XIW_HAVE_NAME if the text matches.
 has()
 {
 	! grep -qE "$2" "$text" || echo "#define XIW_HAVE_$1 1"
@@ -39,6 +39,6 @@ has SK_NET_REFCNT_UPGRADE	'\<sk_net_refcnt_upgrade\('
 has SK_USE_TASK_FRAG		'\<bool sk_use_task_frag;'
 has SYSTEM_BH_WQ		'\*system_bh_wq;'
 has SYSTEM_DFL_WQ		'\*system_dfl_wq;'
-# Where sendpage() is still there, sendmsg() need not do its work.
+# Kernels that still have sendpage() do not support MSG_SPLICE_PAGES.
 grep -qE '\<tcp_sendpage_locked\(' "$text" ||
 	echo "#define XIW_HAVE_SPLICE_PAGES 1"

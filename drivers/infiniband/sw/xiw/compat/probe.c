@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Never compiled: features.sh looks for declarations in what the preprocessor
- * makes of it.
+ * Never compiled: features.sh searches the output of the preprocessor for
+ * declarations.
  */
 #if IS_ENABLED(CONFIG_KUNIT)
 #include <kunit/test.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# For packaging/make-patches: what the driver calls by a name of this folder, as
-# the newest kernel calls it.
+# For packaging/make-patches: replaces names of this folder in the driver by
+# those of the newest kernel.
 
 # ops.h
 s/\<xiw_op_resize_user_cq\>/xiw_resize_cq/
@@ -19,5 +19,5 @@ s/\<xiw_bh_cancel_sync(/cancel_work_sync(/
 # socket.h
 s/\<xiw_sk_use_task_frag(\(\w*\), \(\w*\));/\1->sk_use_task_frag = \2;/
 
-# What allocates objects has a name of its own.
+# The newest kernel has its own function to allocate objects.
 s/\<kzalloc(sizeof(\(\*[a-z>-]*\)), /kzalloc_obj(\1, /
