@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The lower layer protocol as a stream sees it: a connection that carries
- * bytes in order, with one lock. sock.c is the one for TCP; the KUnit suite of
- * streams has a pipe.
+ * Interface between streams and the lower layer protocol: a connection that
+ * carries bytes in order, with one lock. sock.c implements it over TCP, and the
+ * KUnit suite of streams over a pipe.
  *
- * The lock serialises all that happens to a stream. Callbacks run with it held:
- * in softirq context as a spinlock, or owned, in process context. Functions
- * below need it held in one of these two ways, unless they say otherwise.
+ * The lock serialises all events of a stream. Callbacks run with it held: in
+ * softirq context as a spinlock, or owned, in process context. The functions
+ * below need it held in one of these two ways, unless noted otherwise.
  */
 #ifndef _XIW_LLP_H
 #define _XIW_LLP_H
@@ -26,9 +26,9 @@ struct xiw_llp;
  * @state_change: connected, peer closed, or connection lost
  *
  * Each is called with the lock held as described above (on a listener with
- * sk_callback_lock instead), must not sleep, and may be called without cause.
- * They never nest: what happens during a callback, a send or a read is reported
- * when the callback returns or the lock is given back.
+ * sk_callback_lock instead), must not sleep, and may be called without an
+ * event. They never nest: events during a callback, a send or a read are
+ * reported when the callback returns or the lock is released.
  */
 struct xiw_llp_events {
 	void (*data_ready)(struct xiw_llp *llp, void *ctx);

@@ -92,7 +92,7 @@ struct xiw_mw_owner {
  * @state: protected by @lock
  * @access: IB_ACCESS_*; protected by @lock
  * @owner: QP of a bound type 2 window, which is on its list; else NULL
- * @iova: address of the first byte as the STag's users know it
+ * @iova: address of the first byte for users of the STag
  * @length: bytes
  * @page_shift: log2 of the size of the pages in @pages
  * @first_off: offset of the first byte in the first page

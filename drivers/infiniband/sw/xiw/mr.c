@@ -85,7 +85,7 @@ static struct xiw_mr *mr_alloc(struct ib_pd *pd, enum xiw_mem_kind kind)
 	return mr;
 }
 
-/* Undo mr_get_dmabuf() as far as it got. */
+/* Undo mr_get_dmabuf(), also after a failure. */
 static void mr_dmabuf_put(struct xiw_mem *mem)
 {
 	if (mem->num_pages)

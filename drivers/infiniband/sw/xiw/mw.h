@@ -26,7 +26,7 @@ static inline struct xiw_mw *to_xmw(struct ib_mw *ibmw)
 
 /**
  * struct xiw_bind - parameters of a BIND_MW work request
- * @key: STag of the window, with the key part to use from now on
+ * @key: STag of the window, with the new key
  * @lkey: region to bind it to
  * @addr: first byte of the window, also the address that the peer uses
  * @length: bytes

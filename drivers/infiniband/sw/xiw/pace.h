@@ -24,8 +24,8 @@ enum xiw_turn_limits {
 
 /**
  * struct xiw_turn - rest of a work budget; owner: socket lock holder
- * @bytes: bytes to be laid out or taken; the last FPDU may exceed them
- * @steps: FPDUs, requests that send nothing, and new looks at the queue
+ * @bytes: bytes left to encode or read; the last FPDU may exceed them
+ * @steps: FPDUs, requests that send nothing, and repeated checks of the queue
  */
 struct xiw_turn {
 	int bytes;

@@ -79,7 +79,7 @@ enum xiw_reason xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
  * @len: bytes to place; the list is long enough
  *
  * Context: Socket lock held.
- * Return: false if an element's memory cannot be written any more.
+ * Return: false if an element's memory is no longer writable.
  */
 bool xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
 		    const struct xiw_sge *sge, u32 num_sge, u64 offset,

@@ -90,7 +90,7 @@ void xiw_stream_queue_delayed(struct xiw_stream *s, struct delayed_work *work,
  * @s: stream
  * @work: work item, queued or not
  *
- * Context: Sleeps until the work does not run any more.
+ * Context: Sleeps until the work no longer runs.
  */
 void xiw_stream_cancel_work(struct xiw_stream *s, struct work_struct *work)
 {
