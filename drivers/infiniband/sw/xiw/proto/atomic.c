@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The arithmetic of RFC 7306 atomics on host-order values.  Whoever owns the
- * memory makes it atomic.
+ * The arithmetic of RFC 7306 atomics on host-order values.  The caller
+ * makes the access atomic.
  */
 #include "atomic.h"
 

@@ -8,7 +8,7 @@
  * xiw_atomic_fetch_add() - new value of a FetchAdd
  * @orig: value in memory
  * @add: Add Data
- * @mask: Add Mask; each set bit is the top bit of a field whose carry is lost
+ * @mask: Add Mask; each set bit is the top bit of a field, its carry is lost
  *
  * RFC 7306 section 5.1.1.
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DDP segment headers in both directions, the checks every received segment
- * passes before anybody looks at its payload, and the sequence rules of the
- * untagged queues (RFC 5041).
+ * Encode and decode DDP segment headers, check received segments before their
+ * payload is placed, and enforce the sequence rules of the untagged queues
+ * (RFC 5041).
  */
 #include "ddp.h"
 #include "rdmap.h"
@@ -47,7 +47,7 @@ enum xiw_reason xiw_ddp_decode(const u8 *hdr, u32 ulpdu_len, u32 features,
 		return XIW_BAD_SEGMENT_LEN;
 	h->payload_len = ulpdu_len - h->payload_off;
 
-	/* RFC 5041 7.2, RFC 5040 7.2: versions before anything they govern. */
+	/* RFC 5041 7.2, RFC 5040 7.2: check the versions first. */
 	if ((hdr[0] & XIW_DDP_DV_MASK) != XIW_DDP_DV)
 		return h->tagged ? XIW_BAD_DV_TAGGED : XIW_BAD_DV_UNTAGGED;
 	if ((hdr[1] & XIW_RDMAP_RV_MASK) != XIW_RDMAP_RV)
@@ -105,9 +105,8 @@ enum xiw_reason xiw_ddp_queue_check(const struct xiw_ddp_queue *q,
 				    const struct xiw_ddp_hdr *h)
 {
 	/*
-	 * Immediate data is held apart from the receive's buffers, so eight
-	 * octets bound it, and more than that is a malformed message, not a
-	 * long one.
+	 * Immediate data does not go to the receive's buffers. Its limit is
+	 * eight bytes, and a longer message is malformed.
 	 */
 	bool imm = xiw_rdmap_is_imm(h->opcode);
 	u32 size = imm ? XIW_IMM_LEN : q->size;
@@ -116,7 +115,7 @@ enum xiw_reason xiw_ddp_queue_check(const struct xiw_ddp_queue *q,
 		return XIW_BAD_MSN;
 	if (!q->open)
 		return XIW_NO_BUFFER;
-	/* A message that changed its kind half way has no single meaning. */
+	/* All segments of a message carry the same opcode. */
 	if (h->opcode != q->opcode)
 		return XIW_BAD_OPCODE;
 	/* Nothing to place and nothing to deliver yet. */
@@ -131,7 +130,7 @@ enum xiw_reason xiw_ddp_queue_check(const struct xiw_ddp_queue *q,
 	}
 	/*
 	 * TCP delivers in order and no sender reorders segments of a message,
-	 * so a gap or an overlap would only leave octets nobody wrote.
+	 * so a gap or an overlap is an error. A gap would leave stale bytes.
 	 */
 	if (h->mo != q->bytes)
 		return XIW_BAD_MO;

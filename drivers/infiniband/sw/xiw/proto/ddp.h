@@ -15,8 +15,8 @@
  * @tagged: T bit, selects which of the fields below are used
  * @last: L bit, the segment ends its message
  * @opcode: RDMAP opcode, or XIW_OP_UNKNOWN
- * @payload_off: octets before the payload, 14 or 18
- * @payload_len: octets of payload in this segment
+ * @payload_off: bytes before the payload, 14 or 18
+ * @payload_len: bytes of payload in this segment
  * @stag: tagged: STag of the data sink's buffer
  * @to: tagged: tagged offset of the payload
  * @inv_stag: untagged: STag to invalidate, meaningful with two opcodes only
@@ -41,8 +41,8 @@ struct xiw_ddp_hdr {
 /**
  * struct xiw_ddp_queue - receive side of one untagged queue
  * @msn: sequence number of the message in progress, or of the next one
- * @bytes: octets of the message in progress that were placed
- * @size: octets of the buffer it is placed in
+ * @bytes: bytes of the message in progress that were placed
+ * @size: bytes of the buffer it is placed in
  * @opcode: opcode of the message in progress
  * @open: a buffer was assigned to the message in progress
  */
@@ -56,14 +56,14 @@ struct xiw_ddp_queue {
 
 /**
  * xiw_ddp_decode() - decode and check the header of one segment
- * @hdr: first octets of the ULPDU, min(@ulpdu_len, 18) of them
+ * @hdr: first bytes of the ULPDU, min(@ulpdu_len, 18) of them
  * @ulpdu_len: ULPDU_Length of the FPDU, 0..65535
  * @features: mask of XIW_FEAT_* enabled on this device
  * @h: result; valid on XIW_OK.  On a fault only @h->opcode and @h->tagged are
- *	meant to be read
+ *	valid
  *
  * Checks, in this order: length of the header, DDP version, RDMAP version,
- * opcode, T bit, queue number.  Reserved bits are not looked at.  RFC 5041
+ * opcode, T bit, queue number.  Reserved bits are ignored.  RFC 5041
  * sections 4 and 7.1, RFC 5040 section 7.2.
  *
  * Context: Any.
@@ -74,18 +74,18 @@ enum xiw_reason xiw_ddp_decode(const u8 *hdr, u32 ulpdu_len, u32 features,
 
 /**
  * xiw_ddp_encode() - write a DDP segment header
- * @buf: XIW_DDP_HDR_MAX octets available, 14 or 18 are written
+ * @buf: XIW_DDP_HDR_MAX bytes available, 14 or 18 are written
  * @h: what to write; payload fields are ignored
  *
  * RFC 5041 sections 4.2 and 4.3.
  *
  * Context: Any.
- * Return: Octets written.
+ * Return: Bytes written.
  */
 u32 xiw_ddp_encode(u8 *buf, const struct xiw_ddp_hdr *h);
 
 /**
- * xiw_ddp_next_msn() - number the next message that is sent
+ * xiw_ddp_next_msn() - assign the MSN of the next message to send
  * @msn: counter of one untagged queue of the stream, XIW_MSN_FIRST at its
  *	beginning
  *
@@ -100,7 +100,7 @@ static inline u32 xiw_ddp_next_msn(u32 *msn)
 }
 
 /**
- * xiw_ddp_queue_init() - untagged queue of a new stream
+ * xiw_ddp_queue_init() - initialise an untagged queue
  * @q: queue, set to expect MSN 1
  *
  * Context: Any.
@@ -111,21 +111,21 @@ void xiw_ddp_queue_init(struct xiw_ddp_queue *q);
  * xiw_ddp_queue_open() - assign a buffer to the next message
  * @q: queue without an open message
  * @opcode: opcode of the segment that begins the message
- * @size: octets of the buffer
+ * @size: bytes of the buffer
  *
  * Context: Caller serializes use of @q.
  */
 void xiw_ddp_queue_open(struct xiw_ddp_queue *q, u8 opcode, u32 size);
 
 /**
- * xiw_ddp_queue_check() - may this untagged segment be placed
+ * xiw_ddp_queue_check() - check whether an untagged segment may be placed
  * @q: the queue @h->qn names
  * @h: decoded untagged header
  *
- * XIW_NO_BUFFER comes only for the right MSN and means: assign a buffer with
- * xiw_ddp_queue_open() and ask again, or fail with this reason if there is
- * none.  Segments of one message are accepted in ascending order without
- * gaps.  RFC 5041 section 7.1.
+ * XIW_NO_BUFFER implies that the MSN is right: the caller assigns a buffer with
+ * xiw_ddp_queue_open() and repeats the check, or fails with this reason if
+ * there is no buffer.  Segments of one message are accepted in ascending order
+ * without gaps.  RFC 5041 section 7.1.
  *
  * Context: Caller serializes use of @q.
  * Return: XIW_OK or the first fault.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA as arithmetic: FPDU sizes, the Marker raster of a half connection, and
- * the startup frames (RFC 5044, RFC 6581).  Knows nothing of sockets; the
- * transmit and receive paths walk their octets and ask here what comes next.
+ * MPA framing: FPDU sizes, Marker positions of a half connection, and the
+ * Request and Reply Frames (RFC 5044, RFC 6581).  Independent of sockets: the
+ * transmit and receive paths pass in stream positions and buffers.
  */
 #include "mpa.h"
 
@@ -17,15 +17,15 @@ u32 xiw_mpa_fpdu_len(u32 ulpdu_len)
 	       XIW_MPA_CRC_LEN;
 }
 
-/* Octets from a stream position to the next Marker position. */
+/* Bytes from a stream position to the next Marker position. */
 static u32 mpa_raster_room(u32 pos)
 {
 	return -pos & (XIW_MPA_MARKER_PERIOD - 1);
 }
 
 /*
- * Where the ULPDU_Length field of an FPDU beginning at pos will be.  A Marker
- * at the very start precedes it and belongs to this FPDU (RFC 5044 4.3).
+ * Position of the ULPDU_Length field of an FPDU that begins at pos.  A Marker
+ * due at pos precedes the field and belongs to this FPDU (RFC 5044 4.3).
  */
 static u32 mpa_raster_start(u32 pos, bool markers)
 {
@@ -55,7 +55,7 @@ u32 xiw_mpa_mulpdu(u32 emss, bool markers)
 {
 	u32 overhead = XIW_MPA_LEN_FIELD + XIW_MPA_CRC_LEN + emss % 4;
 
-	/* As many Markers as the worst phase can have, RFC 5044 4.5. */
+	/* Allow for the largest number of Markers, RFC 5044 4.5. */
 	if (markers)
 		overhead += (emss / XIW_MPA_MARKER_PERIOD +
 			     !!(emss % XIW_MPA_MARKER_PERIOD)) *
@@ -122,7 +122,7 @@ u32 xiw_mpa_rx_fpdu_len(struct xiw_mpa_rx *rx, u32 ulpdu_len)
 
 	if (!rx->markers)
 		return len;
-	/* No pointer of 16 bits reaches across such an FPDU in every phase. */
+	/* FPDUPTR has 16 bits and may not span a longer FPDU. */
 	if (ulpdu_len > XIW_MPA_MARKED_MAX)
 		rx->mismatch = true;
 	return len + xiw_mpa_marker_count(rx->pos, ulpdu_len) *
@@ -216,7 +216,7 @@ static void mpa_enh_decode(const u8 *buf, struct xiw_mpa_enh *enh)
 	enh->ord = second & XIW_MPA_ENH_DEPTH;
 }
 
-/* Saturate: cutting bits off would turn a large depth into a small one. */
+/* Saturate: truncation would make a large depth a small one. */
 static u16 mpa_depth_field(u16 depth)
 {
 	return depth > XIW_MPA_DEPTH_NONE ? XIW_MPA_DEPTH_MAX : depth;
@@ -263,7 +263,7 @@ int xiw_mpa_frame_decode(const u8 *buf, size_t len, bool reply,
 		} else if (!out.reject) {
 			return -EPROTO;
 		}
-		/* A refusal is a refusal even if badly written. */
+		/* Accept a rejection even if its enhanced data is malformed. */
 	}
 	*f = out;
 	return 0;

@@ -11,11 +11,11 @@
 #define XIW_RTR_ALL		(XIW_RTR_WRITE | XIW_RTR_READ | XIW_RTR_SEND)
 
 /**
- * struct xiw_mpa_enh - enhanced data of a startup frame, RFC 6581 section 9
+ * struct xiw_mpa_enh - enhanced data of an MPA frame, RFC 6581 section 9
  * @p2p: flag A, peer-to-peer connection model
  * @rtr: flags B, C, D as a mask of XIW_RTR_*
  * @ird: IRD field, 0..0x3ffe or XIW_MPA_DEPTH_NONE
- * @ord: ORD field, likewise
+ * @ord: ORD field, the same range
  */
 struct xiw_mpa_enh {
 	bool p2p;
@@ -33,7 +33,7 @@ struct xiw_mpa_enh {
  * @enhanced: @enh was present (flag S with revision 2)
  * @rev: revision exactly as received
  * @enh: enhanced data; zero from a frame without, ignored on encode without
- * @pd_len: octets of ULP Private Data, without the enhanced data
+ * @pd_len: bytes of ULP Private Data, without the enhanced data
  * @pd_off: where ULP Private Data starts in the frame; ignored on encode
  */
 struct xiw_mpa_frame {
@@ -49,8 +49,8 @@ struct xiw_mpa_frame {
 };
 
 /**
- * struct xiw_mpa_tx - where the transmit half stands in the Marker raster
- * @pos: octets sent since SeqStart, modulo 2^32
+ * struct xiw_mpa_tx - Marker position of the transmit half
+ * @pos: bytes sent since SeqStart, modulo 2^32
  * @start: position of the ULPDU_Length field of the current FPDU
  * @markers: Markers are sent on this half; a constant after init
  */
@@ -61,12 +61,12 @@ struct xiw_mpa_tx {
 };
 
 /**
- * struct xiw_mpa_rx - where the receive half stands in the Marker raster
- * @pos: octets consumed since SeqStart, modulo 2^32
+ * struct xiw_mpa_rx - Marker position of the receive half
+ * @pos: bytes consumed since SeqStart, modulo 2^32
  * @start: position of the ULPDU_Length field of the current FPDU
  * @markers: Markers are expected on this half; a constant after init
- * @mismatch: a Marker pointed elsewhere; counts once the CRC of its FPDU
- *	proved right, and then ends the stream (RFC 5044 section 8)
+ * @mismatch: a Marker has a wrong pointer; ends the stream once the CRC of
+ *	its FPDU was verified (RFC 5044 section 8)
  */
 struct xiw_mpa_rx {
 	u32 pos;
@@ -76,8 +76,8 @@ struct xiw_mpa_rx {
 };
 
 /**
- * xiw_mpa_pad() - padding octets of an FPDU
- * @ulpdu_len: octets of ULPDU, 0..65535
+ * xiw_mpa_pad() - padding bytes of an FPDU
+ * @ulpdu_len: bytes of ULPDU, 0..65535
  *
  * RFC 5044 section 4.1.
  *
@@ -87,20 +87,20 @@ struct xiw_mpa_rx {
 unsigned int xiw_mpa_pad(u32 ulpdu_len);
 
 /**
- * xiw_mpa_fpdu_len() - octets of an FPDU without Markers
- * @ulpdu_len: octets of ULPDU, 0..65535
+ * xiw_mpa_fpdu_len() - bytes of an FPDU without Markers
+ * @ulpdu_len: bytes of ULPDU, 0..65535
  *
  * Length field, ULPDU, padding and CRC field; RFC 5044 section 4.1.
  *
  * Context: Any.
- * Return: Octets, a multiple of four.
+ * Return: Bytes, a multiple of four.
  */
 u32 xiw_mpa_fpdu_len(u32 ulpdu_len);
 
 /**
  * xiw_mpa_marker_count() - Markers in an FPDU, a leading one included
- * @pos: octets since SeqStart before the FPDU, a multiple of four
- * @ulpdu_len: octets of ULPDU, 0..65535
+ * @pos: bytes since SeqStart before the FPDU, a multiple of four
+ * @ulpdu_len: bytes of ULPDU, 0..65535
  *
  * A Marker due right after the CRC field belongs to the next FPDU and is not
  * counted.  RFC 5044 section 4.3.
@@ -112,37 +112,37 @@ u32 xiw_mpa_marker_count(u32 pos, u32 ulpdu_len);
 
 /**
  * xiw_mpa_mulpdu() - largest ULPDU that fits one TCP segment
- * @emss: effective maximum segment size in octets
+ * @emss: effective maximum segment size in bytes
  * @markers: Markers are sent on this half connection
  *
  * RFC 5044 section 4.5, with the limits of section 3.
  *
  * Context: Any.
- * Return: Octets, 128..64768.
+ * Return: Bytes, 128..64768.
  */
 u32 xiw_mpa_mulpdu(u32 emss, bool markers);
 
 /**
  * xiw_mpa_tx_init() - set the transmit half to SeqStart
  * @tx: state to initialise
- * @markers: the peer's startup frame had M set
+ * @markers: the peer's MPA frame had M set
  *
- * Context: Once, after the own startup frame was sent.
+ * Context: Once, after our MPA frame was sent.
  */
 void xiw_mpa_tx_init(struct xiw_mpa_tx *tx, bool markers);
 
 /**
  * xiw_mpa_tx_begin() - start an FPDU at the current position
  * @tx: transmit half
- * @ulpdu_len: octets of ULPDU, 0..65535
+ * @ulpdu_len: bytes of ULPDU, 0..65535
  *
  * Context: Caller serializes use of @tx.
- * Return: Octets of the whole FPDU including its Markers.
+ * Return: Bytes of the whole FPDU including its Markers.
  */
 u32 xiw_mpa_tx_begin(struct xiw_mpa_tx *tx, u32 ulpdu_len);
 
 /**
- * xiw_mpa_tx_room() - octets that may be sent before the next Marker
+ * xiw_mpa_tx_room() - bytes that may be sent before the next Marker
  * @tx: transmit half, inside an FPDU
  *
  * Context: Caller serializes use of @tx.
@@ -151,9 +151,9 @@ u32 xiw_mpa_tx_begin(struct xiw_mpa_tx *tx, u32 ulpdu_len);
 u32 xiw_mpa_tx_room(const struct xiw_mpa_tx *tx);
 
 /**
- * xiw_mpa_tx_advance() - account octets that are not Markers
+ * xiw_mpa_tx_advance() - account bytes that are not Markers
  * @tx: transmit half
- * @len: octets laid out, at most xiw_mpa_tx_room()
+ * @len: bytes encoded, at most xiw_mpa_tx_room()
  *
  * Context: Caller serializes use of @tx.
  */
@@ -162,9 +162,9 @@ void xiw_mpa_tx_advance(struct xiw_mpa_tx *tx, u32 len);
 /**
  * xiw_mpa_tx_marker() - encode the Marker due now and step over it
  * @tx: transmit half with xiw_mpa_tx_room() == 0
- * @buf: XIW_MPA_MARKER_LEN octets, written
+ * @buf: XIW_MPA_MARKER_LEN bytes, written
  *
- * Call only while octets of the current FPDU, its CRC field included, remain
+ * Call only while bytes of the current FPDU, its CRC field included, remain
  * to be sent.  RFC 5044 section 4.3.
  *
  * Context: Caller serializes use of @tx.
@@ -174,9 +174,9 @@ void xiw_mpa_tx_marker(struct xiw_mpa_tx *tx, u8 *buf);
 /**
  * xiw_mpa_rx_init() - set the receive half to SeqStart
  * @rx: state to initialise
- * @markers: the own startup frame had M set
+ * @markers: our MPA frame had M set
  *
- * Context: Once, after the peer's startup frame was consumed.
+ * Context: Once, after the peer's MPA frame was consumed.
  */
 void xiw_mpa_rx_init(struct xiw_mpa_rx *rx, bool markers);
 
@@ -184,8 +184,8 @@ void xiw_mpa_rx_init(struct xiw_mpa_rx *rx, bool markers);
  * xiw_mpa_rx_begin() - start an FPDU at the current position
  * @rx: receive half
  *
- * The ULPDU_Length field is in the last two of the octets returned; nothing
- * about the FPDU is known before they arrived.  They are not yet consumed.
+ * Of the bytes counted by the result, the last two are the ULPDU_Length field,
+ * which xiw_mpa_rx_fpdu_len() needs.  Consumes nothing.
  *
  * Context: Caller serializes use of @rx.
  * Return: 2, or 6 behind a leading Marker.
@@ -193,19 +193,19 @@ void xiw_mpa_rx_init(struct xiw_mpa_rx *rx, bool markers);
 u32 xiw_mpa_rx_begin(struct xiw_mpa_rx *rx);
 
 /**
- * xiw_mpa_rx_fpdu_len() - octets of the FPDU that began at the position
+ * xiw_mpa_rx_fpdu_len() - size of the current FPDU on the wire
  * @rx: receive half, right after xiw_mpa_rx_begin()
  * @ulpdu_len: content of the ULPDU_Length field
  *
  * With Markers a length that FPDUPTR cannot span sets @rx->mismatch.
  *
  * Context: Caller serializes use of @rx.
- * Return: Octets including Markers and the CRC field.
+ * Return: Bytes including Markers and the CRC field.
  */
 u32 xiw_mpa_rx_fpdu_len(struct xiw_mpa_rx *rx, u32 ulpdu_len);
 
 /**
- * xiw_mpa_rx_room() - octets before the next Marker
+ * xiw_mpa_rx_room() - bytes before the next Marker
  * @rx: receive half, inside an FPDU
  *
  * Context: Caller serializes use of @rx.
@@ -214,18 +214,18 @@ u32 xiw_mpa_rx_fpdu_len(struct xiw_mpa_rx *rx, u32 ulpdu_len);
 u32 xiw_mpa_rx_room(const struct xiw_mpa_rx *rx);
 
 /**
- * xiw_mpa_rx_advance() - account octets that are not Markers
+ * xiw_mpa_rx_advance() - account bytes that are not Markers
  * @rx: receive half
- * @len: octets consumed, at most xiw_mpa_rx_room()
+ * @len: bytes consumed, at most xiw_mpa_rx_room()
  *
  * Context: Caller serializes use of @rx.
  */
 void xiw_mpa_rx_advance(struct xiw_mpa_rx *rx, u32 len);
 
 /**
- * xiw_mpa_rx_marker() - examine the Marker that is next and step over it
+ * xiw_mpa_rx_marker() - check the next Marker and step over it
  * @rx: receive half with xiw_mpa_rx_room() == 0
- * @buf: XIW_MPA_MARKER_LEN octets of the stream
+ * @buf: XIW_MPA_MARKER_LEN bytes of the stream
  *
  * The reserved half and the low two bits of FPDUPTR are ignored (RFC 5044
  * section 4.2).  A wrong pointer sets @rx->mismatch.
@@ -238,24 +238,24 @@ void xiw_mpa_rx_marker(struct xiw_mpa_rx *rx, const u8 *buf);
  * xiw_mpa_rx_strip() - remove the Markers of one FPDU in place
  * @rx: receive half, right after xiw_mpa_rx_begin()
  * @buf: the complete FPDU, from its leading Marker if it has one
- * @len: octets in @buf, from xiw_mpa_rx_fpdu_len()
+ * @len: bytes in @buf, from xiw_mpa_rx_fpdu_len()
  *
  * The CRC covers the Markers, so it is computed before this call.  Leaves @rx
  * behind the FPDU.
  *
  * Context: Caller serializes use of @rx.
- * Return: Octets left in @buf.
+ * Return: Bytes left in @buf.
  */
 u32 xiw_mpa_rx_strip(struct xiw_mpa_rx *rx, u8 *buf, u32 len);
 
 /**
- * xiw_mpa_frame_len() - judge the octets of a startup frame as they arrive
- * @buf: octets received so far
+ * xiw_mpa_frame_len() - check a partially received MPA frame
+ * @buf: bytes received so far
  * @have: how many
  * @reply: a Reply Frame is expected, else a Request Frame
  *
- * The key is compared octet by octet, so a wrong peer is found at the first
- * octet that differs (RFC 5044 section 7.1.1).
+ * The key is compared as it arrives, so a peer that does not speak MPA fails at
+ * the first byte that differs (RFC 5044 section 7.1.1).
  *
  * Context: Any.
  * Return: Length of the frame once its header is complete, 0 while it is not,
@@ -264,19 +264,19 @@ u32 xiw_mpa_rx_strip(struct xiw_mpa_rx *rx, u8 *buf, u32 len);
 int xiw_mpa_frame_len(const u8 *buf, size_t have, bool reply);
 
 /**
- * xiw_mpa_frame_missing() - how many octets to ask for next
+ * xiw_mpa_frame_missing() - number of bytes to read next
  * @frame_len: non-negative result of xiw_mpa_frame_len() for @have
- * @have: octets received so far
+ * @have: bytes received so far
  *
- * Reading no more than this never takes octets of the FPDU stream.
+ * Reading no more than this never takes bytes of the FPDU stream.
  *
  * Context: Any.
- * Return: Octets, 0 when the frame is complete.
+ * Return: Bytes, 0 when the frame is complete.
  */
 size_t xiw_mpa_frame_missing(int frame_len, size_t have);
 
 /**
- * xiw_mpa_frame_decode() - decode a complete startup frame
+ * xiw_mpa_frame_decode() - decode a complete MPA frame
  * @buf: the frame
  * @len: its length, as xiw_mpa_frame_len() returned it
  * @reply: a Reply Frame is expected, else a Request Frame
@@ -292,17 +292,17 @@ int xiw_mpa_frame_decode(const u8 *buf, size_t len, bool reply,
 			 struct xiw_mpa_frame *f);
 
 /**
- * xiw_mpa_frame_encode() - build a startup frame
+ * xiw_mpa_frame_encode() - encode an MPA frame
  * @buf: written on success
- * @size: octets available at @buf; XIW_MPA_FRAME_MAX always suffices
- * @f: what to encode; @f->pd_len octets of ULP Private Data follow
+ * @size: bytes available at @buf; XIW_MPA_FRAME_MAX always suffices
+ * @f: what to encode; @f->pd_len bytes of ULP Private Data follow
  * @pd: ULP Private Data, may be NULL if there is none
  *
  * IRD and ORD above the 14-bit field saturate at XIW_MPA_DEPTH_MAX.
  *
  * Context: Any.
  * Return: Length of the frame, or -EINVAL if the Private Data does not fit
- * (508 octets with enhanced data, 512 without), @size is too small, or the
+ * (508 bytes with enhanced data, 512 without), @size is too small, or the
  * revision cannot carry what @f asks for.
  */
 int xiw_mpa_frame_encode(u8 *buf, size_t size, const struct xiw_mpa_frame *f,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What both sides of a connection agree on: local policy and the ULP's wishes
- * against the peer's startup frame (RFC 5044 section 7.1, RFC 6581).  The
- * connection manager calls this between decoding a frame and acting on it.
+ * MPA negotiation: combine local policy, the ULP's parameters and the peer's
+ * frame (RFC 5044 section 7.1, RFC 6581).  The connection manager calls this
+ * after it has decoded a frame.
  */
 #include "nego.h"
 #include "rdmap.h"
@@ -33,7 +33,7 @@ void xiw_nego_request(const struct xiw_mpa_policy *p, u32 ird, u32 ord,
 	req->rev = p->rev;
 	req->markers = p->markers;
 	req->crc = p->crc;
-	/* Kept for the Reply's sake even if this revision cannot send them. */
+	/* Revision 1 cannot send these, but the Reply is checked with them. */
 	req->enh.ird = nego_depth_within(ird, p->max_ird);
 	req->enh.ord = nego_depth_within(ord, p->max_ord);
 	if (p->rev < 2)
@@ -49,21 +49,21 @@ void xiw_nego_request(const struct xiw_mpa_policy *p, u32 ird, u32 ord,
 enum xiw_nego_verdict xiw_nego_check_request(const struct xiw_mpa_frame *req)
 {
 	/*
-	 * RFC 6581 section 6 knows "two or higher", but nothing says what a
-	 * higher revision would mean.  Revision 0 is the RDMA Consortium's.
+	 * RFC 6581 section 6 allows "two or higher", but no RFC defines a
+	 * higher revision.  Revision 0 is the RDMA Consortium's.
 	 */
 	if (req->rev < 1 || req->rev > 2)
 		return XIW_NEGO_CLOSE;
-	/* RFC 5044 7.1.2 rule 9: never hand up less than the peer sent. */
+	/* RFC 5044 7.1.2 rule 9: never truncate Private Data. */
 	if (req->pd_len > XIW_NEGO_PD_MAX)
 		return XIW_NEGO_CLOSE;
 	return XIW_NEGO_OK;
 }
 
 /*
- * RFC 6581 9.2: accept what both sides know, or if there is nothing, name
- * what this side knows and let the Initiator decide.  Accepting a Read as RTR
- * needs an inbound slot: without one, leave it out unless it is all there is.
+ * RFC 6581 9.2: accept the types that both sides support, or if there is none,
+ * reply with our own and let the Initiator decide.  A Read as RTR needs an IRD
+ * of at least 1: with 0, leave it out unless it is the only type.
  */
 static u8 nego_rtr_types(const struct xiw_mpa_policy *p, u8 requested, u16 *ird)
 {
@@ -86,13 +86,13 @@ static void nego_reply_init(const struct xiw_mpa_policy *p,
 {
 	memset(reply, 0, sizeof(*reply));
 	reply->reply = true;
-	/* RFC 6581 section 10: answer in the form of the question. */
+	/* RFC 6581 section 10: reply in the form of the Request. */
 	reply->rev = req->rev;
 	reply->enhanced = req->enhanced;
 	reply->markers = p->markers;
 	/*
-	 * RFC 5044 7.1.1: the Request's C decides already.  Saying so too costs
-	 * nothing, and some Initiators look at the Reply alone.
+	 * RFC 5044 7.1.1: the Request's C is sufficient.  Set it in the Reply,
+	 * too, because some Initiators check only that.
 	 */
 	reply->crc = p->crc || req->crc;
 }
@@ -107,7 +107,7 @@ static void nego_reply_depths(const struct xiw_mpa_frame *req, u16 ird, u16 ord,
 			 XIW_MPA_DEPTH_NONE : ord;
 }
 
-/* What follows from the two frames alone, the same on both sides. */
+/* Set the parameters that depend only on the two frames. */
 static void nego_agree_frames(const struct xiw_mpa_frame *own,
 			      const struct xiw_mpa_frame *peer,
 			      struct xiw_mpa_agreed *agreed)
@@ -115,7 +115,7 @@ static void nego_agree_frames(const struct xiw_mpa_frame *own,
 	memset(agreed, 0, sizeof(*agreed));
 	agreed->rev = peer->rev;
 	agreed->enhanced = own->enhanced && peer->enhanced;
-	/* RFC 5044 7.1.1: C is decided together, M by each receiver alone. */
+	/* RFC 5044 7.1.1: one side can require CRCs, receivers choose M. */
 	agreed->crc = own->crc || peer->crc;
 	agreed->tx_markers = peer->markers;
 	agreed->rx_markers = own->markers;
@@ -143,7 +143,7 @@ void xiw_nego_accept(const struct xiw_mpa_policy *p,
 		agreed->rtr_offered =
 			nego_rtr_types(p, req->enh.rtr, &agreed->ird);
 	}
-	/* RFC 6581 9.1: the Initiator's IRD bounds this side's ORD. */
+	/* RFC 6581 9.1: the Initiator's IRD limits our ORD. */
 	if (req->enh.ird != XIW_MPA_DEPTH_NONE)
 		agreed->ord = min(agreed->ord, req->enh.ird);
 	reply->enh.p2p = agreed->p2p;
@@ -169,7 +169,7 @@ void xiw_nego_reject(const struct xiw_mpa_policy *p,
 	nego_reply_depths(req, wire_ird, wire_ord, reply);
 }
 
-/* RFC 6581 9.1, Initiator: fit the local limits to the Responder's. */
+/* RFC 6581 9.1, Initiator: adapt our limits to the Responder's. */
 static enum xiw_nego_verdict nego_adopt_depths(const struct xiw_mpa_policy *p,
 					       const struct xiw_mpa_enh *own,
 					       const struct xiw_mpa_enh *peer,
@@ -185,7 +185,7 @@ static enum xiw_nego_verdict nego_adopt_depths(const struct xiw_mpa_policy *p,
 	return XIW_NEGO_OK;
 }
 
-/* RFC 6581 9.2, Initiator: find an RTR that the Responder will recognise. */
+/* RFC 6581 9.2, Initiator: choose an RTR that the Responder accepts. */
 static enum xiw_nego_verdict nego_adopt_rtr(const struct xiw_mpa_policy *p,
 					    const struct xiw_mpa_enh *own,
 					    const struct xiw_mpa_enh *peer,
@@ -199,7 +199,7 @@ static enum xiw_nego_verdict nego_adopt_rtr(const struct xiw_mpa_policy *p,
 
 	agreed->rtr_offered = peer->rtr;
 	usable = peer->rtr & p->rtr;
-	/* Without an inbound slot the peer could not take a Read. */
+	/* A peer with an IRD of 0 cannot accept a Read. */
 	if (!peer->ird)
 		usable &= ~XIW_RTR_READ;
 	if (!usable)
@@ -218,7 +218,7 @@ enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
 	nego_agree_frames(req, reply, agreed);
 	if (reply->pd_len > XIW_NEGO_PD_MAX)
 		return XIW_NEGO_CLOSE;
-	/* A refusal counts even if its form does not match the Request. */
+	/* Accept a rejection even if its form does not match the Request. */
 	if (reply->reject)
 		return XIW_NEGO_REJECTED;
 	if (reply->rev != req->rev || reply->enhanced != req->enhanced)

@@ -9,21 +9,20 @@
 #define XIW_NEGO_PD_MAX		255
 
 /**
- * struct xiw_mpa_policy - what the administrator allows on a device
+ * struct xiw_mpa_policy - MPA configuration of a device
  * @rev: revision for own Requests, 1 or 2; Requests of both are accepted
- * @crc: require CRCs; they are off only if the peer does not want them either
+ * @crc: require CRCs; off only if the peer does not require them either
  * @markers: ask the peer to send Markers
  * @p2p: ask for the peer-to-peer model (revision 2)
  * @rtr: RTR types generated and accepted, mask of XIW_RTR_*
- * @fallback: after a revision 2 Request that was answered by a close, connect
- *	again with revision 1
- * @request_ms: a Responder waits so long for the Request, milliseconds
- * @reply_ms: an Initiator waits so long for the Reply, milliseconds
- * @rtr_ms: a Responder waits so long for the RTR, milliseconds
- * @close_ms: a close that does not get on is given up after so many
- *	milliseconds
- * @fpdu_segments: TCP segments that one FPDU may fill; 0 leaves it to what is
- *	known of the peer
+ * @fallback: if the peer closes after a revision 2 Request, retry with
+ *	revision 1
+ * @request_ms: Responder: timeout for the Request, milliseconds
+ * @reply_ms: Initiator: timeout for the Reply, milliseconds
+ * @rtr_ms: Responder: timeout for the RTR, milliseconds
+ * @close_ms: timeout of a close without progress, milliseconds
+ * @fpdu_segments: TCP segments that one FPDU may fill; 0: depends on the
+ *	capabilities of the peer
  * @max_ird: most inbound Reads and Atomics a connection may have
  * @max_ord: most outbound Reads and Atomics a connection may have
  */
@@ -44,7 +43,7 @@ struct xiw_mpa_policy {
 };
 
 /**
- * struct xiw_mpa_agreed - outcome of the startup phase on one side
+ * struct xiw_mpa_agreed - negotiated parameters of one side
  * @rev: revision in use
  * @enhanced: both frames carried enhanced data
  * @crc: CRCs are generated and checked
@@ -76,10 +75,10 @@ struct xiw_mpa_agreed {
 };
 
 /**
- * enum xiw_nego_verdict - what to do after a startup frame
+ * enum xiw_nego_verdict - what to do with an MPA frame
  * @XIW_NEGO_OK: Responder: hand the request to the ULP; Initiator: enter Full
  *	Operation, sending @rtr_send first if it is set
- * @XIW_NEGO_REJECTED: the Reply says no; no FPDU may be sent
+ * @XIW_NEGO_REJECTED: the Reply rejects; no FPDU may be sent
  * @XIW_NEGO_CLOSE: improperly formatted; close at once, send nothing
  * @XIW_NEGO_TERM_IRD: send Terminate XIW_MPA_NO_IRD, then close
  * @XIW_NEGO_TERM_RTR: send Terminate XIW_MPA_NO_RTR, then close
@@ -93,12 +92,12 @@ enum xiw_nego_verdict {
 };
 
 /**
- * enum xiw_nego_first - what the first FPDU means to a Responder
- * @XIW_FIRST_RTR: RTR indication that is consumed here.  A Send took the
+ * enum xiw_nego_first - how a Responder treats the first FPDU
+ * @XIW_FIRST_RTR: RTR indication, consumed by MPA.  A Send used the
  *	first MSN of its queue (advance it unless @ulpdu_len was 0)
- * @XIW_FIRST_RTR_READ: RTR indication that is answered like any Read
+ * @XIW_FIRST_RTR_READ: RTR indication that needs a Read Response
  * @XIW_FIRST_MESSAGE: process like any other FPDU
- * @XIW_FIRST_TERMINATE: the Initiator gave up, the connection failed
+ * @XIW_FIRST_TERMINATE: the Initiator failed the connection
  */
 enum xiw_nego_first {
 	XIW_FIRST_RTR,
@@ -108,26 +107,26 @@ enum xiw_nego_first {
 };
 
 /*
- * Of a Write without payload nobody looks at STag and offset (RFC 5041 section
- * 5.2), and an RTR may be one. With this STag it says what its sender can do,
- * by bits in the offset: of which those not defined here are to be ignored. A
- * Responder that knows the STag answers with such a Write of its own. Unknown
- * to others, it is an RTR like any other.
+ * Capability probe: DDP ignores STag and offset of a Write without payload (RFC
+ * 5041 section 5.2), and an RTR may be such a Write. With this STag, bits of
+ * the offset state what the sender supports; undefined bits are ignored. A
+ * Responder that knows the STag answers with such a Write of its own. For any
+ * other it is an ordinary RTR.
  */
 #define XIW_HELLO_STAG	0x78697721	/* "xiw!" */
-#define XIW_HELLO_LONG	1		/* takes FPDUs of several segments */
+#define XIW_HELLO_LONG	1		/* accepts FPDUs of several segments */
 
 /**
- * xiw_nego_is_hello() - does the peer take FPDUs of several segments
- * @h: DDP header of its first FPDU
+ * xiw_nego_is_hello() - check for the capability XIW_HELLO_LONG
+ * @h: DDP header of the peer's first FPDU
  *
  * Context: Any.
- * Return: true if it says so.
+ * Return: true if the peer accepts FPDUs of several segments.
  */
 bool xiw_nego_is_hello(const struct xiw_ddp_hdr *h);
 
 /**
- * xiw_nego_policy_check() - is a policy usable
+ * xiw_nego_policy_check() - validate a policy
  * @p: policy
  *
  * At least one RTR type is mandatory (RFC 6581 section 9.2).
@@ -152,7 +151,7 @@ void xiw_nego_request(const struct xiw_mpa_policy *p, u32 ird, u32 ord,
 		      struct xiw_mpa_frame *req);
 
 /**
- * xiw_nego_check_request() - Responder: judge a decoded Request
+ * xiw_nego_check_request() - Responder: check a decoded Request
  * @req: from xiw_mpa_frame_decode()
  *
  * RFC 5044 section 7.1.2, RFC 6581 section 6.
@@ -185,8 +184,8 @@ void xiw_nego_accept(const struct xiw_mpa_policy *p,
  * @p: policy
  * @req: Request that passed xiw_nego_check_request()
  * @ird: inbound limit to report
- * @ord: outbound limit to report, not bounded by the Request, so that it can
- *	tell the Initiator how much would have been needed
+ * @ord: outbound limit to report, not limited by the Request, so that the
+ *	Initiator learns how much would have been needed
  * @reply: result; the caller adds @reply->pd_len
  *
  * RFC 6581 sections 9.1 and 10.
@@ -198,12 +197,12 @@ void xiw_nego_reject(const struct xiw_mpa_policy *p,
 		     struct xiw_mpa_frame *reply);
 
 /**
- * xiw_nego_check_reply() - Initiator: judge a decoded Reply
+ * xiw_nego_check_reply() - Initiator: check a decoded Reply
  * @p: policy
  * @req: the Request as sent, from xiw_nego_request()
  * @reply: from xiw_mpa_frame_decode()
  * @agreed: result, valid unless XIW_NEGO_CLOSE; after XIW_NEGO_REJECTED only
- *	the peer's values count
+ *	the peer's values are valid
  *
  * Context: Any.
  * Return: Any verdict.
@@ -215,13 +214,13 @@ enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
 
 /**
  * xiw_nego_first_fpdu() - Responder: classify the first verified FPDU
- * @agreed: outcome of the startup phase
+ * @agreed: negotiated parameters
  * @ulpdu_len: ULPDU_Length of the FPDU
  * @h: its header if it decoded without fault, else NULL
  * @body: payload of the segment, read only for a Read Request
  *
- * The transmit fence is lifted by any FPDU that was verified, whatever this
- * returns.  RFC 5044 section 7.1.2 rule 4, RFC 6581 section 9.2.
+ * Any verified FPDU lifts the transmit fence, whatever this returns.
+ * RFC 5044 section 7.1.2 rule 4, RFC 6581 section 9.2.
  *
  * Context: Any.
  * Return: How to treat it.

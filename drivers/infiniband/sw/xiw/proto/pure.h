@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the pure protocol files may use, and nothing else: fixed-width types,
- * byte order, overflow arithmetic, bits, memcpy() and a keyed hash.  The same
- * sources are compiled into the driver, into the KUnit module and into
- * user-space tools, where pure_user.h supplies the same names, most from libc.
+ * The only headers that the protocol files may use: fixed-width types, byte
+ * order, overflow arithmetic, bits, memcpy() and a keyed hash.  The driver, the
+ * KUnit module and user-space tools compile the same sources; in user space
+ * pure_user.h supplies the same names, most from libc.
  */
 #ifndef _XIW_PURE_H
 #define _XIW_PURE_H

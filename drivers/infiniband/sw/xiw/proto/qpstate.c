@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The life of an RDMA stream as one table.  RFC 5040 section 6.2 names three
- * ways to end it: graceful, with a Terminate, and by loss of the connection.
- * Pairs that are not listed cannot happen unless something else is broken.
+ * State machine of an RDMA stream.  RFC 5040 section 6.2 defines three ways to
+ * end it: gracefully, with a Terminate, and by loss of the connection.  Pairs
+ * that are not listed are illegal.
  */
 #include "qpstate.h"
 
@@ -15,15 +15,15 @@
 
 #define GONE_FATAL	(GONE | XIW_QPA_EVENT_FATAL)
 
-/* The consumer did: FIN behind what TCP has, for that has completed. */
+/* Local error: no abort, TCP still sends data of completed requests. */
 #define GAVE_UP		(XIW_QPA_FLUSH | XIW_QPA_CLOSE)
 
-/* A Terminate came: flush at once, let TCP wind down gracefully. */
+/* Terminate received: flush at once, close TCP gracefully. */
 #define TERMINATED	(XIW_QPA_SHUTDOWN | XIW_QPA_ARM_TIMER | \
 			 XIW_QPA_FLUSH | XIW_QPA_EVENT_FATAL | \
 			 XIW_QPA_DISCONNECT)
 
-/* Say what is wrong, and end. */
+/* Send a Terminate and end the stream. */
 #define FAULT		GO(TERMINATE, XIW_QPA_SEND_TERM | XIW_QPA_ARM_TIMER | \
 				      XIW_QPA_FLUSH | XIW_QPA_EVENT_FATAL | \
 				      XIW_QPA_DISCONNECT)
@@ -31,7 +31,7 @@
 static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 	[XIW_QPS_IDLE] = {
 		[XIW_QPE_CONNECT]	 = STAY(RTS),
-		/* A startup that has it ends. */
+		/* Ends an MPA negotiation that owns the QP. */
 		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, GAVE_UP),
 		[XIW_QPE_RESET]		 = STAY(IDLE),
 	},
@@ -40,7 +40,7 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 						       XIW_QPA_ARM_TIMER),
 		/* No protocol fault: no Terminate. */
 		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, GAVE_UP),
-		/* RFC 5041 6.2.1: report it, let outgoing data leave. */
+		/* RFC 5041 6.2.1: report it, still send queued data. */
 		[XIW_QPE_PEER_FIN]	 = GO(CLOSING, XIW_QPA_SHUTDOWN |
 						       XIW_QPA_ARM_TIMER |
 						       XIW_QPA_DISCONNECT),
@@ -54,15 +54,15 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 	},
 	[XIW_QPS_CLOSING] = {
 		[XIW_QPE_LOCAL_CLOSE]	 = STAY(CLOSING),
-		/* TCP goes on closing: what was sent must still arrive. */
+		/* TCP continues to close: data sent must still arrive. */
 		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, XIW_QPA_FLUSH),
 		[XIW_QPE_PEER_FIN]	 = GO(CLOSING, XIW_QPA_DISCONNECT),
 		[XIW_QPE_PEER_FIN_DIRTY] = GO(ERROR, GONE),
 		[XIW_QPE_LLP_LOST]	 = GO(ERROR, GONE),
-		/* Not IDLE: what is posted from now on must complete too. */
+		/* Not IDLE: later posts must be flushed, too. */
 		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, XIW_QPA_FLUSH |
 						     XIW_QPA_CLOSE),
-		/* The own FIN is not out yet: as in full operation. */
+		/* Our FIN was not sent yet: handle as in RTS. */
 		[XIW_QPE_FAULT]		 = FAULT,
 		/* RFC 5040 5.4: no message can follow the FIN. */
 		[XIW_QPE_FAULT_SILENT]	 = GO(ERROR, GONE),
@@ -73,15 +73,15 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 	[XIW_QPS_TERMINATE] = {
 		[XIW_QPE_LOCAL_CLOSE]	 = STAY(TERMINATE),
 		[XIW_QPE_LOCAL_ERROR]	 = GO(ERROR, XIW_QPA_FLUSH),
-		/* The other half may still carry the Terminate. */
+		/* The transmit half may still carry the Terminate. */
 		[XIW_QPE_PEER_FIN]	 = STAY(TERMINATE),
 		[XIW_QPE_PEER_FIN_DIRTY] = STAY(TERMINATE),
 		[XIW_QPE_LLP_LOST]	 = GO(ERROR, END),
 		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, XIW_QPA_CLOSE),
-		/* RFC 5040 7.1: the first fault found is the one reported. */
+		/* RFC 5040 7.1: only the first fault is reported. */
 		[XIW_QPE_FAULT]		 = STAY(TERMINATE),
 		[XIW_QPE_FAULT_SILENT]	 = STAY(TERMINATE),
-		/* RFC 5040 6.2.1: a graceful TCP close carries it over. */
+		/* RFC 5040 6.2.1: a graceful TCP close delivers it. */
 		[XIW_QPE_TERM_SENT]	 = GO(TERMINATE, XIW_QPA_SHUTDOWN),
 		[XIW_QPE_TERM_RECEIVED]	 = STAY(TERMINATE),
 		[XIW_QPE_CLOSE_TIMEOUT]	 = GO(ERROR, END),
@@ -96,7 +96,7 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, XIW_QPA_CLOSE),
 		[XIW_QPE_FAULT]		 = STAY(ERROR),
 		[XIW_QPE_FAULT_SILENT]	 = STAY(ERROR),
-		/* The consumer left TERMINATE while it was on its way. */
+		/* Left TERMINATE before the Terminate was sent. */
 		[XIW_QPE_TERM_SENT]	 = GO(ERROR, XIW_QPA_SHUTDOWN),
 		[XIW_QPE_TERM_RECEIVED]	 = STAY(ERROR),
 		[XIW_QPE_CLOSE_TIMEOUT]	 = GO(ERROR, END),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * RDMAP: the table of opcodes, the headers of messages that are not plain
- * payload, and the rules for the responses this side waits for (RFC 5040,
- * RFC 7306).  DDP asks the table; the receive path asks the rest.
+ * payload, and the checks of responses to our requests (RFC 5040, RFC 7306).
  */
 #include "rdmap.h"
 
@@ -105,7 +104,7 @@ enum xiw_reason xiw_rdmap_atomic_req_decode(const u8 *buf, u32 len,
 	w = (const struct xiw_atomic_req_hdr *)buf;
 	if (len != sizeof(*w))
 		return XIW_BAD_MSG_LEN;
-	/* The other 28 bits are reserved and not looked at. */
+	/* The other 28 bits are reserved and ignored. */
 	aop = be32_to_cpu(w->aop) & XIW_ATOMIC_AOP_MASK;
 	if (aop != XIW_AOP_FETCH_ADD && aop != XIW_AOP_CMP_SWAP)
 		return XIW_ATOMIC_BAD_OP;

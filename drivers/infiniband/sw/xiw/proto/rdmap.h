@@ -11,7 +11,7 @@
  * @solicited: raises a solicited completion event at the receiver
  * @invalidates: carries an Invalidate STag
  * @qn: untagged queue
- * @hdr_len: octets of the RDMAP header behind the DDP header, which is then
+ * @hdr_len: bytes of the RDMAP header behind the DDP header, which is then
  *	the whole message; 0 if the message is ULP payload.  Terminate has a
  *	variable header and the minimum here
  * @feature: XIW_FEAT_* that must be enabled, 0 if none
@@ -27,7 +27,7 @@ struct xiw_rdmap_op {
 };
 
 /**
- * xiw_rdmap_is_imm() - are Immediate Data in it
+ * xiw_rdmap_is_imm() - check for an Immediate Data message
  * @opcode: RDMAP opcode
  *
  * Context: Any.
@@ -39,7 +39,7 @@ static inline bool xiw_rdmap_is_imm(u8 opcode)
 }
 
 /**
- * xiw_rdmap_is_response() - does it answer a request of this side
+ * xiw_rdmap_is_response() - check for a response to our request
  * @opcode: RDMAP opcode
  *
  * Context: Any.
@@ -54,7 +54,7 @@ static inline bool xiw_rdmap_is_response(u8 opcode)
  * struct xiw_read_req - RDMA Read Request, RFC 5040 section 4.4
  * @sink_stag: Data Sink STag, the requester's buffer
  * @sink_to: Data Sink tagged offset
- * @size: RDMA Read Message Size in octets
+ * @size: RDMA Read Message Size in bytes
  * @src_stag: Data Source STag, the responder's buffer
  * @src_to: Data Source tagged offset
  */
@@ -99,10 +99,10 @@ struct xiw_atomic_resp {
 };
 
 /**
- * struct xiw_read_sink - the RDMA Read whose response is awaited next
- * @stag: Data Sink STag it was sent with
- * @to: tagged offset where the next octet must land
- * @left: octets still to come
+ * struct xiw_read_sink - sink of the oldest outstanding RDMA Read
+ * @stag: Data Sink STag of the Read Request
+ * @to: tagged offset of the next byte to place
+ * @left: bytes not received yet
  */
 struct xiw_read_sink {
 	u32 stag;
@@ -111,7 +111,7 @@ struct xiw_read_sink {
 };
 
 /**
- * enum xiw_access - who touches a registered buffer, selects the fault codes
+ * enum xiw_access - remote access to a registered buffer, selects fault codes
  * @XIW_ACCESS_WRITE: placement of a remote RDMA Write
  * @XIW_ACCESS_SOURCE: a remote Read or Atomic Request
  */
@@ -134,7 +134,7 @@ const struct xiw_rdmap_op *xiw_rdmap_op(u8 opcode, u32 features);
 
 /**
  * xiw_rdmap_read_req_encode() - write the header of a Read Request
- * @buf: XIW_READ_REQ_LEN octets, written
+ * @buf: XIW_READ_REQ_LEN bytes, written
  * @r: what to write
  *
  * Context: Any.
@@ -144,7 +144,7 @@ void xiw_rdmap_read_req_encode(u8 *buf, const struct xiw_read_req *r);
 /**
  * xiw_rdmap_read_req_decode() - decode the message body of a Read Request
  * @buf: message body
- * @len: octets in it
+ * @len: bytes in it
  * @r: result, written on XIW_OK
  *
  * Context: Any.
@@ -154,9 +154,9 @@ enum xiw_reason xiw_rdmap_read_req_decode(const u8 *buf, u32 len,
 					  struct xiw_read_req *r);
 
 /**
- * xiw_rdmap_read_req_advance() - what remains of a Read after some data
+ * xiw_rdmap_read_req_advance() - reduce a Read to its remaining part
  * @r: request, modified
- * @done: octets of the response already sent, at most @r->size
+ * @done: bytes of the response already sent, at most @r->size
  *
  * For the Terminated RDMA Header, RFC 5040 section 4.8.
  *
@@ -166,7 +166,7 @@ void xiw_rdmap_read_req_advance(struct xiw_read_req *r, u32 done);
 
 /**
  * xiw_rdmap_atomic_req_encode() - write the header of an Atomic Request
- * @buf: XIW_ATOMIC_REQ_LEN octets, written
+ * @buf: XIW_ATOMIC_REQ_LEN bytes, written
  * @r: what to write
  *
  * Context: Any.
@@ -176,7 +176,7 @@ void xiw_rdmap_atomic_req_encode(u8 *buf, const struct xiw_atomic_req *r);
 /**
  * xiw_rdmap_atomic_req_decode() - decode the body of an Atomic Request
  * @buf: message body
- * @len: octets in it
+ * @len: bytes in it
  * @r: result, written on XIW_OK
  *
  * Context: Any.
@@ -187,7 +187,7 @@ enum xiw_reason xiw_rdmap_atomic_req_decode(const u8 *buf, u32 len,
 
 /**
  * xiw_rdmap_atomic_resp_encode() - write the header of an Atomic Response
- * @buf: XIW_ATOMIC_RESP_LEN octets, written
+ * @buf: XIW_ATOMIC_RESP_LEN bytes, written
  * @r: what to write
  *
  * Context: Any.
@@ -197,7 +197,7 @@ void xiw_rdmap_atomic_resp_encode(u8 *buf, const struct xiw_atomic_resp *r);
 /**
  * xiw_rdmap_atomic_resp_decode() - decode the body of an Atomic Response
  * @buf: message body
- * @len: octets in it
+ * @len: bytes in it
  * @r: result, written on XIW_OK; the caller compares @r->id
  *
  * Context: Any.
@@ -208,12 +208,12 @@ enum xiw_reason xiw_rdmap_atomic_resp_decode(const u8 *buf, u32 len,
 
 /**
  * xiw_rdmap_imm_encode() - write the body of an Immediate Data message
- * @buf: XIW_IMM_LEN octets, written
- * @imm: immediate value, sent unswapped in the first four octets
- * @kind: what it belongs to, in the last four: zero but for peers that know
- *	more
+ * @buf: XIW_IMM_LEN bytes, written
+ * @imm: immediate value, sent unswapped in the first four bytes
+ * @kind: the message it belongs to, in the last four: zero unless the peer
+ *	can distinguish them
  *
- * RFC 7306 section 6.2 carries eight opaque octets.
+ * RFC 7306 section 6.2 carries eight opaque bytes.
  *
  * Context: Any.
  */
@@ -222,7 +222,7 @@ void xiw_rdmap_imm_encode(u8 *buf, __be32 imm, enum xiw_imm_kind kind);
 /**
  * xiw_rdmap_imm_decode() - decode the body of an Immediate Data message
  * @buf: message body
- * @len: octets in it
+ * @len: bytes in it
  * @imm: result, written on XIW_OK
  *
  * Context: Any.
@@ -231,16 +231,16 @@ void xiw_rdmap_imm_encode(u8 *buf, __be32 imm, enum xiw_imm_kind kind);
 enum xiw_reason xiw_rdmap_imm_decode(const u8 *buf, u32 len, __be32 *imm);
 
 /**
- * xiw_rdmap_imm_of_send() - do these Immediate Data belong to a Send
- * @buf: message body of XIW_IMM_LEN octets, of a peer that knows the difference
+ * xiw_rdmap_imm_of_send() - check whether Immediate Data belongs to a Send
+ * @buf: message body of XIW_IMM_LEN bytes, from a peer that marks them
  *
  * Context: Any.
- * Return: true if so; what has no known meaning belongs to a Write.
+ * Return: true for a Send; any unknown kind belongs to a Write.
  */
 bool xiw_rdmap_imm_of_send(const u8 *buf);
 
 /**
- * xiw_rdmap_read_resp_check() - may this Read Response segment be placed
+ * xiw_rdmap_read_resp_check() - check whether a Read Response may be placed
  * @s: the Read at the head of the outstanding requests; NULL if there is
  *	none, if the head is an Atomic, or if it was not sent yet
  * @h: decoded header, opcode Read Response
@@ -266,7 +266,7 @@ enum xiw_reason xiw_rdmap_read_resp_check(const struct xiw_read_sink *s,
 enum xiw_reason xiw_rdmap_read_resp_advance(struct xiw_read_sink *s,
 					    const struct xiw_ddp_hdr *h);
 
-/* How a range of octets relates to a registered buffer. */
+/* Result of xiw_rdmap_range_check(). */
 enum xiw_range {
 	XIW_RANGE_FITS,
 	XIW_RANGE_WRAPS,	/* offset + length needs more than 64 bits */
@@ -274,15 +274,15 @@ enum xiw_range {
 };
 
 /**
- * xiw_rdmap_range_check() - is an access inside a registered buffer
- * @to: first tagged offset touched
- * @len: octets, callers skip the check for zero
+ * xiw_rdmap_range_check() - check an access against a registered buffer
+ * @to: first tagged offset of the access
+ * @len: bytes, callers skip the check for zero
  * @base: first tagged offset of the buffer
- * @size: octets of the buffer
+ * @size: bytes of the buffer
  *
- * Wrap is tested before bounds, as a wrapping range is out of bounds too. A
- * range up to and including the last of all offsets counts as wrapping: its
- * end cannot be expressed (RFC 5041 section 7.1). No buffer can reach there.
+ * Wrap is checked first, as a range that wraps is also out of bounds. A range
+ * that includes offset 2^64 - 1 counts as wrapping: its end does not fit in 64
+ * bits (RFC 5041 section 7.1). No buffer extends that far.
  *
  * Context: Any.
  * Return: XIW_RANGE_*.

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * One name for every protocol fault this side can detect.  The checks return
- * it, term.c alone translates it to the Terminate code in the comment, and
- * nobody else compares error codes.  The order groups by layer, not by code.
+ * it, and only term.c translates it to the Terminate code in the comment.
+ * Grouped by layer, not by code.
  */
 #ifndef _XIW_REASON_H
 #define _XIW_REASON_H
 
 /**
- * enum xiw_reason - why a stream cannot go on
+ * enum xiw_reason - the fault that ends a stream
  * @XIW_OK: no fault
  * @XIW_BAD_SEGMENT_LEN: 0x1000, ULPDU shorter than its DDP header
  * @XIW_BAD_DV_TAGGED: 0x1104, DDP version of a tagged segment
@@ -20,9 +20,9 @@
  * @XIW_WRITE_BAD_STAG: 0x1100, RDMA Write to an unknown or invalid STag
  * @XIW_WRITE_BAD_OWNER: 0x1102, RDMA Write to an STag of another PD or QP
  * @XIW_WRITE_BAD_RIGHTS: 0x1100, RDMA Write without remote-write right
- * @XIW_WRITE_WRAP: 0x1103, RDMA Write whose TO + length wraps
+ * @XIW_WRITE_WRAP: 0x1103, RDMA Write, TO + length wraps
  * @XIW_WRITE_BOUNDS: 0x1101, RDMA Write outside the buffer
- * @XIW_RESP_STRAY: 0x0206, Read Response that nothing waits for
+ * @XIW_RESP_STRAY: 0x0206, Read Response without an outstanding Read
  * @XIW_RESP_BAD_STAG: 0x1100, Read Response for another STag
  * @XIW_RESP_BAD_PLACE: 0x1101, Read Response at an unexpected TO or too long
  * @XIW_RESP_SINK_GONE: 0x1100, the sink of the Read is no longer writable
@@ -38,16 +38,16 @@
  * @XIW_SRC_BAD_STAG: 0x0100, Read or Atomic Request on a bad STag
  * @XIW_SRC_BAD_OWNER: 0x0103, Read or Atomic Request, STag of another PD or QP
  * @XIW_SRC_BAD_RIGHTS: 0x0102, Read or Atomic Request without the right
- * @XIW_SRC_WRAP: 0x0104, Read or Atomic Request whose TO + size wraps
+ * @XIW_SRC_WRAP: 0x0104, Read or Atomic Request, TO + size wraps
  * @XIW_SRC_BOUNDS: 0x0101, Read or Atomic Request outside the buffer
  * @XIW_BAD_MSG_LEN: 0x02FF, RDMAP header of the wrong length
  * @XIW_ATOMIC_BAD_OP: 0x0206, AOpCode not assigned
- * @XIW_ATOMIC_UNALIGNED: 0x0207, target of an Atomic not 8-octet aligned
+ * @XIW_ATOMIC_UNALIGNED: 0x0207, target of an Atomic not 8-byte aligned
  * @XIW_ATOMIC_BAD_ID: 0x02FF, Atomic Response with a foreign identifier
  * @XIW_MPA_LOST: 0x2001, connection lost; never on the wire
  * @XIW_MPA_BAD_CRC: 0x2002, CRC of an FPDU
  * @XIW_MPA_BAD_MARKER: 0x2003, Marker disagrees with ULPDU_Length
- * @XIW_MPA_BAD_FRAME: 0x2004, malformed startup frame; never on the wire
+ * @XIW_MPA_BAD_FRAME: 0x2004, malformed MPA frame; never on the wire
  * @XIW_MPA_LOCAL: 0x2005, local failure during enhanced establishment
  * @XIW_MPA_NO_IRD: 0x2006, IRD cannot reach the peer's ORD
  * @XIW_MPA_NO_RTR: 0x2007, no RTR type in common

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rendezvous as arithmetic: who connects, what a Request and a Reply say, which
- * of them belong together, and what the attributes of a queue pair mean for the
- * stream (Documentation/rendezvous.rst).  Knows neither queue pairs nor clocks.
+ * Out-of-band connections: roles, encoding and checks of Request and Reply, and
+ * the effect of queue pair attributes on the stream
+ * (Documentation/rendezvous.rst).  Independent of queue pairs and clocks.
  */
 #include "rendezvous.h"
 
@@ -17,7 +17,7 @@ bool xiw_rdv_gid_usable(const u8 *gid)
 {
 	static const u8 zero[XIW_RDV_GID_LEN / 2];
 
-	/* Neither "this network", nor multicast and what is above that. */
+	/* Exclude 0.0.0.0/8, multicast and everything above. */
 	if (rendezvous_is_ipv4(gid))
 		return gid[12] && gid[12] < 224;
 	return gid[0] != 0xff && memcmp(gid + sizeof(zero), zero, sizeof(zero));
@@ -79,7 +79,7 @@ static u8 rendezvous_flags(const struct xiw_rdv_claim *claim)
 			    claim->rnr_retry << XIW_RDV_RNR_SHIFT : 0;
 }
 
-/* Of the end that has made the claim. */
+/* Proof computed by the end that made the claim. */
 static u64 rendezvous_proof(const struct xiw_rdv_end *init,
 			    const struct xiw_rdv_end *resp,
 			    const struct xiw_rdv_nonces *nonces,
@@ -104,7 +104,7 @@ static u64 rendezvous_proof(const struct xiw_rdv_end *init,
 	return siphash(&text, sizeof(text), &key);
 }
 
-/* Of this end, or of the peer's. */
+/* Proof computed by this end, or with @peers by the peer. */
 static u64 rendezvous_proof_of(const struct xiw_rdv_path *path,
 			       const struct xiw_rdv_nonces *nonces,
 			       const struct xiw_rdv_claim *claim, bool peers,
@@ -120,7 +120,7 @@ static u64 rendezvous_proof_of(const struct xiw_rdv_path *path,
 				what, psn);
 }
 
-/* What this end says, without proofs. */
+/* Claim of this end, without proofs. */
 static void rendezvous_claim(const struct xiw_rdv_path *path,
 			     struct xiw_rdv_claim *claim)
 {
@@ -170,7 +170,7 @@ bool xiw_rdv_proven(const struct xiw_rdv_path *path,
 }
 
 /*
- * What both frames have
+ * Common to both frames
  */
 
 static void rendezvous_claim_encode(const struct xiw_rdv_claim *claim,
@@ -182,7 +182,7 @@ static void rendezvous_claim_encode(const struct xiw_rdv_claim *claim,
 	proofs->rq = cpu_to_be64(claim->rq_proof);
 }
 
-/* False if the claim is none. */
+/* Returns false if the claim is malformed. */
 static bool rendezvous_claim_decode(u8 flags,
 				    const struct xiw_rdv_proofs *proofs,
 				    struct xiw_rdv_claim *claim)
@@ -240,7 +240,7 @@ u32 xiw_rdv_request_encode(const struct xiw_rdv_request *req, u8 *buf)
 	return XIW_RDV_REQ_LEN;
 }
 
-/* Without the flag for proofs there are none. */
+/* Without XIW_RDV_FLAG_P both proofs must be 0. */
 static bool rendezvous_read_claim(const struct xiw_rdv_req_hdr *h,
 				  struct xiw_rdv_request *req)
 {
@@ -315,7 +315,7 @@ void xiw_rdv_challenge(const struct xiw_rdv_request *req, u64 nonce,
 	reply->nonce = nonce;
 }
 
-/* Nothing in it is made of a PSN. */
+/* A refusal contains nothing derived from a PSN. */
 void xiw_rdv_refuse(enum xiw_rdv_reason reason,
 		    const struct xiw_rdv_request *req,
 		    struct xiw_rdv_reply *reply)
@@ -342,8 +342,8 @@ u32 xiw_rdv_reply_encode(const struct xiw_rdv_reply *reply, u8 *buf)
 }
 
 /*
- * A refusal has this form in every version, and may be longer in later ones.
- * One that wants a proof does not end anything, and is of this version.
+ * Every version has these fields in a refusal, later ones may append more.
+ * XIW_RDV_PROVE requests a proof instead, so its version must be ours.
  */
 static int rendezvous_refusal_decode(const struct xiw_rdv_rep_hdr *h, u32 len,
 				     struct xiw_rdv_reply *reply)
@@ -416,7 +416,7 @@ u32 xiw_rdv_retry_ms(u8 timeout, u8 retry_cnt)
 {
 	u32 units, ms;
 
-	/* From 2^28 on it is more than the bound, however few the tries. */
+	/* From 2^28 units on, a single try exceeds the limit. */
 	if (!timeout || timeout >= 28)
 		return XIW_RDV_WAIT_MAX_MS;
 	units = (1U << timeout) * (min_t(u32, retry_cnt, 7) + 1);
@@ -431,7 +431,7 @@ u32 xiw_rdv_wait_ms(u8 timeout, u8 retry_cnt)
 		     XIW_RDV_WAIT_MIN_MS);
 }
 
-/* The table of the verbs, in units of 10 us: 1 2 3 4 6 8 12 16 ... */
+/* IB RNR NAK timer codes, in units of 10 us: 1 2 3 4 6 8 12 16 ... */
 static u32 rendezvous_rnr_timer_units(u8 code)
 {
 	code &= 31;
@@ -454,7 +454,7 @@ u32 xiw_rdv_receive_ms(const struct xiw_rdv_claim *peer, u8 min_rnr_timer)
 
 u32 xiw_rdv_pause_ms(u32 tries, u32 random)
 {
-	/* Eight times twice as long as the first is beyond the bound. */
+	/* Doubled eight times, the pause exceeds its limit. */
 	u32 doubled = min_t(u32, max_t(u32, tries, 1) - 1, 8);
 	u32 ms = min_t(u32, XIW_RDV_PAUSE_MIN_MS << doubled,
 		       XIW_RDV_PAUSE_MAX_MS);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Queue pairs that are connected by number: what they tell each other in the
- * Private Data of MPA startup, and every decision that follows from it or from
- * the attributes that a consumer sets.  Documentation/rendezvous.rst is the
- * specification; the sections named below are its own.
+ * Queue pairs that are connected out of band: the Private Data of their MPA
+ * frames, and every decision that depends on it or on the attributes set by the
+ * ULP.  Section numbers refer to the specification in
+ * Documentation/rendezvous.rst.
  */
 #ifndef _XIW_RENDEZVOUS_H
 #define _XIW_RENDEZVOUS_H
@@ -13,7 +13,7 @@
 /* Numbers of queue pairs that can be connected, section 2 */
 #define XIW_RDV_QPN_MIN		2
 
-/* Bounds of the time that work waits for a stream, milliseconds, section 6 */
+/* Limits of the time that work waits for a stream, milliseconds, section 6 */
 #define XIW_RDV_WAIT_MIN_MS	5000
 #define XIW_RDV_WAIT_MAX_MS	600000
 
@@ -32,13 +32,12 @@ struct xiw_rdv_end {
 };
 
 /**
- * struct xiw_rdv_token - what tells one use of a queue pair from the next: the
- *	secret that the consumers share
- * @rts: the queue pair has come to RTS; without, only @rq_psn is known
- * @rnr_retry: how often the consumer wants a receiver that is not ready to be
- *	tried again, 0..7
- * @sq_psn: PSN that the queue pair begins to send with
- * @rq_psn: PSN that it expects of its peer
+ * struct xiw_rdv_token - secret shared by the two ULPs, which identifies one
+ *	connection of a queue pair
+ * @rts: the queue pair is at RTS; otherwise only @rq_psn is valid
+ * @rnr_retry: RNR retries requested by the ULP, 0..7
+ * @sq_psn: initial PSN of the send queue
+ * @rq_psn: initial PSN expected from the peer
  */
 struct xiw_rdv_token {
 	bool rts;
@@ -58,11 +57,11 @@ struct xiw_rdv_nonces {
 };
 
 /**
- * struct xiw_rdv_claim - what an end says of itself, and how it proves that
- * @rts: it has come to RTS; without, @rnr_retry and @sq_proof are 0
+ * struct xiw_rdv_claim - state that an end reports, with its proofs
+ * @rts: the end is at RTS; otherwise @rnr_retry and @sq_proof are 0
  * @rnr_retry: as in its token
- * @sq_proof: proof that it knows its own PSN
- * @rq_proof: proof that it knows the one that it expects
+ * @sq_proof: proves knowledge of its own PSN
+ * @rq_proof: proves knowledge of its peer's PSN
  */
 struct xiw_rdv_claim {
 	bool rts;
@@ -72,12 +71,12 @@ struct xiw_rdv_claim {
 };
 
 /**
- * struct xiw_rdv_path - what the consumer of a queue pair has set
+ * struct xiw_rdv_path - connection attributes set by the ULP
  * @own: this end: the GID of the source index and the number
  * @peer: the other end: destination GID and number
  * @token: PSNs and RNR retries
- * @max_dest_rd_atomic: inbound Reads and Atomics that it wants to admit
- * @max_rd_atomic: outbound ones; known with @token.rts
+ * @max_dest_rd_atomic: inbound Reads and Atomics to accept
+ * @max_rd_atomic: outbound Reads and Atomics; valid with @token.rts
  */
 struct xiw_rdv_path {
 	struct xiw_rdv_end own;
@@ -101,15 +100,15 @@ enum xiw_rdv_role {
 
 /**
  * enum xiw_rdv_reason - why a Request is refused, as in the Reply, section 4.3
- * @XIW_RDV_OK: it is not
- * @XIW_RDV_MALFORMED: no Request for rendezvous, or not well formed
- * @XIW_RDV_BAD_VERSION: a version that the Responder does not know
- * @XIW_RDV_NO_MATCH: TCP says that it comes from or goes to another address
+ * @XIW_RDV_OK: not refused
+ * @XIW_RDV_MALFORMED: not an out-of-band Request, or not well formed
+ * @XIW_RDV_BAD_VERSION: a version that the Responder does not support
+ * @XIW_RDV_NO_MATCH: its GIDs are not the addresses of the connection
  * @XIW_RDV_BAD_ROLE: the other end would have to be the Responder
- * @XIW_RDV_BUSY: no room to wait for the queue pair to come to RTR
- * @XIW_RDV_LATE: no queue pair was there for it in time
- * @XIW_RDV_FAILED: the Responder lacked memory, or was going away
- * @XIW_RDV_PROVE: it is not yet; the Initiator is to prove what it knows
+ * @XIW_RDV_BUSY: too many Requests wait for a queue pair to reach RTR
+ * @XIW_RDV_LATE: no queue pair was ready for it in time
+ * @XIW_RDV_FAILED: the Responder lacked memory, or is being removed
+ * @XIW_RDV_PROVE: not refused yet; the Initiator must repeat it with proofs
  * @XIW_RDV_REASON_COUNT: number of reasons, not a reason
  */
 enum xiw_rdv_reason {
@@ -130,9 +129,9 @@ enum xiw_rdv_reason {
  * @init: the Initiator
  * @resp: the Responder
  * @claim: of the Initiator; proofs are 0 without @proves
- * @proves: it answers a Reply with XIW_RDV_PROVE
+ * @proves: it carries proofs, after a Reply with XIW_RDV_PROVE
  * @nonce: of the Initiator
- * @features: mask of XIW_RDV_FEAT_* that it offers, and others from later ones
+ * @features: mask of XIW_RDV_FEAT_* offered; may have unknown bits
  */
 struct xiw_rdv_request {
 	struct xiw_rdv_end init;
@@ -145,13 +144,13 @@ struct xiw_rdv_request {
 
 /**
  * struct xiw_rdv_reply - Private Data of a Reply
- * @reason: XIW_RDV_OK in one that accepts; in one that refuses any other value
- *	of an octet, also unknown ones
+ * @reason: XIW_RDV_OK if it accepts; in a refusal any other 8-bit value, also
+ *	unknown ones
  * @init_qpn: number of the Initiator's queue pair, repeated
- * @resp_qpn: likewise
- * @claim: of the Responder; all zero in one that refuses
+ * @resp_qpn: number of the Responder's queue pair, repeated
+ * @claim: of the Responder; all zero in a refusal
  * @nonce: of the Responder, with XIW_RDV_PROVE; else 0
- * @features: what is agreed on; 0 in one that refuses
+ * @features: negotiated features; 0 in a refusal
  */
 struct xiw_rdv_reply {
 	u8 reason;
@@ -163,33 +162,35 @@ struct xiw_rdv_reply {
 };
 
 /**
- * xiw_rdv_gid_usable() - does a GID name a host
+ * xiw_rdv_gid_usable() - check whether a GID is the address of a host
  * @gid: GID
  *
- * A unicast address, section 2.  What has nothing in the low half is none:
- * GIDs made of hardware addresses look like that.
+ * It must be a unicast address, section 2.  The low half must not be zero:
+ * a GID derived from a hardware address has a zero low half.
  *
  * Context: Any.
- * Return: true if it does.
+ * Return: true for the address of a host.
  */
 bool xiw_rdv_gid_usable(const u8 *gid);
 
 /**
- * xiw_rdv_path_check() - can a queue pair be connected so
+ * xiw_rdv_path_check() - validate the attributes of a connection
  * @path: ends and token
  *
  * Context: Any.
  * Return: 0; -EINVAL for a number or PSN out of range; -EADDRNOTAVAIL for a
- * GID that names no host; -EAFNOSUPPORT if one is IPv4 and the other IPv6.
+ * GID that is not the address of a host; -EAFNOSUPPORT if one is IPv4 and the
+ * other IPv6.
  */
 int xiw_rdv_path_check(const struct xiw_rdv_path *path);
 
 /**
- * xiw_rdv_role() - which end connects
+ * xiw_rdv_role() - role of this end of a connection
  * @own: this end
  * @peer: the other end
  *
- * The one whose GID, or if they are equal, whose number is less; section 3.
+ * The end with the lower GID, or with equal GIDs the lower queue pair number,
+ * is the Initiator; section 3.
  *
  * Context: Any.
  * Return: Role of this end.
@@ -198,11 +199,11 @@ enum xiw_rdv_role xiw_rdv_role(const struct xiw_rdv_end *own,
 			       const struct xiw_rdv_end *peer);
 
 /**
- * xiw_rdv_request_init() - Initiator: what to say
- * @path: what the consumer has set so far
+ * xiw_rdv_request_init() - Initiator: fill in a Request
+ * @path: attributes set so far
  * @nonces: of the connection
- * @proves: what is known is to be proven; else no proof is made
- * @features: what to offer
+ * @proves: include proofs
+ * @features: features to offer
  * @req: result
  *
  * Context: Any.
@@ -214,17 +215,17 @@ void xiw_rdv_request_init(const struct xiw_rdv_path *path,
 /**
  * xiw_rdv_request_encode() - build the Private Data of a Request
  * @req: what to encode; numbers within 24 bits
- * @buf: XIW_RDV_REQ_LEN octets, written
+ * @buf: XIW_RDV_REQ_LEN bytes, written
  *
  * Context: Any.
- * Return: Octets written.
+ * Return: Bytes written.
  */
 u32 xiw_rdv_request_encode(const struct xiw_rdv_request *req, u8 *buf);
 
 /**
  * xiw_rdv_request_decode() - read the Private Data of a Request
  * @pd: Private Data
- * @len: octets of it
+ * @len: bytes of it
  * @req: result, written only on success
  *
  * Context: Any.
@@ -234,10 +235,10 @@ enum xiw_rdv_reason xiw_rdv_request_decode(const u8 *pd, u32 len,
 					   struct xiw_rdv_request *req);
 
 /**
- * xiw_rdv_request_from() - does a Request come from where it says
+ * xiw_rdv_request_from() - check a Request against its TCP connection
  * @req: decoded Request
- * @local: address at which TCP accepted it, as a GID
- * @remote: address that it came from, as a GID
+ * @local: local address of the TCP connection, as a GID
+ * @remote: remote address of the TCP connection, as a GID
  *
  * Context: Any.
  * Return: true if both addresses are those of the Request.
@@ -246,11 +247,11 @@ bool xiw_rdv_request_from(const struct xiw_rdv_request *req, const u8 *local,
 			  const u8 *remote);
 
 /**
- * xiw_rdv_match() - Responder: is this the Request a queue pair waits for
- * @path: what the consumer of the queue pair has set so far
+ * xiw_rdv_match() - Responder: check whether a Request is for a queue pair
+ * @path: attributes of the queue pair set so far
  * @req: decoded Request
  *
- * Section 4.4; the proofs are looked at apart from that.
+ * Section 4.4; does not check the proofs.
  *
  * Context: Any.
  * Return: true if both ends are those of the path.
@@ -259,40 +260,39 @@ bool xiw_rdv_match(const struct xiw_rdv_path *path,
 		   const struct xiw_rdv_request *req);
 
 /**
- * xiw_rdv_in_common() - is there a PSN that both ends know
- * @path: what the consumer has set so far
- * @peer: what the peer has said
+ * xiw_rdv_in_common() - check whether both ends have a PSN in common
+ * @path: attributes set so far
+ * @peer: claim of the peer
  *
  * Context: Any.
- * Return: false as long as neither has come to RTS.
+ * Return: false as long as neither end is at RTS.
  */
 bool xiw_rdv_in_common(const struct xiw_rdv_path *path,
 		       const struct xiw_rdv_claim *peer);
 
 /**
- * xiw_rdv_proven() - has the peer proven that it is the one that was named
- * @path: what the consumer has set so far
+ * xiw_rdv_proven() - verify the proofs of the peer
+ * @path: attributes set so far
  * @nonces: of the connection
- * @peer: what the peer has said
+ * @peer: claim of the peer
  *
- * It has if there is a PSN that both know, and each one is proven. To be
- * repeated when the queue pair comes to RTS, before it sends anything: then it
- * knows one more. A queue pair that is its own peer has nothing to prove.
+ * The ends must have a PSN in common, and the peer must prove each such PSN.
+ * The transition to RTS adds a PSN, so repeat the check then, before anything
+ * is sent. A queue pair that is its own peer needs no proof.
  *
  * Context: Any.
- * Return: true if it has.
+ * Return: true if the peer has proven its identity.
  */
 bool xiw_rdv_proven(const struct xiw_rdv_path *path,
 		    const struct xiw_rdv_nonces *nonces,
 		    const struct xiw_rdv_claim *peer);
 
 /**
- * xiw_rdv_accept() - Responder: what to say to a Request that matches and was
- *	proven
- * @path: what the consumer has set so far
- * @req: decoded Request
+ * xiw_rdv_accept() - Responder: fill in a Reply that accepts a Request
+ * @path: attributes set so far
+ * @req: decoded Request, matching and proven
  * @nonces: of the connection
- * @features: what this side can do
+ * @features: features supported by this side
  * @reply: result
  *
  * Context: Any.
@@ -303,9 +303,9 @@ void xiw_rdv_accept(const struct xiw_rdv_path *path,
 		    struct xiw_rdv_reply *reply);
 
 /**
- * xiw_rdv_challenge() - Responder: have the Initiator prove what it knows
+ * xiw_rdv_challenge() - Responder: fill in a Reply that requests proofs
  * @req: decoded Request
- * @nonce: random number, another one each time
+ * @nonce: new random number
  * @reply: result
  *
  * Context: Any.
@@ -314,9 +314,9 @@ void xiw_rdv_challenge(const struct xiw_rdv_request *req, u64 nonce,
 		       struct xiw_rdv_reply *reply);
 
 /**
- * xiw_rdv_refuse() - Responder: what to say to any other
- * @reason: why
- * @req: decoded Request, or NULL if it could not be
+ * xiw_rdv_refuse() - Responder: fill in a Reply that refuses a Request
+ * @reason: reason to report
+ * @req: decoded Request, or NULL if it could not be decoded
  * @reply: result
  *
  * Context: Any.
@@ -328,17 +328,17 @@ void xiw_rdv_refuse(enum xiw_rdv_reason reason,
 /**
  * xiw_rdv_reply_encode() - build the Private Data of a Reply
  * @reply: what to encode
- * @buf: XIW_RDV_REP_LEN octets, written
+ * @buf: XIW_RDV_REP_LEN bytes, written
  *
  * Context: Any.
- * Return: Octets written.
+ * Return: Bytes written.
  */
 u32 xiw_rdv_reply_encode(const struct xiw_rdv_reply *reply, u8 *buf);
 
 /**
  * xiw_rdv_reply_decode() - read the Private Data of a Reply
  * @pd: Private Data
- * @len: octets of it
+ * @len: bytes of it
  * @reject: the Reply refuses
  * @reply: result, written only on success
  *
@@ -349,56 +349,57 @@ int xiw_rdv_reply_decode(const u8 *pd, u32 len, bool reject,
 			 struct xiw_rdv_reply *reply);
 
 /**
- * xiw_rdv_answers() - Initiator: is this the answer to a Request
+ * xiw_rdv_answers() - Initiator: check a Reply against the Request
  * @req: the Request as it was sent
- * @reply: decoded Reply that accepts, or wants a proof
+ * @reply: decoded Reply that accepts, or requests proofs
  *
  * Context: Any.
- * Return: true if it names both ends and agrees on no more than was offered.
+ * Return: true if it repeats both numbers and has only features that were
+ * offered.
  */
 bool xiw_rdv_answers(const struct xiw_rdv_request *req,
 		     const struct xiw_rdv_reply *reply);
 
 /**
- * xiw_rdv_final() - is it of no use to try again
+ * xiw_rdv_final() - check whether a refusal is final
  * @reason: reason of a refusal
  *
  * Context: Any.
- * Return: true if the peer will say the same to the next Request.
+ * Return: true if the peer would refuse another try, too.
  */
 bool xiw_rdv_final(u8 reason);
 
 /**
- * xiw_rdv_ird() - inbound Reads and Atomics to ask for, or to accept with
- * @path: what the consumer has set
- * @limit: what the device can do
+ * xiw_rdv_ird() - inbound Reads and Atomics to negotiate
+ * @path: attributes set by the ULP
+ * @limit: limit of the device
  *
  * Context: Any.
- * Return: IRD for MPA startup.
+ * Return: IRD for MPA negotiation.
  */
 u16 xiw_rdv_ird(const struct xiw_rdv_path *path, u16 limit);
 
 /**
  * xiw_rdv_ord() - outbound Reads and Atomics
- * @path: what the consumer has set so far
- * @limit: before startup what the device can do, afterwards what startup has
- *	agreed on
+ * @path: attributes set so far
+ * @limit: before MPA negotiation the limit of the device, afterwards the
+ *	negotiated ORD
  *
- * Before RTS the consumer's wish is not known.  Startup then agrees on as many
- * as possible, and with RTS it becomes less.
+ * Before RTS the ULP's limit is not known.  MPA negotiates the largest possible
+ * ORD, and the transition to RTS reduces it.
  *
  * Context: Any.
- * Return: ORD for MPA startup, and for the queue pair.
+ * Return: ORD for MPA negotiation, and for the queue pair.
  */
 u16 xiw_rdv_ord(const struct xiw_rdv_path *path, u16 limit);
 
 /**
- * xiw_rdv_retry_ms() - how long may work wait for a peer that does not answer
+ * xiw_rdv_retry_ms() - timeout of work if the peer does not respond
  * @timeout: local ACK timeout as in the verbs, 0..31: 4.096 us * 2^timeout, or
  *	without end if 0
  * @retry_cnt: retries, 0..7
  *
- * What a RoCE device would take to give up; section 6.
+ * The time after which a RoCE device would fail the request; section 6.
  *
  * Context: Any.
  * Return: 1..XIW_RDV_WAIT_MAX_MS.
@@ -406,11 +407,12 @@ u16 xiw_rdv_ord(const struct xiw_rdv_path *path, u16 limit);
 u32 xiw_rdv_retry_ms(u8 timeout, u8 retry_cnt);
 
 /**
- * xiw_rdv_wait_ms() - how long may work wait for a stream
+ * xiw_rdv_wait_ms() - timeout of work that waits for a stream
  * @timeout: as above
  * @retry_cnt: as above
  *
- * Likewise, but long enough for programs that begin one after the other.
+ * As xiw_rdv_retry_ms(), but at least long enough for programs that are started
+ * one after the other.
  *
  * Context: Any.
  * Return: XIW_RDV_WAIT_MIN_MS..XIW_RDV_WAIT_MAX_MS.
@@ -418,24 +420,24 @@ u32 xiw_rdv_retry_ms(u8 timeout, u8 retry_cnt);
 u32 xiw_rdv_wait_ms(u8 timeout, u8 retry_cnt);
 
 /**
- * xiw_rdv_receive_ms() - how long may a message wait for a receive
- * @peer: what the sender has said
+ * xiw_rdv_receive_ms() - timeout of a message that waits for a receive
+ * @peer: claim of the sender
  * @min_rnr_timer: of the receiver, as in the verbs, 0..31
  *
  * Section 6.
  *
  * Context: Any.
- * Return: Milliseconds, rounded up; U32_MAX for without end.
+ * Return: Milliseconds, rounded up; U32_MAX for no limit.
  */
 u32 xiw_rdv_receive_ms(const struct xiw_rdv_claim *peer, u8 min_rnr_timer);
 
 /**
- * xiw_rdv_pause_ms() - Initiator: when to try again
- * @tries: how many have failed since the last success or change, from 1
- * @random: any number, another one each time
+ * xiw_rdv_pause_ms() - Initiator: pause before the next try
+ * @tries: tries that failed since the last success or change, from 1
+ * @random: new random number
  *
- * From half as long to half as long again as section 5 says, so that many that
- * have failed at once do not try again at once.
+ * Randomises the pause of section 5 by 50 % in both directions, so that
+ * connections that failed together do not retry together.
  *
  * Context: Any.
  * Return: XIW_RDV_PAUSE_MIN_MS / 2 .. XIW_RDV_PAUSE_MAX_MS * 3 / 2.

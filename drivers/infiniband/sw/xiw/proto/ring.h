@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Arithmetic on free-running 32-bit ring indices.  A ring has a power-of-two
- * number of entries; producer and consumer count for ever and wrap modulo
- * 2^32.  The other side of a ring may be hostile: every function takes values
- * that were loaded once, and none trusts their distance.  Loads, stores and
- * barriers stay with the callers.
+ * number of entries; producer and consumer indices are never reset and wrap
+ * modulo 2^32.  The other side of a ring may be hostile: every function takes
+ * values that were loaded once, and none trusts their distance.  Loads, stores
+ * and barriers are up to the callers.
  */
 #ifndef _XIW_RING_H
 #define _XIW_RING_H
@@ -25,7 +25,7 @@ static inline u32 xiw_ring_slot(u32 index, u32 size)
 }
 
 /**
- * xiw_ring_valid() - can these two indices belong to one ring
+ * xiw_ring_valid() - validate the indices of a ring
  * @prod: producer index
  * @cons: consumer index
  * @size: entries, a power of two
@@ -46,7 +46,7 @@ static inline bool xiw_ring_valid(u32 prod, u32 cons, u32 size)
  * @size: entries, a power of two
  *
  * Context: Any.
- * Return: 0..@size; bounded even if the indices are corrupt.
+ * Return: 0..@size, even if the indices are corrupt.
  */
 static inline u32 xiw_ring_used(u32 prod, u32 cons, u32 size)
 {
@@ -70,7 +70,7 @@ static inline u32 xiw_ring_space(u32 prod, u32 cons, u32 size)
 /**
  * xiw_ring_run() - entries that lie contiguously in memory
  * @index: first of them
- * @count: how many are wanted
+ * @count: number of entries requested
  * @size: entries, a power of two
  *
  * Context: Any.

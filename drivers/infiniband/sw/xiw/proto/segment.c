@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The planner: cuts a message into DDP segments and chooses how large the
- * next one may be so that FPDUs and TCP segments stay aligned (RFC 5041
- * section 5.2, RFC 5044 section 5.1).  It never looks at payload.
+ * Segmentation: cut a message into DDP segments and limit the size of the next
+ * one such that FPDUs and TCP segments stay aligned (RFC 5041 section 5.2, RFC
+ * 5044 section 5.1).  Does not access payload.
  */
 #include "ddp.h"
 #include "mpa.h"
@@ -58,9 +58,9 @@ u32 xiw_segment_limit(u32 emss, u32 used, bool markers)
 		return min(full, xiw_mpa_mulpdu(room, markers));
 
 	/*
-	 * Too little room to end here.  Less than four octets remain in every
-	 * segment whose size is no multiple of four, and Marker phases make
-	 * FPDUs differ by as much: not worth two half-sized FPDUs.
+	 * The rest is too small for an FPDU.  With Markers, or if EMSS is not a
+	 * multiple of four, segments often have less than four bytes left:
+	 * that is not worth two half-sized FPDUs.
 	 */
 	if (markers || room < 4 || emss / 2 < smallest)
 		return full;

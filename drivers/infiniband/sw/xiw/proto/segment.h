@@ -9,11 +9,11 @@
  * @opcode: XIW_OP_*
  * @tagged: tagged buffer model
  * @stag: tagged: STag of the sink
- * @to: tagged: TO of the first octet
+ * @to: tagged: TO of the first byte
  * @qn: untagged: queue
  * @msn: untagged: message sequence number
  * @inv_stag: untagged: Invalidate STag, 0 if none
- * @len: octets behind the DDP headers: ULP payload or RDMAP header
+ * @len: bytes behind the DDP headers: ULP payload or RDMAP header
  */
 struct xiw_seg_msg {
 	u8 opcode;
@@ -28,9 +28,9 @@ struct xiw_seg_msg {
 
 /**
  * struct xiw_seg - one DDP segment of a message
- * @offset: its first octet in the message
- * @len: octets of the message it carries
- * @hdr_len: octets of the DDP header, 14 or 18
+ * @offset: its first byte in the message
+ * @len: bytes of the message it carries
+ * @hdr_len: bytes of the DDP header, 14 or 18
  * @last: it ends the message
  */
 struct xiw_seg {
@@ -41,20 +41,20 @@ struct xiw_seg {
 };
 
 /*
- * Octets at the end of a message that are in one segment: a program may poll
- * for them, and a word that two segments share appears in two parts.
+ * The last bytes of a message are in one segment: a program may poll the last
+ * word, and a word split over two segments would be placed in two parts.
  */
 #define XIW_SEG_TAIL	8
 
 /**
  * xiw_segment_next() - plan the next segment of a message
  * @m: message
- * @offset: octets of it already planned; @m->len only for an empty message
+ * @offset: bytes of it already planned; @m->len only for an empty message
  * @mulpdu: largest ULPDU now, may change from call to call; values below
- *	XIW_MULPDU_MIN count as that
+ *	XIW_MULPDU_MIN are raised to it
  * @seg: result
  *
- * RFC 5041 section 5.2. A segment is as large as it can be, unless the last one
+ * RFC 5041 section 5.2. A segment is as large as possible, unless the last one
  * would be smaller than XIW_SEG_TAIL.
  *
  * Context: Any.
@@ -66,28 +66,27 @@ void xiw_segment_next(const struct xiw_seg_msg *m, u32 offset, u32 mulpdu,
  * xiw_segment_encode() - write the DDP header of a planned segment
  * @m: message
  * @seg: from xiw_segment_next()
- * @buf: XIW_DDP_HDR_MAX octets available, @seg->hdr_len are written
+ * @buf: XIW_DDP_HDR_MAX bytes available, @seg->hdr_len are written
  *
  * Context: Any.
- * Return: Octets written.
+ * Return: Bytes written.
  */
 u32 xiw_segment_encode(const struct xiw_seg_msg *m, const struct xiw_seg *seg,
 		       u8 *buf);
 
 /**
  * xiw_segment_limit() - ULPDU limit that keeps FPDUs aligned with TCP segments
- * @emss: effective maximum segment size in octets
- * @used: octets already laid out in the TCP segment being filled
+ * @emss: effective maximum segment size in bytes
+ * @used: bytes already encoded in the current TCP segment
  * @markers: Markers are sent on this half connection
  *
  * The limit lets the next FPDU fill the rest of the segment.  If the rest is
- * too short for any FPDU worth sending, one is cut so that it crosses the
- * boundary once and the one after it ends on a boundary again.  Alignment is
- * not pursued when XIW_MULPDU_MAX, not @emss, bounds an FPDU.  RFC 5044
- * sections 4.5 and 5.1.
+ * too short for an FPDU, the next one is reduced such that it crosses one
+ * boundary and the one after it ends on a boundary again.  No alignment if
+ * XIW_MULPDU_MAX, not @emss, limits an FPDU.  RFC 5044 sections 4.5 and 5.1.
  *
  * Context: Any.
- * Return: Octets, between XIW_MULPDU_MIN and xiw_mpa_mulpdu().
+ * Return: Bytes, between XIW_MULPDU_MIN and xiw_mpa_mulpdu().
  */
 u32 xiw_segment_limit(u32 emss, u32 used, bool markers);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The only place that knows Terminate codes: what is sent for a fault found
- * here, and what a received code means for the consumer (RFC 5040 section
- * 4.8, RFC 5041 section 7.2, RFC 5044 section 8, RFC 6581 section 8,
- * RFC 7306 section 8).
+ * Terminate codes: map local faults to codes, and received codes to completion
+ * status and events (RFC 5040 section 4.8, RFC 5041 section 7.2, RFC 5044
+ * section 8, RFC 6581 section 8, RFC 7306 section 8).  No other file uses them.
  */
 #include "term.h"
 
@@ -37,7 +36,7 @@ static const u16 codes[XIW_REASON_COUNT] = {
 	[XIW_BAD_QN]		= DDP(UNTAGGED, 0x01),
 	[XIW_WRITE_BAD_STAG]	= DDP(TAGGED, 0x00),
 	[XIW_WRITE_BAD_OWNER]	= DDP(TAGGED, 0x02),
-	/* DDP has no code for rights; such an STag permits no placement. */
+	/* DDP has no code for access rights; report an invalid STag. */
 	[XIW_WRITE_BAD_RIGHTS]	= DDP(TAGGED, 0x00),
 	[XIW_WRITE_WRAP]	= DDP(TAGGED, 0x03),
 	[XIW_WRITE_BOUNDS]	= DDP(TAGGED, 0x01),
@@ -94,8 +93,8 @@ bool xiw_term_wanted(enum xiw_reason reason, u8 opcode)
 
 /*
  * RFC 5040 figure 10: which headers follow the control word.  The RDMA header
- * goes with protection faults of a Read Request only; for an Atomic RFC 7306
- * section 8.1 forbids it.
+ * is included for protection faults of a Read Request only; RFC 7306 section
+ * 8.1 forbids it for an Atomic.
  */
 static u8 term_header_bits(u16 code, const struct xiw_term_offender *off)
 {
@@ -153,7 +152,7 @@ u32 xiw_term_encode(u8 *ulpdu, enum xiw_reason reason,
 	return len;
 }
 
-/* The quoted DDP header, as far as it names the message that was at fault. */
+/* Decode the quoted DDP header, which identifies the faulty message. */
 static void term_decode_quoted(const u8 *buf, u32 len, struct xiw_term *t)
 {
 	const struct xiw_untagged_hdr *u;
@@ -179,18 +178,18 @@ enum xiw_reason xiw_term_decode(const u8 *buf, u32 len, struct xiw_term *t)
 		return XIW_TERM_MALFORMED;
 	memset(t, 0, sizeof(*t));
 	t->code = ctrl->layer_etype << 8 | ctrl->code;
-	/* The segment length precedes the header, whether or not M says so. */
+	/* The segment length precedes the header even without M. */
 	if ((ctrl->hdrct & XIW_TERM_D) && len > off)
 		term_decode_quoted(buf + off, len - off, t);
 	return XIW_OK;
 }
 
 /**
- * struct code_meaning - how a range of Terminate codes is reported
+ * struct code_meaning - status and event of a range of Terminate codes
  * @first: first code of the range
  * @last: last code of the range
- * @peer: completion of the blamed request at the side that receives it
- * @event: event at the side that sends it
+ * @peer: completion status of the faulty request at the receiving side
+ * @event: event at the sending side
  */
 struct code_meaning {
 	u16 first;
@@ -220,7 +219,7 @@ static const struct code_meaning meanings[] = {
 	{ 0x1206, 0x1206, XIW_PEER_OP, XIW_EVENT_FATAL },
 };
 
-/* NULL for LLP codes and for codes that nobody assigned: simply fatal. */
+/* Returns NULL for LLP codes and unassigned codes, which are fatal. */
 static const struct code_meaning *term_find_meaning(u16 code)
 {
 	unsigned int i;
@@ -240,7 +239,7 @@ enum xiw_peer_status xiw_term_peer_status(u16 code, bool atomic)
 {
 	const struct code_meaning *m = term_find_meaning(code);
 
-	/* "Catastrophic, localized" is how an unaligned Atomic is refused. */
+	/* "Catastrophic, localized" (0x0207) reports an unaligned Atomic. */
 	if (atomic && (xiw_term_unknown_opcode(code) ||
 		       code == RDMA(OPERATION, 0x07)))
 		return XIW_PEER_INV_REQ;

@@ -12,8 +12,8 @@
 #define XIW_TERM_ERROR(term)	((term) & 0xff)
 
 /**
- * struct xiw_term_offender - the segment a Terminate complains about
- * @ulpdu_len: its ULPDU length in octets
+ * struct xiw_term_offender - the segment that caused a Terminate
+ * @ulpdu_len: its ULPDU length in bytes
  * @hdr: its DDP header exactly as received
  * @read_req: RDMAP header if it was a Read Request, else NULL; advanced by
  *	xiw_rdmap_read_req_advance() if the response had begun
@@ -43,7 +43,7 @@ struct xiw_term {
 };
 
 /**
- * enum xiw_peer_status - how the work request a Terminate blames completes
+ * enum xiw_peer_status - completion of the work request a Terminate is for
  * @XIW_PEER_ACCESS: remote access error
  * @XIW_PEER_INV_REQ: remote invalid request error
  * @XIW_PEER_OP: remote operation error
@@ -57,8 +57,8 @@ enum xiw_peer_status {
 };
 
 /**
- * enum xiw_recv_status - how the receive that hit a fault completes
- * @XIW_RECV_FLUSH: flushed, the fault was not its own
+ * enum xiw_recv_status - completion status of a receive after a fault
+ * @XIW_RECV_FLUSH: flushed, the fault is not attributed to it
  * @XIW_RECV_INV_REQ: remote invalid request error
  * @XIW_RECV_LEN: local length error
  * @XIW_RECV_PROT: local protection error
@@ -96,12 +96,12 @@ enum xiw_fault_event {
 u16 xiw_term_code(enum xiw_reason reason);
 
 /**
- * xiw_term_wanted() - does a fault call for a Terminate
+ * xiw_term_wanted() - check whether a fault needs a Terminate
  * @reason: the fault
  * @opcode: opcode of the offending segment, XIW_OP_UNKNOWN if none
  *
- * Not for a lost connection, not for a startup frame, and never in answer to
- * a Terminate (RFC 5040 section 5.4).
+ * Not for a lost connection, not for an MPA frame, and never in response to a
+ * Terminate (RFC 5040 section 5.4).
  *
  * Context: Any.
  * Return: true if one must be sent.
@@ -110,9 +110,9 @@ bool xiw_term_wanted(enum xiw_reason reason, u8 opcode);
 
 /**
  * xiw_term_encode() - write a complete Terminate ULPDU
- * @ulpdu: XIW_TERM_ULPDU_MAX octets, written
+ * @ulpdu: XIW_TERM_ULPDU_MAX bytes, written
  * @reason: fault for which xiw_term_wanted() is true
- * @off: the offending segment, NULL if the fault belongs to none
+ * @off: the offending segment, NULL if there is none
  *
  * Which parts follow the control word depends on the fault, RFC 5040 section
  * 4.8 and figure 10.
@@ -126,11 +126,11 @@ u32 xiw_term_encode(u8 *ulpdu, enum xiw_reason reason,
 /**
  * xiw_term_decode() - decode the body of a received Terminate
  * @buf: message body
- * @len: octets in it
+ * @len: bytes in it
  * @t: result, written on XIW_OK
  *
- * Lenient: four octets suffice, parts that are announced but missing are
- * ignored, unknown codes are left to the reader.
+ * Lenient: four bytes suffice, parts that are announced but missing are
+ * ignored, unknown codes are returned as they are.
  *
  * Context: Any.
  * Return: XIW_OK, or XIW_TERM_MALFORMED if there is no control word.
@@ -138,31 +138,31 @@ u32 xiw_term_encode(u8 *ulpdu, enum xiw_reason reason,
 enum xiw_reason xiw_term_decode(const u8 *buf, u32 len, struct xiw_term *t);
 
 /**
- * xiw_term_unknown_opcode() - whether the peer met an opcode it does not know
+ * xiw_term_unknown_opcode() - check for an opcode unknown to the peer
  * @code: code of the received Terminate
  *
- * siw puts the error type where the layer belongs and the reverse, and so says
- * 0x2006. As an MPA error that belongs to startup: an Initiator sends it in its
- * first FPDU, when the Responder cannot have sent anything to be unknown.
+ * siw swaps layer and error type and so sends 0x2006. This is no conflict with
+ * the MPA error of that number: an Initiator sends that one as its first FPDU,
+ * before the Responder can have sent any opcode.
  *
  * Context: Any.
- * Return: Whether it did.
+ * Return: true if the peer reports an unknown opcode.
  */
 bool xiw_term_unknown_opcode(u16 code);
 
 /**
- * xiw_term_peer_status() - completion of the request a Terminate blames
+ * xiw_term_peer_status() - completion status for a received Terminate
  * @code: code of the received Terminate
  * @atomic: the request is an Atomic
  *
  * Context: Any.
- * Return: Status; XIW_PEER_FATAL for codes nobody assigned.
+ * Return: Status; XIW_PEER_FATAL for unassigned codes.
  */
 enum xiw_peer_status xiw_term_peer_status(u16 code, bool atomic);
 
 /**
- * xiw_term_recv_status() - completion of the receive that hit a fault
- * @reason: fault found here
+ * xiw_term_recv_status() - completion status of a receive after a fault
+ * @reason: fault found on this side
  *
  * Context: Any.
  * Return: Status.
@@ -170,7 +170,7 @@ enum xiw_peer_status xiw_term_peer_status(u16 code, bool atomic);
 enum xiw_recv_status xiw_term_recv_status(enum xiw_reason reason);
 
 /**
- * xiw_term_event() - asynchronous event of a fault found here
+ * xiw_term_event() - asynchronous event for a fault found on this side
  * @reason: the fault
  *
  * Context: Any.

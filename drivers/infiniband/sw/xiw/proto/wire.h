@@ -2,9 +2,9 @@
 /*
  * Every structure and constant that appears on the wire: MPA (RFC 5044,
  * RFC 6581), DDP (RFC 5041), RDMAP (RFC 5040) and its atomic and immediate
- * data extension (RFC 7306), and the Private Data by which queue pairs find
- * each other (Documentation/rendezvous.rst).  Layouts only; rules live in the
- * files named after the protocol.
+ * data extension (RFC 7306), and the Private Data of out-of-band connections
+ * (Documentation/rendezvous.rst).  Layouts only; the rules are in the files
+ * named after the protocol.
  */
 #ifndef _XIW_WIRE_H
 #define _XIW_WIRE_H
@@ -49,22 +49,22 @@ struct xiw_mpa_enh_hdr {
 } __packed;
 static_assert(sizeof(struct xiw_mpa_enh_hdr) == XIW_MPA_ENH_LEN);
 
-/* Private Data of rendezvous, Documentation/rendezvous.rst section 4 */
+/* Out-of-band Private Data, Documentation/rendezvous.rst section 4 */
 #define XIW_RDV_MAGIC		0x58524456	/* "XRDV" */
 #define XIW_RDV_VERSION		2
-#define XIW_RDV_PORT		4791	/* of TCP, if nobody says otherwise */
+#define XIW_RDV_PORT		4791	/* default TCP port */
 #define XIW_RDV_FLAG_S		0x01	/* the sender is at RTS */
 #define XIW_RDV_FLAG_P		0x02	/* Request: with proofs */
 #define XIW_RDV_FLAG_RNR	0x70	/* with S: RNR retries */
 #define XIW_RDV_RNR_SHIFT	4
 #define XIW_RDV_RNR_MAX		7
 #define XIW_RDV_FEAT_IMM	0x0001	/* Send with Immediate, section 8 */
-#define XIW_RDV_FEAT_LONG	0x0002	/* takes FPDUs of several segments */
+#define XIW_RDV_FEAT_LONG	0x0002	/* accepts FPDUs of several segments */
 #define XIW_RDV_FEAT_ALL	(XIW_RDV_FEAT_IMM | XIW_RDV_FEAT_LONG)
 #define XIW_RDV_NUMBER		0x00ffffff	/* queue pairs and PSNs */
 #define XIW_RDV_GID_LEN		16
 
-/* What a Request and a Reply have in common */
+/* Common to a Request and a Reply */
 #define XIW_RDV_HEAD_LEN	16
 
 struct xiw_rdv_head {
@@ -78,8 +78,8 @@ struct xiw_rdv_head {
 static_assert(sizeof(struct xiw_rdv_head) == XIW_RDV_HEAD_LEN);
 
 struct xiw_rdv_proofs {
-	__be64 sq;			/* that the sender knows its own PSN */
-	__be64 rq;			/* and that it knows its peer's */
+	__be64 sq;			/* proves the sender's own PSN */
+	__be64 rq;			/* proves its peer's PSN */
 } __packed;
 
 #define XIW_RDV_REQ_LEN		72
@@ -94,7 +94,7 @@ struct xiw_rdv_req_hdr {
 static_assert(sizeof(struct xiw_rdv_req_hdr) == XIW_RDV_REQ_LEN);
 
 #define XIW_RDV_REP_LEN		44
-/* What every version has of one that refuses */
+/* Part of a refusal that is the same in every version */
 #define XIW_RDV_REFUSAL_LEN	28
 
 struct xiw_rdv_rep_hdr {
@@ -106,7 +106,7 @@ struct xiw_rdv_rep_hdr {
 } __packed;
 static_assert(sizeof(struct xiw_rdv_rep_hdr) == XIW_RDV_REP_LEN);
 
-/* What a proof is the keyed hash of, section 4.4 */
+/* Input of the keyed hash of a proof, section 4.4 */
 #define XIW_RDV_PROVEN_LEN	64
 
 struct xiw_rdv_proven {
@@ -131,7 +131,7 @@ static_assert(sizeof(struct xiw_rdv_proven) == XIW_RDV_PROVEN_LEN);
 #define XIW_MPA_MARKER_PERIOD	512
 #define XIW_MULPDU_MIN		128
 #define XIW_MULPDU_MAX		64768
-/* Largest ULPDU whose last Marker can still point back at its header. */
+/* Largest ULPDU that FPDUPTR can span in every Marker phase */
 #define XIW_MPA_MARKED_MAX	65022
 
 struct xiw_mpa_marker {
@@ -140,13 +140,13 @@ struct xiw_mpa_marker {
 } __packed;
 static_assert(sizeof(struct xiw_mpa_marker) == XIW_MPA_MARKER_LEN);
 
-/* DDP control octet, RFC 5041 section 4.1 */
+/* DDP control byte, RFC 5041 section 4.1 */
 #define XIW_DDP_TAGGED		0x80
 #define XIW_DDP_LAST		0x40
 #define XIW_DDP_DV_MASK		0x03
 #define XIW_DDP_DV		0x01
 
-/* RDMAP control octet, RFC 5040 section 4.1 */
+/* RDMAP control byte, RFC 5040 section 4.1 */
 #define XIW_RDMAP_RV_MASK	0xc0
 #define XIW_RDMAP_RV		0x40
 #define XIW_RDMAP_OP_MASK	0x0f
@@ -249,14 +249,14 @@ static_assert(sizeof(struct xiw_atomic_resp_hdr) == XIW_ATOMIC_RESP_LEN);
 
 struct xiw_imm_hdr {
 	__be32 data;
-	__be32 kind;	/* enum xiw_imm_kind, where a peer can tell them */
+	__be32 kind;	/* enum xiw_imm_kind, if the peer supports it */
 } __packed;
 static_assert(sizeof(struct xiw_imm_hdr) == XIW_IMM_LEN);
 
-/* What Immediate Data belong to. */
+/* The message that Immediate Data belongs to */
 enum xiw_imm_kind {
-	XIW_IMM_WRITE	= 0,	/* the Write before them */
-	XIW_IMM_SEND	= 1,	/* the Send behind them, rendezvous section 8 */
+	XIW_IMM_WRITE	= 0,	/* the preceding Write */
+	XIW_IMM_SEND	= 1,	/* the Send that follows */
 };
 
 /* Terminate header, RFC 5040 section 4.8 */
