@@ -3,7 +3,7 @@
  * User ABI of xiw: the responses of the create commands and the layout of
  * the queues mapped into the process. All integers are in host order unless
  * typed __be32. Reserved fields are zero; the kernel refuses a send queue
- * entry in which one is not.
+ * entry with a non-zero reserved field.
  */
 #ifndef _XIW_ABI_H
 #define _XIW_ABI_H
@@ -13,9 +13,8 @@
 #define XIW_ABI_VERSION		1
 
 /*
- * xiw has no number in enum rdma_driver_id. This private one ("xiw\0") is
- * what the kernel reports and the provider matches, whatever the device is
- * called.
+ * xiw has no number in enum rdma_driver_id. The kernel reports this private one
+ * ("xiw\0"), and the provider matches it, independent of the device's name.
  */
 #define XIW_RDMA_DRIVER_ID	0x78697700
 
@@ -26,7 +25,7 @@
 /* Bits of xiw_uresp_alloc_ctx.caps. */
 #define XIW_CAP_ATOMIC		(1U << 0)
 #define XIW_CAP_IMM		(1U << 1)
-#define XIW_CAP_SEND_IMM	(1U << 2)	/* if connected by number */
+#define XIW_CAP_SEND_IMM	(1U << 2)	/* if connected by QP number */
 
 /**
  * struct xiw_uresp_alloc_ctx - response to opening a device
@@ -97,11 +96,11 @@ struct xiw_uresp_create_srq {
 };
 
 /* Bits of xiw_ring_ctrl.flags, written by the kernel only. */
-#define XIW_RING_NEED_DB	(1U << 0)	/* announce the post now */
-#define XIW_RING_LAZY_DB	(1U << 1)	/* announce it before waiting */
-#define XIW_RING_WORK		(1U << 2)	/* do it, if you spin */
+#define XIW_RING_NEED_DB	(1U << 0)	/* ring the doorbell now */
+#define XIW_RING_LAZY_DB	(1U << 1)	/* ring it before waiting */
+#define XIW_RING_WORK		(1U << 2)	/* pending, for busy pollers */
 
-/* So many polls in vain with XIW_RING_WORK set are spinning. */
+/* Empty polls with XIW_RING_WORK set that count as busy-polling */
 #define XIW_RING_SPINS		128
 
 /* Bits of xiw_ring_ctrl.arm: or-ed in by the user, cleared by the kernel. */
@@ -110,31 +109,31 @@ struct xiw_uresp_create_srq {
 
 /**
  * struct xiw_ring_ctrl - control block at the start of every mapped ring
- * @prod: entries ever produced, free running. Stored with release by the
+ * @prod: number of entries produced, free running. Stored with release by the
  *	producer after the entry is complete: the user for send and receive
  *	rings, the kernel for completion rings
- * @cons: entries ever consumed, free running. Stored with release by the
+ * @cons: number of entries consumed, free running. Stored with release by the
  *	consumer after it has copied the entry out
  * @flags: XIW_RING_*. After storing @prod the user executes a full barrier
  *	and reads this word; with XIW_RING_NEED_DB set it enters the kernel
  *	(an IB_USER_VERBS_CMD_POST_SEND, POST_RECV or POST_SRQ_RECV with no
- *	work request), otherwise the kernel sees the entry by itself. With
+ *	work request), otherwise the kernel sees the entry without it. With
  *	XIW_RING_LAZY_DB, on send rings only, that may take some microseconds:
- *	the user should enter the kernel once it has nothing else to post, say
- *	when it finds a completion ring empty. On completion rings
- *	XIW_RING_WORK says that a queue pair of this ring has work and waits
- *	for the user to do it: an IB_USER_VERBS_CMD_POLL_CQ with room for one
- *	entry, which fills none. Set only if @polls of a ring of that queue
- *	pair moves
- * @polls: completion rings only: how many times the user has found the ring
- *	empty, free running. One that never spins, or never does work, leaves
- *	it alone
+ *	the user should ring the doorbell when it has nothing more to post,
+ *	for example when a completion ring is empty. On completion rings
+ *	XIW_RING_WORK means that a queue pair of this ring has work that the
+ *	user should run: an IB_USER_VERBS_CMD_POLL_CQ with room for one entry,
+ *	which returns none. Set only if @polls of a ring of that queue pair
+ *	advances
+ * @polls: completion rings only: number of polls that found the ring empty,
+ *	free running. A user that does not busy-poll, or does not run the
+ *	kernel's work, does not change it
  * @arm: XIW_ARM_*, completion rings only. The user sets bits atomically,
  *	executes a full barrier and polls once more
  * @pad0: fills the cache line
- * @pad1: likewise
- * @pad2: likewise
- * @pad3: likewise
+ * @pad1: fills the cache line
+ * @pad2: fills the cache line
+ * @pad3: fills the cache line
  *
  * One cache line per field. The first entry follows the block.
  */
@@ -232,11 +231,11 @@ struct xiw_rqe {
 /**
  * struct xiw_cqe - completion queue entry, 64 bytes
  * @wr_id: of the work request
- * @timestamp: CLOCK_MONOTONIC in nanoseconds, if the CQ asked for it, else 0
+ * @timestamp: CLOCK_MONOTONIC in nanoseconds, if enabled for the CQ, else 0
  * @qp_id: QP number
  * @byte_len: bytes received, read, or returned by an atomic
  * @opcode: enum ib_uverbs_wc_opcode or XIW_WC_*
- * @status: numbers of enum ibv_wc_status
+ * @status: values of enum ibv_wc_status
  * @flags: XIW_CQE_*
  * @vendor_err: Terminate layer, type and code (0xLTCC) behind an error, or 0
  * @imm_data: with XIW_CQE_WITH_IMM, network order
