@@ -5,8 +5,8 @@
  * may enlarge a public structure without changing the number of the private
  * interface. This file is compiled with the provider's include path;
  * public_sizes.h was measured with the installed headers alone. If they
- * differ, the source's verbs.h got in and the provider would read and write
- * the wrong fields.
+ * differ, the source's verbs.h was included and the provider would access the
+ * wrong fields.
  */
 #include <stddef.h>
 

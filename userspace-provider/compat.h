@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The only file that knows that libibverbs' private interface changes. A
- * provider works with exactly one private version, so this is decided when
- * it is compiled.
+ * Differences between the versions of libibverbs' private interface. A provider
+ * works with exactly one version, so they are selected at compile time.
  */
 #ifndef _XIW_COMPAT_H
 #define _XIW_COMPAT_H
@@ -40,7 +39,7 @@ static inline int xiw_cmd_create_cq_ex(struct ibv_context *context,
 				    &resp->ibv_resp, sizeof(*resp), 0);
 }
 
-/* The kernel knows the netdev's speed, which no port attribute can tell. */
+/* Query the netdev's speed, which no port attribute can express. */
 #if IBVERBS_PABI_VERSION >= 65
 #define XIW_OPS_QUERY_PORT_SPEED .query_port_speed = ibv_cmd_query_port_speed,
 #else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Taking completions out of the ring and asking for the next event. Nothing
- * here enters the kernel, but for posts that were to be announced before the
- * consumer waits, and to lend the kernel a CPU that does nothing but spin.
+ * Poll completions and arm the completion ring. Enters the kernel only to ring
+ * deferred doorbells before the application waits, and to run the kernel's work
+ * while the application busy-polls.
  */
 #include <errno.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void cqe_to_wc(const struct xiw_cqe *cqe, struct ibv_wc *wc)
 		.qp_num = cqe->qp_id,
 		.wc_flags = cqe_wc_flags(cqe),
 	};
-	/* Both or neither, in the same place; which one is in wc_flags. */
+	/* A union of key and immediate data; wc_flags has its type. */
 	wc->invalidated_rkey = cqe->ext;
 }
 
@@ -43,7 +43,7 @@ static bool may_not_help(const struct xiw_cq *cq)
 	return atomic_load_explicit(&cq->no_help, memory_order_relaxed);
 }
 
-/* With the lock held: the ring is empty. Is it time to lend a hand? */
+/* The ring is empty: run the kernel's work now? Called with the lock held. */
 static bool spun_enough(struct xiw_cq *cq)
 {
 	if (unlikely(may_not_help(cq)))
@@ -57,21 +57,21 @@ static bool spun_enough(struct xiw_cq *cq)
 	return !cq->spins;
 }
 
-/* What the process waits for waits for a CPU, and this one is free. */
+/* Run the kernel's work on this CPU, which would only busy-poll. */
 static void help(struct xiw_cq *cq)
 {
 	int err = errno;
 	struct ibv_wc wc;
 
-	/* Threads with other credentials may not, see ring_doorbell(). */
+	/* Refused if credentials have changed, see ring_doorbell(). */
 	if (ibv_cmd_poll_cq(&cq->vcq.cq, 1, &wc) < 0 && errno == EACCES)
 		atomic_store_explicit(&cq->no_help, true,
 				      memory_order_relaxed);
-	/* Polling an empty queue is no error. */
+	/* Keep errno: polling an empty queue is no error. */
 	errno = err;
 }
 
-/* With no lock held: the process spins, or is going to sleep. */
+/* Called without a lock before the process busy-polls or sleeps. */
 static void before_waiting(struct xiw_cq *cq, bool work)
 {
 	xiw_cq_settle(cq);
@@ -119,9 +119,9 @@ int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /*
- * With the lock held: entries are going to move. The one between start_poll and
- * end_poll is the consumer's until then. Only where one thread does all that
- * can there be one.
+ * Save the current entry before entries move; called with the lock held. The
+ * application owns the entry from start_poll to end_poll. One exists here only
+ * if the lock is elided, that is, with a single thread.
  */
 void xiw_cq_keep_current(struct xiw_cq *cq)
 {
@@ -132,9 +132,9 @@ void xiw_cq_keep_current(struct xiw_cq *cq)
 }
 
 /*
- * Entries to keep move towards the producer, in order, over those to drop;
- * the kernel does not look at entries between the two indices. The current one,
- * the first, has been taken already, and its slot is given back by end_poll.
+ * Entries to keep move towards the producer, in order, over those to drop; the
+ * kernel does not read entries between the two indices. The current entry, the
+ * first one, was consumed already, and end_poll releases its slot.
  */
 void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn)
 {
@@ -191,7 +191,7 @@ static int xiw_start_poll(struct ibv_cq_ex *cq_ex,
 	return 0;
 }
 
-/* Gives back the entry before the current one, so that a long run is fine. */
+/* Releases the previous entry, so that the ring does not fill up. */
 static int xiw_next_poll(struct ibv_cq_ex *cq_ex)
 {
 	struct xiw_cq *cq = to_xcq_ex(cq_ex);
@@ -250,7 +250,7 @@ static uint64_t xiw_read_completion_ts(struct ibv_cq_ex *cq_ex)
 	return to_xcq_ex(cq_ex)->current->timestamp;
 }
 
-/* A stream has neither a source QP nor InfiniBand addresses. */
+/* iWARP has neither a source QP nor InfiniBand addresses. */
 static uint32_t xiw_read_zero_u32(struct ibv_cq_ex *cq_ex)
 {
 	return 0;

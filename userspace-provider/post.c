@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Posting work requests: a list is written to the ring, published by one
- * store and, only if the kernel asks for it, announced by one system call.
+ * Post work requests: write a list to the ring, publish it by one store and, if
+ * the kernel requires it, ring the doorbell by one system call.
  *
- * Everything here runs in the application's threads, many at a time. It
- * returns a positive errno; requests before *bad_wr have been posted.
+ * May be called by any number of threads at a time. Functions return a positive
+ * errno; requests before *bad_wr were posted.
  */
 #include <errno.h>
 #include <string.h>
@@ -48,7 +48,7 @@ uint32_t xiw_op_of(const struct xiw_qp *qp, uint32_t opcode)
 		return 0;
 	if ((op & XIW_OP_ATOMIC) && !(qp->caps & XIW_CAP_ATOMIC))
 		return 0;
-	/* rdma_cm cannot agree on it with the peer. */
+	/* Not negotiated for connections of rdma_cm. */
 	if (opcode == IBV_WR_SEND_WITH_IMM &&
 	    !(qp->by_number && (qp->caps & XIW_CAP_SEND_IMM)))
 		return 0;
@@ -72,7 +72,7 @@ int xiw_sqe_init(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint64_t wr_id,
 		flags |= XIW_SQE_SIGNALED;
 	if (send_flags & IBV_SEND_FENCE)
 		flags |= XIW_SQE_FENCE;
-	/* Without meaning, hence ignored, where no receive completes. */
+	/* Ignored for opcodes that complete no receive. */
 	if ((send_flags & IBV_SEND_SOLICITED) &&
 	    (opcode == IBV_WR_SEND || (op & (XIW_OP_IMM | XIW_OP_INV))))
 		flags |= XIW_SQE_SOLICITED;
@@ -85,7 +85,7 @@ int xiw_sqe_init(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint64_t wr_id,
 	return 0;
 }
 
-/* Does the list name more than a message can hold, 2^32-1 bytes? */
+/* Is the list longer than the longest message, 2^32-1 bytes? */
 static bool too_long(const struct ibv_sge *sge, size_t num_sge)
 {
 	uint64_t len = 0;
@@ -117,7 +117,7 @@ int xiw_sqe_add_inline(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 {
 	if (unlikely(len > qp->max_inline - sqe->inline_len))
 		return EINVAL;
-	/* Nothing at all is an ordinary message without payload. */
+	/* No data: an ordinary message without payload. */
 	if (!len)
 		return 0;
 
@@ -139,7 +139,7 @@ int xiw_sqe_set_bind(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 	sqe->raddr = info->addr;
 	sqe->compare_add = info->length;
 	sqe->swap = info->mw_access_flags;
-	/* Without a region the window is only unbound. */
+	/* Without a region the request unbinds the window. */
 	*region = (struct xiw_sge){
 		.lkey = info->mr ? info->mr->lkey : 0,
 	};
@@ -213,7 +213,7 @@ static int doorbell_write(int fd, const struct xiw_doorbell *doorbell)
 	return ret < 0 ? errno : EIO;
 }
 
-/* The same command, by a call that takes more time. */
+/* The same command by ioctl(), which is slower. */
 static int doorbell_ioctl(int fd, const struct xiw_doorbell *doorbell)
 {
 	const struct ib_uverbs_attr attrs[] = {
@@ -252,13 +252,13 @@ static int doorbell_ioctl(int fd, const struct xiw_doorbell *doorbell)
 }
 
 /*
- * The kernel looks at the ring and then at nothing else of the command. A
- * passing lack of memory must not be reported: the requests are in the ring
- * and would be posted twice. It is EFAULT where the kernel had no memory to
- * bring the command back into. When the device is gone the call says so.
+ * The command only makes the kernel process the ring. Retry temporary errors
+ * instead of reporting them: the requests are in the ring, and an application
+ * that repeats them would post them twice. EFAULT is temporary if the kernel
+ * had no memory to swap the command in. An error of a removed device is final.
  *
- * ib_uverbs refuses write() to threads whose credentials are not the ones that
- * the device was opened with: to daemons that have dropped theirs since.
+ * ib_uverbs refuses write() if the credentials have changed since the device
+ * was opened, for example in daemons that drop privileges. Then use ioctl().
  */
 static int ring_doorbell(int fd, const struct xiw_doorbell *doorbell)
 {
@@ -301,7 +301,7 @@ void xiw_doorbell_init(struct xiw_doorbell *doorbell, uint32_t command,
 	};
 }
 
-/* Rings for the queue pair that @owed names, which may be gone. */
+/* Ring the doorbell of the queue pair in @owed, which may be destroyed. */
 static void ring_for(struct xiw_cq *cq, uint64_t owed)
 {
 	struct ib_uverbs_post_send_resp resp;
@@ -320,11 +320,11 @@ void xiw_ring_owed(struct xiw_cq *cq)
 
 	if (owed)
 		ring_for(cq, owed);
-	/* Polling an empty queue is no error. */
+	/* Keep errno: polling an empty queue is no error. */
 	errno = err;
 }
 
-/* Whoever polls one of the completion queues next rings. */
+/* Defer the doorbell to the next empty poll of a completion queue. */
 static void owe_doorbell(const struct xiw_queue *queue)
 {
 	uint64_t owed = XIW_OWED | queue->doorbell.handle;
@@ -339,7 +339,7 @@ static void owe_doorbell(const struct xiw_queue *queue)
 			continue;
 		before = __atomic_exchange_n(&cq->owed, owed,
 					     __ATOMIC_ACQ_REL);
-		/* There is a place for one; another one's turn is now. */
+		/* There is room for one: ring the previous one now. */
 		if (before && before != owed)
 			ring_for(cq, before);
 	}

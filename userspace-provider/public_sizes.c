@@ -2,7 +2,8 @@
 /*
  * Part of the standalone build only: compiled without any private header,
  * never linked. The sizes of the symbols are those of the structures in the
- * installed headers; the Makefile turns them into public_sizes.h.
+ * installed headers; the Makefile generates public_sizes.h from
+ * them.
  */
 #include <infiniband/verbs.h>
 

@@ -4,8 +4,8 @@
  * the mapping of their rings.
  *
  * The rings are shared mappings of kernel memory: fork() does not make them
- * copy-on-write, so they need no MADV_DONTFORK. A child that used them would
- * disturb its parent, but a child may not use its parent's verbs objects.
+ * copy-on-write, so they need no MADV_DONTFORK. A child must not use its
+ * parent's verbs objects.
  *
  * A ring is unmapped only after the kernel has destroyed its object: if the
  * destruction fails, the application may go on using it.
@@ -50,7 +50,7 @@ static bool ring_desc_valid(const struct ring_desc *desc)
 	       desc->map_len >= need;
 }
 
-/* At @place, which is mapped already, if that is not NULL. */
+/* Maps at @place, over an existing mapping, if that is not NULL. */
 static int ring_map(struct xiw_ring *ring, int cmd_fd,
 		    const struct ring_desc *desc, void *place)
 {
@@ -171,7 +171,7 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 	lock_init(&cq->lock, cq_single_threaded(attr));
 	lock_init(&cq->arm_lock, cq_single_threaded(attr));
 
-	/* What the mask selects has no meaning beyond this process. */
+	/* The kernel has no use for the fields selected by the mask. */
 	core = *attr;
 	core.comp_mask = 0;
 	ret = xiw_cmd_create_cq_ex(context, &core, &cq->vcq, &cmd, &resp);
@@ -189,7 +189,7 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 	return &cq->vcq.cq_ex;
 
 err_destroy:
-	/* Initializes the mutex that the next call takes; counts no channel. */
+	/* Initialises the mutex for the next call; counts no channel. */
 	verbs_init_cq(&cq->vcq.cq, context, NULL, NULL);
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
 err_free:
@@ -220,7 +220,7 @@ static size_t whole_pages(size_t len)
 	return (len + page - 1) / page * page;
 }
 
-/* At least as much address space as a ring for so many entries takes. */
+/* Address space for a ring of @cqe entries, rounded up. */
 static size_t cq_room(int cqe)
 {
 	size_t size = 1;
@@ -231,7 +231,7 @@ static size_t cq_room(int cqe)
 			   size * sizeof(struct xiw_cqe));
 }
 
-/* The new ring takes @place, of @room bytes, and the rest is given back. */
+/* Map the new ring at @place, of @room bytes, and unmap the rest. */
 static int cq_map_at(struct xiw_ring *ring, int cmd_fd,
 		     const struct xiw_uresp_create_cq *uresp, void *place,
 		     size_t room)
@@ -253,11 +253,10 @@ static int cq_map_at(struct xiw_ring *ring, int cmd_fd,
 
 /*
  * The kernel moves the entries that were not polled, with their indices, the
- * armed bits and the position of its producer to a new ring before it
- * answers. Nothing may poll or arm meanwhile, hence the locks.
+ * armed bits and the position of its producer to a new ring before it returns.
+ * The locks keep other threads from polling and arming during the move.
  *
- * There is no way back then. So it is not asked before there is a place for the
- * ring.
+ * The move cannot be undone, so reserve address space for the new ring first.
  */
 int xiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -346,7 +345,7 @@ static int qp_attr_check(const struct xiw_qp *qp,
 				     IBV_QP_INIT_ATTR_CREATE_FLAGS |
 				     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return EOPNOTSUPP;
-	/* There may be flags, but none that this device knows. */
+	/* The device supports no create flags. */
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
 	    attr->create_flags)
 		return EOPNOTSUPP;
@@ -442,7 +441,7 @@ struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
 	if (!qp)
 		return NULL;
 
-	/* The kernel need not know which calls will post the requests. */
+	/* The set of ibv_wr_*() calls is not relevant for the kernel. */
 	core.comp_mask = IBV_QP_INIT_ATTR_PD;
 	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, &core, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
@@ -533,11 +532,11 @@ int xiw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 }
 
 /*
- * Whoever polls a completion queue may be ringing for the queue pair, see
- * struct xiw_cq.owed, and as long the kernel calls it busy. Nothing else that
- * an application may do meanwhile has that effect. It may have lost its CPU, to
- * whoever calls this for example; so sleep before long, and give up only after
- * ten seconds of sleep.
+ * A thread that polls a completion queue may ring the doorbell of the queue
+ * pair, see struct xiw_cq.owed, and the kernel returns EBUSY until it is done.
+ * A correct application causes EBUSY in no other way. This thread may keep the
+ * other one from running, so sleep soon, and give up only after ten seconds of
+ * sleep.
  */
 static int destroy_qp_cmd(struct ibv_qp *ibqp)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The user's half of a mapped ring: index arithmetic and memory ordering.
- * Nothing here takes a lock or enters the kernel; the callers hold the lock
- * of the queue unless a function says otherwise.
+ * The user's side of a mapped ring: index arithmetic and memory ordering. These
+ * functions take no lock and do not enter the kernel; the callers hold the lock
+ * of the queue unless noted otherwise.
  *
- * Indices count for ever and wrap modulo 2^32. The process produces into
- * send and receive rings and consumes from completion rings; the kernel has
+ * Indices are free running and wrap modulo 2^32. The process is the producer of
+ * send and receive rings and the consumer of completion rings; the kernel is
  * the other side.
  */
 #ifndef _XIW_RING_H
@@ -18,7 +18,7 @@
 #include <rdma/xiw-abi.h>
 
 /**
- * struct xiw_ring - a mapped ring seen from the process
+ * struct xiw_ring - a mapped ring in the process
  * @ctrl: control block at the start of the mapping; NULL if nothing is mapped
  * @entries: first entry
  * @map_len: bytes mapped
@@ -45,8 +45,8 @@ static inline void *xiw_ring_slot(const struct xiw_ring *ring, uint32_t index)
 }
 
 /*
- * May the producer not fill the entry @prod? Looks at the kernel's index only
- * when the last known one says so, because that line is the kernel's.
+ * Is there no room for entry @prod? Loads the kernel's index only if the last
+ * known one leaves no room, because the kernel owns that cache line.
  */
 static inline bool xiw_ring_full(struct xiw_ring *ring, uint32_t prod)
 {
@@ -71,15 +71,14 @@ static inline void xiw_ring_publish(struct xiw_ring *ring, uint32_t prod)
 }
 
 /*
- * After publishing: how does the kernel get to see the entries? XIW_RING_*_DB.
- * Needs no lock.
+ * Doorbell needed after publishing, as XIW_RING_*_DB. Needs no lock.
  */
 static inline uint32_t xiw_ring_doorbell(const struct xiw_ring *ring)
 {
 	/*
 	 * Orders our store of prod before our load of flags. Pairs with the
 	 * full barrier between the kernel's store of XIW_RING_NEED_DB and its
-	 * last look at prod: one of the two sees the other's store.
+	 * last load of prod: one of the two sees the other's store.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return __atomic_load_n(&ring->ctrl->flags, __ATOMIC_RELAXED);
@@ -99,21 +98,21 @@ static inline const struct xiw_cqe *xiw_ring_peek(struct xiw_ring *ring,
 	return xiw_ring_slot(ring, cons);
 }
 
-/* The completion ring is empty: whoever sees this move knows that we spin. */
+/* Count an empty poll: the kernel detects busy-polling by this counter. */
 static inline void xiw_ring_count_poll(const struct xiw_ring *ring)
 {
 	__atomic_store_n(&ring->ctrl->polls, ring->ctrl->polls + 1,
 			 __ATOMIC_RELAXED);
 }
 
-/* Has a queue pair of this completion ring work that waits for us? */
+/* Does a queue pair of this completion ring have work for busy pollers? */
 static inline bool xiw_ring_has_work(const struct xiw_ring *ring)
 {
 	return __atomic_load_n(&ring->ctrl->flags, __ATOMIC_RELAXED) &
 	       XIW_RING_WORK;
 }
 
-/* Give all entries before @cons back to the kernel. */
+/* Release all entries before @cons to the kernel. */
 static inline void xiw_ring_release(struct xiw_ring *ring, uint32_t cons)
 {
 	ring->index = cons;
@@ -124,15 +123,15 @@ static inline void xiw_ring_release(struct xiw_ring *ring, uint32_t cons)
 	__atomic_store_n(&ring->ctrl->cons, cons, __ATOMIC_RELEASE);
 }
 
-/* Ask for an event; @bits are XIW_ARM_*. Needs no lock against the poller. */
+/* Arm the ring; @bits are XIW_ARM_*. May run concurrently with a poll. */
 static inline void xiw_ring_arm(const struct xiw_ring *ring, uint32_t bits)
 {
 	__atomic_fetch_or(&ring->ctrl->arm, bits, __ATOMIC_SEQ_CST);
 	/*
 	 * Orders our store of arm before the caller's next poll, which loads
 	 * prod. Pairs with the full barrier between the kernel's store of
-	 * prod and its look at arm: an entry is seen by that poll or raises
-	 * the event. Likewise for work, which the caller looks for in flags.
+	 * prod and its load of arm: either that poll sees an entry or the
+	 * entry raises the event. The same holds for XIW_RING_WORK in flags.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

@@ -46,8 +46,8 @@ int xiw_query_port(struct ibv_context *context, uint8_t port,
 }
 
 /*
- * The clock of the completion timestamps. The interface wants a count of
- * ticks, which are nanoseconds here, in tv_nsec.
+ * The clock of the completion timestamps. The interface expects a count of
+ * ticks, here nanoseconds, in tv_nsec.
  */
 int xiw_query_rt_values(struct ibv_context *context,
 			struct ibv_values_ex *values)
@@ -117,7 +117,7 @@ struct ibv_pd *xiw_alloc_pd(struct ibv_context *context)
 	return &pd->pd;
 }
 
-/* A parent domain is known to this process only; the kernel sees the inner. */
+/* A parent domain exists in this process only; the kernel uses the inner. */
 struct ibv_pd *xiw_alloc_parent_domain(struct ibv_context *context,
 				       struct ibv_parent_domain_init_attr *attr)
 {
@@ -127,7 +127,7 @@ struct ibv_pd *xiw_alloc_parent_domain(struct ibv_context *context,
 		return NULL;
 	/*
 	 * The memory of a queue comes from the kernel, so an allocator of the
-	 * application would never be called.
+	 * application would not be used.
 	 */
 	if (!check_comp_mask(attr->comp_mask,
 			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
@@ -153,14 +153,14 @@ struct ibv_pd *xiw_alloc_parent_domain(struct ibv_context *context,
 	return &parent->pd;
 }
 
-/* A queue was made in the domain. If that is no parent, the kernel counts. */
+/* Count a new queue of a parent domain; the kernel counts for other PDs. */
 void xiw_pd_hold(struct ibv_pd *pd)
 {
 	if (pd && to_xpd(pd)->inner)
 		atomic_fetch_add(&to_xpd(pd)->users, 1);
 }
 
-/* It was destroyed. */
+/* Drop the count of xiw_pd_hold() for a destroyed queue. */
 void xiw_pd_release(struct ibv_pd *pd)
 {
 	if (pd && to_xpd(pd)->inner)
@@ -224,7 +224,7 @@ struct ibv_mr *xiw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 
 	/*
 	 * Older releases, 44 among them, have the same private ABI number but
-	 * not the last parameter: they do not look at it.
+	 * lack the last parameter, which they ignore.
 	 */
 	ret = ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr,
 				    NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The ibv_wr_*() calls: requests are built in the ring one call at a time
- * between wr_start and wr_complete, under the lock of the send queue. The
- * first error makes wr_complete fail and nothing of the batch is posted.
+ * between wr_start and wr_complete, under the lock of the send queue. After
+ * an error wr_complete fails and posts none of the requests.
  */
 #include <errno.h>
 
@@ -42,8 +42,8 @@ static struct xiw_sqe *wr_next(struct ibv_qp_ex *qp_ex, uint32_t opcode)
 
 	sqe = xiw_ring_slot(&qp->sq.ring, wr->prod);
 	/*
-	 * Inline data comes by a call of its own. Its flag has no meaning here
-	 * but applications leave it set.
+	 * A separate call sets inline data. The flag has no meaning here, but
+	 * applications leave it set.
 	 */
 	wr->err = xiw_sqe_init(qp, sqe, qp_ex->wr_id, opcode,
 			       qp_ex->wr_flags & ~IBV_SEND_INLINE);

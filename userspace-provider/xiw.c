@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Recognizes xiw devices and opens them. Which verbs the provider has is in
- * the one table of this file.
+ * Match and open xiw devices, and the table of the verbs of the provider.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -98,8 +97,8 @@ static void xiw_uninit_device(struct verbs_device *vdev)
 }
 
 /*
- * By number only: the administrator chooses the name of a device. The number
- * is a private one because no other is assigned (xiw-abi.h).
+ * Match by driver number only: the administrator chooses the name of a device.
+ * The number is private because none is assigned (xiw-abi.h).
  */
 static const struct verbs_match_ent xiw_match_table[] = {
 	VERBS_DRIVER_ID(XIW_RDMA_DRIVER_ID),

@@ -43,11 +43,11 @@ static inline void xiw_unlock(struct xiw_lock *lock)
  * @ring: the ring
  * @max_sge: elements that an entry may have
  * @cmd_fd: where to write @doorbell
- * @cq: of a send queue, its queue pair's completion queues: polling either
- *	announces what was posted lazily; the second is NULL if it is the first
+ * @cq: send queues only: completion queues of the queue pair. A poll of either
+ *	rings a deferred doorbell. The second is NULL if both are the same
  * @doorbell: the command that makes the kernel look at the ring; constant
  * @doorbell_resp: the kernel's answer to @doorbell. Written by concurrent
- *	calls, read by nobody
+ *	calls, never read
  */
 struct xiw_queue {
 	struct xiw_lock lock;
@@ -82,10 +82,10 @@ struct xiw_td {
 /**
  * struct xiw_pd - protection domain or parent domain
  * @pd: libibverbs' part
- * @inner: of a parent domain: the protection domain; else NULL
- * @td: of a parent domain: its thread domain or NULL
- * @users: parent domains that refer to it, or of a parent domain the queues
- *	that were made in it
+ * @inner: parent domains only: the protection domain; else NULL
+ * @td: parent domains only: the thread domain or NULL
+ * @users: parent domains that refer to a protection domain, or queues created
+ *	in a parent domain
  */
 struct xiw_pd {
 	struct ibv_pd pd;
@@ -103,17 +103,17 @@ struct xiw_pd {
  *	between start_poll and end_poll, against a change of the mapping.
  *	Nests inside @lock
  * @ring: the ring
- * @current: entry that the read functions look at
- * @kept: @current, where that could not stay in the ring
- * @no_help: the kernel has refused help(), and is not offered any
- * @spins: how many times in a row the ring was empty while the kernel had work
- *	for this process; protected by @lock
- * @domain: parent domain it was made in, or NULL
- * @owed: XIW_OWED | handle of a queue pair with posts that the kernel would
- *	only see some time later, or 0; atomic. A handle, as the queue pair
- *	may be destroyed meanwhile: a doorbell for none is an error of no
- *	consequence, and one for another a doorbell too many. While it rings
- *	the queue pair cannot be destroyed, see xiw_destroy_qp()
+ * @current: entry that the read functions return
+ * @kept: copy of @current, if that could not stay in the ring
+ * @no_help: the kernel has refused help(), do not try again
+ * @spins: consecutive empty polls while the kernel had work for busy pollers;
+ *	protected by @lock
+ * @domain: parent domain it was created in, or NULL
+ * @owed: XIW_OWED | handle of a queue pair with a deferred doorbell, or 0;
+ *	atomic. A handle, not a pointer, because the queue pair may be
+ *	destroyed first: the doorbell then fails, or reaches another queue
+ *	pair, both without harm. The kernel does not destroy a queue pair
+ *	during its doorbell, see xiw_destroy_qp()
  */
 struct xiw_cq {
 	struct verbs_cq vcq;
@@ -152,8 +152,8 @@ struct xiw_wr_build {
  * @max_inline: payload that fits a send entry in bytes
  * @caps: XIW_CAP_* of the device
  * @sq_sig_all: every send is signaled
- * @by_number: the change to RTR has named a peer
- * @domain: protection or parent domain it was made in
+ * @by_number: the transition to RTR set address and QP number of a peer
+ * @domain: protection or parent domain it was created in
  * @wr: state of the ibv_wr_*() calls; protected by @sq.lock
  */
 struct xiw_qp {
@@ -172,7 +172,7 @@ struct xiw_qp {
  * struct xiw_srq - shared receive queue
  * @srq: libibverbs' part
  * @rq: the queue
- * @domain: protection or parent domain it was made in
+ * @domain: protection or parent domain it was created in
  */
 struct xiw_srq {
 	struct ibv_srq srq;
@@ -270,7 +270,7 @@ int xiw_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
 int xiw_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
 int xiw_destroy_srq(struct ibv_srq *srq);
 
-/* post.c: any thread; never sleep but in the doorbell */
+/* post.c: any thread; only the doorbell may sleep */
 int xiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr);
 int xiw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
@@ -285,13 +285,13 @@ enum xiw_op {
 	XIW_OP_VALID	= 1 << 0,
 	XIW_OP_PAYLOAD	= 1 << 1,	/* has a gather or scatter list */
 	XIW_OP_INLINE	= 1 << 2,	/* the payload may be inline */
-	XIW_OP_RDMA	= 1 << 3,	/* names remote memory */
+	XIW_OP_RDMA	= 1 << 3,	/* has a remote address */
 	XIW_OP_ATOMIC	= 1 << 4,	/* one element of eight bytes */
 	XIW_OP_IMM	= 1 << 5,	/* carries immediate data */
 	XIW_OP_INV	= 1 << 6,	/* carries a key to invalidate */
 };
 
-/* XIW_OP_* of an enum ibv_wr_opcode, or 0 if this QP cannot do it. */
+/* XIW_OP_* of an enum ibv_wr_opcode, or 0 if this QP does not support it. */
 uint32_t xiw_op_of(const struct xiw_qp *qp, uint32_t opcode);
 /* Start an entry: everything but operands and payload. 0 or an errno. */
 int xiw_sqe_init(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint64_t wr_id,
@@ -315,9 +315,8 @@ void xiw_doorbell_init(struct xiw_doorbell *doorbell, uint32_t command,
 		       struct ib_uverbs_post_send_resp *resp);
 
 /*
- * Before a consumer waits, for events or in a loop: announce what it posted and
- * the kernel said it may announce later. Not before each poll, for who finds
- * completions may go on posting.
+ * Ring a deferred doorbell before the application waits, for events or in a
+ * loop. Not before each poll: after completions the application may post more.
  */
 static inline void xiw_cq_settle(struct xiw_cq *cq)
 {
@@ -330,7 +329,7 @@ int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void xiw_cq_set_poll_ops(struct ibv_cq_ex *cq_ex);
 void xiw_cq_keep_current(struct xiw_cq *cq);
-/* Drop the entries of QP @qpn; the kernel adds no more of them. */
+/* Drop the entries of QP @qpn; the kernel adds no more for it. */
 void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn);
 
 /* wr.c: the ibv_wr_*() calls of a QP */

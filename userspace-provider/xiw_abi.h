@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The kernel's structures as libibverbs' command functions want them, and
- * the checks that both sides mean the same thing.
+ * The kernel's structures in the form that libibverbs' command functions use,
+ * and checks that the definitions of both sides agree.
  */
 #ifndef _XIW_ABI_GLUE_H
 #define _XIW_ABI_GLUE_H
@@ -33,7 +33,7 @@ static_assert(sizeof(struct xiw_rqe) == 16, "Bad rqe size");
 static_assert(sizeof(struct xiw_cqe) == 64, "Bad cqe size");
 static_assert(offsetof(struct xiw_cqe, ext) == 32, "Bad ext offset");
 
-/* Gather and scatter lists are copied as they are. */
+/* Gather and scatter lists are copied without conversion. */
 static_assert(sizeof(struct xiw_sge) == sizeof(struct ibv_sge),
 	      "Bad sge size");
 static_assert(offsetof(struct xiw_sge, addr) == offsetof(struct ibv_sge, addr),
@@ -44,7 +44,7 @@ static_assert(offsetof(struct xiw_sge, length) ==
 static_assert(offsetof(struct xiw_sge, lkey) == offsetof(struct ibv_sge, lkey),
 	      "Bad sge lkey");
 
-/* So are opcodes, in both directions. */
+/* Opcodes are copied, too, in both directions. */
 #define XIW_CHECK_SAME(_lib, _kernel)                                          \
 	static_assert((int)(_lib) == (int)(_kernel), "Bad value of " #_lib)
 
@@ -73,7 +73,7 @@ XIW_CHECK_SAME(IBV_WC_RECV_RDMA_WITH_IMM, XIW_WC_RECV_WITH_IMM);
  * @hdr: IB_USER_VERBS_CMD_POST_SEND, POST_RECV or POST_SRQ_RECV
  * @response: where the kernel stores the number of refused work requests
  * @handle: the QP or SRQ
- * @wr_count: 0: they are in the ring
+ * @wr_count: 0: the work requests are in the ring
  * @sge_count: 0
  * @wqe_size: must be that of a work request although there is none
  *
