@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Atomic arithmetic against hand-made rows and against the bit-by-bit
+ * Atomic arithmetic against tables and against the bit-by-bit
  * procedures of RFC 7306 section 5.1.
  */
 #include <linux/kernel.h>
@@ -94,7 +94,7 @@ static void atomic_fetch_add_rows(struct kunit *test)
 							       add_rows[i][1],
 							       add_rows[i][2]),
 				    add_rows[i][3], "row %u", i + 1);
-		/* Compare fields mean nothing here. */
+		/* FetchAdd ignores the compare fields. */
 		r.data = add_rows[i][1];
 		r.data_mask = add_rows[i][2];
 		r.compare = ~add_rows[i][0];
@@ -128,7 +128,7 @@ static void atomic_cmp_swap_rows(struct kunit *test)
 	}
 }
 
-/* One full adder per bit; a set mask bit swallows the carry behind it. */
+/* One full adder per bit; a set mask bit drops the carry out of its bit. */
 static u64 naive_fetch_add(u64 orig, u64 add, u64 mask)
 {
 	unsigned int carry = 0;
@@ -168,7 +168,7 @@ static void atomic_matches_naive_models(struct kunit *test)
 							   r.data_mask),
 				naive_fetch_add(orig, r.data, r.data_mask));
 
-		/* Few compared bits, so that about half of the rows match. */
+		/* Compare few bits, so that about half of the rows match. */
 		r.compare = random_u64(&rnd);
 		r.compare_mask = BIT_ULL(i % 64);
 		match = !((orig ^ r.compare) >> (i % 64) & 1);

@@ -81,7 +81,7 @@ static void ddp_fields_are_where_rfc5041_puts_them(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h.payload_len, 5U);
 }
 
-/* A message vector with one octet changed and what must come of it. */
+/* A message vector with one byte changed and the expected result. */
 struct change_row {
 	const char *vector;
 	unsigned int octet;
@@ -115,13 +115,13 @@ static const struct change_row change_rows[] = {
 	{ "T22", 9, 0x01, ALL, XIW_BAD_QN },
 	{ "T18", 9, 0x03, ALL, XIW_BAD_QN },
 	{ "T16", 9, 0x03, ALL, XIW_BAD_QN },
-	/* An extension that is off answers before anything else matters. */
+	/* A disabled extension fails before the later checks. */
 	{ "T16", 0, 0x41, 0, XIW_BAD_OPCODE },
 	{ "T17", 0, 0x41, 0, XIW_BAD_OPCODE },
 	{ "T18", 0, 0x41, 0, XIW_BAD_OPCODE },
 	{ "T22", 0, 0x41, 0, XIW_BAD_OPCODE },
 	{ "T18", 9, 0x07, 0, XIW_BAD_OPCODE },
-	/* Reserved bits are nobody's business. */
+	/* Reserved bits are ignored. */
 	{ "T09", 0, 0x7d, ALL, XIW_OK },
 	{ "T09", 1, 0x73, ALL, XIW_OK },
 	{ "T01", 0, 0xfd, ALL, XIW_OK },
@@ -152,7 +152,7 @@ static void ddp_checks_find_every_bad_field(struct kunit *test)
 /* Covers: DDP-03 DDP-04 RDMAP-03 RDMAP-04 RDMAP-05 RDMAP-06 */
 static void ddp_first_fault_wins(struct kunit *test)
 {
-	/* Everything is wrong; repair one thing after the other. */
+	/* All fields are wrong; correct one after the other. */
 	static const struct {
 		u8 dv;
 		u8 rv_op;
@@ -194,7 +194,7 @@ static void ddp_truncated_at_every_octet(struct kunit *test)
 		len = xiw_test_hex(test, xiw_test_vectors[i].hex, full,
 				   sizeof(full));
 		for (n = 0; n <= len; n++) {
-			/* An allocation of just that size, for sanitizers. */
+			/* Allocate exactly that size, for KASAN. */
 			cut = kunit_kzalloc(test, min_t(u32, n, 18) + !n,
 					    GFP_KERNEL);
 			KUNIT_ASSERT_NOT_NULL(test, cut);
@@ -210,7 +210,7 @@ static void ddp_truncated_at_every_octet(struct kunit *test)
 	}
 }
 
-/* A header as xiw_ddp_decode() would leave it. */
+/* A header as decoded by xiw_ddp_decode(). */
 static struct xiw_ddp_hdr segment(u8 opcode, u32 msn, u32 mo, u32 len,
 				  bool last)
 {
@@ -242,7 +242,7 @@ static void ddp_msn_counts_from_one_and_wraps(struct kunit *test)
 	xiw_ddp_queue_open(&q, XIW_OP_SEND, 4);
 	KUNIT_EXPECT_EQ(test, xiw_ddp_queue_check(&q, &h), XIW_OK);
 	KUNIT_EXPECT_TRUE(test, xiw_ddp_queue_advance(&q, &h, &len));
-	/* The same once more is a duplicate. */
+	/* A repeated MSN is a duplicate. */
 	KUNIT_EXPECT_EQ(test, xiw_ddp_queue_check(&q, &h), XIW_BAD_MSN);
 
 	q.msn = U32_MAX;
@@ -308,10 +308,10 @@ static const struct place_row place_rows[] = {
 	{ 0, 0, 0, 0, true, XIW_OK },
 	{ 0, 0, 0, 1, true, XIW_MSG_TOO_LONG },
 	{ 8, 4, 4, 0, true, XIW_OK },
-	/* The last segment gives the length: it must not invent one. */
+	/* The last segment determines the length, so its MO must fit. */
 	{ 8, 4, 5, 0, true, XIW_BAD_MO },
 	{ 8, 4, U32_MAX, 0, true, XIW_BAD_MO },
-	/* Without payload and without end there is nothing to check. */
+	/* Neither payload nor L bit: nothing to check. */
 	{ 8, 4, U32_MAX, 0, false, XIW_OK },
 	{ U32_MAX, U32_MAX - 3, U32_MAX - 3, 3, true, XIW_OK },
 	{ U32_MAX, U32_MAX - 3, U32_MAX - 3, 4, true, XIW_MSG_TOO_LONG },
@@ -349,7 +349,7 @@ static void ddp_immediate_data_ignores_buffer_size(struct kunit *test)
 		xiw_ddp_queue_open(&q, ops[i], 0);
 		h = segment(ops[i], 1, 0, 8, true);
 		KUNIT_EXPECT_EQ(test, xiw_ddp_queue_check(&q, &h), XIW_OK);
-		/* A large buffer does not make a longer message right. */
+		/* The limit of 8 bytes is independent of the buffer. */
 		q.size = 4096;
 		h.payload_len = 9;
 		KUNIT_EXPECT_EQ(test, xiw_ddp_queue_check(&q, &h),
@@ -372,7 +372,7 @@ static void ddp_message_length_is_the_sum(struct kunit *test)
 		h = segment(XIW_OP_SEND, 1, mo, 30, false);
 		KUNIT_ASSERT_EQ(test, xiw_ddp_queue_check(&q, &h), XIW_OK);
 		KUNIT_EXPECT_FALSE(test, xiw_ddp_queue_advance(&q, &h, &len));
-		/* Another kind in the middle of it cannot be meant. */
+		/* Another opcode in the middle of a message is a fault. */
 		h.opcode = XIW_OP_IMM;
 		h.mo += 30;
 		KUNIT_EXPECT_EQ(test, xiw_ddp_queue_check(&q, &h),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDU framing and startup frames of MPA: the published examples, every
+ * FPDU framing and MPA Request and Reply Frames: the published examples, every
  * Marker phase, every truncation.
  */
 #include <linux/crc32c.h>
@@ -63,7 +63,7 @@ static void mpa_crc_is_iscsi_crc32c_little_endian(struct kunit *test)
 	}
 }
 
-/* ULPDU 01 02 .. n and the FPDU it makes. */
+/* ULPDU 01 02 .. n and its FPDU. */
 static const struct {
 	u32 n;
 	const char *fpdu;
@@ -197,7 +197,7 @@ static void mpa_frames_rtr_messages(struct kunit *test)
 }
 
 /*
- * RFC 5044 figures 5 and 6: the ULPDU of a Send of 24 zero octets; as first
+ * RFC 5044 figures 5 and 6: the ULPDU of a Send of 24 zero bytes; as first
  * FPDU with Markers; with a Marker inside; and the first without Markers.
  */
 enum figure { FIG_ULPDU, FIG_5, FIG_6, FIG_5_UNMARKED };
@@ -228,7 +228,7 @@ static void mpa_reproduces_rfc5044_figures(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, xiw_test_tx_fpdu(&tx, ulpdu, n, got), 48U);
 	KUNIT_EXPECT_MEMEQ(test, got, want, 48);
 
-	/* A first FPDU of 492 octets, then the one of figure 6. */
+	/* A first FPDU of 492 bytes, then the one of figure 6. */
 	xiw_mpa_tx_init(&tx, true);
 	KUNIT_ASSERT_EQ(test, xiw_test_tx_fpdu(&tx, ulpdu, 482, got), 492U);
 	ulpdu[13] = 2;
@@ -298,7 +298,7 @@ static void mpa_full_fpdu_fits_segment_in_every_phase(struct kunit *test)
 	}
 }
 
-/* The rule of RFC 5044 section 4.3 word by word. */
+/* The rule of RFC 5044 section 4.3, implemented literally. */
 static u32 naive_marker_count(u32 pos, u32 n)
 {
 	u32 words = xiw_mpa_fpdu_len(n) / 4;
@@ -329,12 +329,12 @@ static void mpa_marker_count_matches_naive(struct kunit *test)
 				naive_marker_count(pos, 65535));
 	}
 	KUNIT_EXPECT_EQ(test, xiw_mpa_marker_count(0, 64768), 128U);
-	/* Positions wrap modulo 2^32 without a jump in the raster. */
+	/* The Marker period divides 2^32, so positions may wrap. */
 	KUNIT_EXPECT_EQ(test, xiw_mpa_marker_count(U32_MAX - 3, 18),
 			xiw_mpa_marker_count(508, 18));
 }
 
-/* ULPDU octet i is i & 0xff; positions count from SeqStart. */
+/* ULPDU byte i is i & 0xff; positions count from SeqStart. */
 struct marker_row {
 	u32 ulpdu[2];
 	u32 end[2];
@@ -361,7 +361,7 @@ static const struct marker_row marker_rows[] = {
 	  { { 0, 0 }, { 512, 0x1fc }, { 1024, 0x1f8 } }, 3 },
 };
 
-/* Lay out a row's FPDUs back to back and compare their ends and CRCs. */
+/* Encode a row's FPDUs back to back and compare their ends and CRCs. */
 static u32 build_marker_row(struct kunit *test, const struct marker_row *row,
 			    const u8 *ulpdu, u8 *stream)
 {
@@ -436,7 +436,7 @@ static void mpa_strips_markers(struct kunit *test)
 	}
 }
 
-/* Change one octet of the second Marker of MK-07, make the CRC right again. */
+/* Change one byte of the second Marker of MK-07 and correct the CRC. */
 static enum xiw_test_rx receive_with_marker(struct kunit *test, u32 offset,
 					    u8 value)
 {
@@ -465,7 +465,7 @@ static void mpa_checks_marker_pointer(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, receive_with_marker(test, 3, 0xfc),
 			XIW_TEST_RX_OK);
-	/* Low two bits and the reserved half are nobody's business. */
+	/* Low two bits and the reserved half are ignored. */
 	KUNIT_EXPECT_EQ(test, receive_with_marker(test, 3, 0xff),
 			XIW_TEST_RX_OK);
 	KUNIT_EXPECT_EQ(test, receive_with_marker(test, 0, 0xa5),
@@ -499,7 +499,7 @@ static void mpa_survives_largest_length_field(struct kunit *test)
 			XIW_TEST_RX_OK);
 	KUNIT_EXPECT_EQ(test, n, 65535U);
 
-	/* A pointer of 16 bits reaches across 65022 octets, not further. */
+	/* A pointer of 16 bits can span 65022 bytes, not more. */
 	for (n = XIW_MPA_MARKED_MAX; n <= XIW_MPA_MARKED_MAX + 1; n++) {
 		u32 got;
 
@@ -530,7 +530,7 @@ static void mpa_strip_stops_at_a_cut_marker(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xiw_mpa_rx_strip(&rx, buf, 3), 0U);
 }
 
-/* A startup frame behind the key, and what it means. */
+/* An MPA frame without its key, and its decoded form. */
 struct frame_row {
 	const char *name;
 	const char *hex;
@@ -583,7 +583,7 @@ static const struct frame_row frame_rows[] = {
 	  REV2(.markers = true, ENH(true, XIW_RTR_WRITE, 1, 1)) },
 };
 
-/* Key and the octets from offset 16. */
+/* Key and the bytes from offset 16. */
 static u32 build_frame(struct kunit *test, bool reply, const char *hex,
 		       u8 *buf, u32 size)
 {
@@ -718,7 +718,7 @@ static void mpa_refuses_bad_frames(struct kunit *test)
 							   rows[i].reply, &f),
 				-EPROTO);
 	}
-	/* The key of the other side: both played the same role. */
+	/* The key of the wrong role. */
 	for (i = 0; i < 2; i++) {
 		len = build_frame(test, i, "40010000", buf, sizeof(buf));
 		KUNIT_EXPECT_EQ(test, xiw_mpa_frame_len(buf, len, !i), -EPROTO);
@@ -776,10 +776,10 @@ static void mpa_judges_frames_octet_by_octet(struct kunit *test)
 		ret = xiw_mpa_frame_decode(buf, have, false, &f);
 		KUNIT_EXPECT_EQ(test, ret, have < len ? -EPROTO : 0);
 	}
-	/* A surplus octet belongs to nobody's frame. */
+	/* A byte after the end of the frame is an error. */
 	KUNIT_EXPECT_EQ(test, xiw_mpa_frame_decode(buf, len + 1, false, &f),
 			-EPROTO);
-	/* A wrong octet of the key is found when it arrives, not before. */
+	/* A wrong byte of the key is detected as soon as it is received. */
 	for (i = 0; i < 16; i++) {
 		buf[i] ^= 1;
 		KUNIT_EXPECT_EQ(test, xiw_mpa_frame_len(buf, i, false), 0);

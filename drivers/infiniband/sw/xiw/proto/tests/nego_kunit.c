@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Startup negotiation: the truth tables of RFC 5044 section 7.1.1, the value
- * rules and the RTR matrix of RFC 6581 section 9, and what a Responder makes
- * of the first FPDU.
+ * MPA negotiation: the truth tables of RFC 5044 section 7.1.1, the value rules
+ * and the RTR matrix of RFC 6581 section 9, and how a Responder classifies the
+ * first FPDU.
  */
 #include <linux/kernel.h>
 
@@ -356,7 +356,7 @@ static void nego_rtr_matrix(struct kunit *test)
 					XIW_NEGO_TERM_RTR);
 			if (!common)
 				continue;
-			/* One type, of those both know: Write, Read, Send. */
+			/* One type of those in common: Write, Read, Send. */
 			KUNIT_EXPECT_EQ(test, agreed.rtr_send, common & C ? C :
 					common & D ? D : B);
 			KUNIT_EXPECT_TRUE(test, agreed.p2p);
@@ -374,11 +374,11 @@ static void nego_read_rtr_needs_a_slot(struct kunit *test)
 	struct xiw_mpa_agreed agreed;
 	struct xiw_mpa_frame reply;
 
-	/* No inbound Reads wanted: offer what needs none. */
+	/* IRD 0: do not offer a Read. */
 	xiw_nego_accept(&p, &req, 0, 4, &reply, &agreed);
 	KUNIT_EXPECT_EQ(test, reply.enh.rtr, C);
 	KUNIT_EXPECT_EQ(test, reply.enh.ird, 0);
-	/* Only a Read in common: make room for it. */
+	/* Only a Read in common: raise the IRD. */
 	req.enh.rtr = D;
 	xiw_nego_accept(&p, &req, 0, 4, &reply, &agreed);
 	KUNIT_EXPECT_EQ(test, reply.enh.rtr, D);
@@ -389,7 +389,7 @@ static void nego_read_rtr_needs_a_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reply.enh.ird, NONE);
 	KUNIT_EXPECT_EQ(test, agreed.ird, 1);
 
-	/* The policy has no room at all: there is no such RTR here. */
+	/* The policy allows no inbound Reads: never offer a Read. */
 	p.max_ird = 0;
 	KUNIT_EXPECT_EQ(test, xiw_nego_policy_check(&p), 0);
 	xiw_nego_accept(&p, &req, 4, 4, &reply, &agreed);
@@ -397,7 +397,7 @@ static void nego_read_rtr_needs_a_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, agreed.ird, 0);
 	p = default_policy();
 
-	/* Initiator: a Responder without a slot cannot take one. */
+	/* Initiator: a Responder with IRD 0 cannot accept a Read. */
 	xiw_nego_request(&p, 4, 4, &req);
 	reply = enhanced_reply(true, D, 0, 4);
 	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
@@ -419,7 +419,7 @@ static void nego_connection_model_mismatch(struct kunit *test)
 	struct xiw_mpa_agreed agreed;
 	struct xiw_mpa_frame req, reply;
 
-	/* A=0 in the Request: B, C, D mean nothing. */
+	/* A=0 in the Request: B, C, D are ignored. */
 	req = enhanced_request(false, B | C | D, 1, 0);
 	xiw_nego_accept(&p, &req, 4, 4, &reply, &agreed);
 	KUNIT_EXPECT_FALSE(test, reply.enh.p2p);
@@ -475,7 +475,7 @@ static void nego_closes_on_reply_of_other_form(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply,
 							   &agreed),
 				XIW_NEGO_CLOSE);
-		/* The same as a refusal is a refusal, without values. */
+		/* As a rejection it is accepted, without values. */
 		reply.reject = true;
 		KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply,
 							   &agreed),
@@ -508,7 +508,7 @@ static void nego_rejection_carries_values(struct kunit *test)
 	struct xiw_mpa_agreed agreed;
 	struct xiw_mpa_frame req, reply;
 
-	/* The Responder would have needed more than the Request offers. */
+	/* The Responder needs more than the Request offers. */
 	xiw_nego_request(&p, 4, 4, &req);
 	xiw_nego_reject(&p, &req, 16, 32, &reply);
 	KUNIT_EXPECT_EQ(test, reply.enh.ird, 16);
@@ -529,11 +529,11 @@ static void nego_rejection_carries_values(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reply.enh.ord, NONE);
 }
 
-/* The first FPDU, by message vector or made up. */
+/* The first FPDU, a message vector or an explicit header. */
 struct first_row {
 	const char *name;
 	const char *hex;
-	u8 rtr_type;			/* needed to count as RTR */
+	u8 rtr_type;			/* must be offered to be an RTR */
 	enum xiw_nego_first as_rtr;
 	enum xiw_nego_first otherwise;
 };
@@ -606,7 +606,7 @@ static void nego_classifies_first_fpdu(struct kunit *test)
 	}
 }
 
-/* What a first FPDU says of its sender */
+/* Capabilities stated by a first FPDU */
 static const struct hello_row {
 	const char *name;
 	const char *hex;

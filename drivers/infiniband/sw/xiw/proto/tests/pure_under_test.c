@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The pure protocol files once more, inside the test module, so that it loads
- * without the driver, the RDMA core or a network.
+ * Build the protocol files into the test module, so that it loads without the
+ * driver, the RDMA core or a network.
  */
 #include "../atomic.c"
 #include "../ddp.c"

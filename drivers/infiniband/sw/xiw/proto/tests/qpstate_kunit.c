@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Every pair of state and event, written down a second time, and properties
- * that must hold however long a stream lives.
+ * Every pair of state and event against a second copy of the table, and
+ * invariants in random sequences of events.
  */
 #include <linux/kernel.h>
 #include <linux/prandom.h>
@@ -143,9 +143,9 @@ static void qpstate_refuses_strange_numbers(struct kunit *test)
 }
 
 /*
- * Random lives.  Whatever happens between the beginning and the end of a
- * stream: one Terminate at most and none behind a FIN, everything posted is
- * flushed before the consumer hears of the end, and the end comes.
+ * Random events.  In any sequence of events of a stream: at most one Terminate
+ * and none behind a FIN, everything posted is flushed before the ULP is
+ * notified of the close, and the stream ends.
  */
 static void live_once(struct kunit *test, struct rnd_state *rnd)
 {
@@ -159,7 +159,7 @@ static void live_once(struct kunit *test, struct rnd_state *rnd)
 
 	for (i = 0; i < 40; i++) {
 		event = prandom_u32_state(rnd) % XIW_QPE_RESET;
-		/* A FIN goes out some time after it was asked for. */
+		/* A FIN is sent some time after it was requested. */
 		if (wanted && !(prandom_u32_state(rnd) % 4))
 			fin = true;
 		/* The rule of xiw_stream_fault(). */
@@ -171,7 +171,7 @@ static void live_once(struct kunit *test, struct rnd_state *rnd)
 		if (step.actions & XIW_QPA_SEND_TERM) {
 			terms++;
 			KUNIT_EXPECT_FALSE(test, fin);
-			/* Nothing may depend on the peer's good will. */
+			/* No state may wait for the peer without a timer. */
 			KUNIT_EXPECT_TRUE(test, step.actions &
 						XIW_QPA_ARM_TIMER);
 		}
@@ -181,7 +181,7 @@ static void live_once(struct kunit *test, struct rnd_state *rnd)
 			flushed = true;
 		if (step.actions & XIW_QPA_CLOSE)
 			KUNIT_EXPECT_TRUE(test, flushed);
-		/* No way back into operation. */
+		/* Only a reset leads back to IDLE. */
 		KUNIT_EXPECT_NE(test, (int)step.next, (int)XIW_QPS_IDLE);
 		if (state != XIW_QPS_RTS)
 			KUNIT_EXPECT_NE(test, (int)step.next, (int)XIW_QPS_RTS);
@@ -192,7 +192,7 @@ static void live_once(struct kunit *test, struct rnd_state *rnd)
 	KUNIT_EXPECT_LE(test, terms, 1U);
 	if (state == XIW_QPS_ERROR)
 		KUNIT_EXPECT_TRUE(test, flushed);
-	/* Time alone ends whatever is still waiting. */
+	/* The timer ends all remaining states. */
 	if (state == XIW_QPS_RTS)
 		return;
 	step = xiw_qpstate_step(state, XIW_QPE_CLOSE_TIMEOUT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The opcode table, the headers of RDMAP messages octet by octet, and the
+ * The opcode table, the headers of RDMAP messages byte by byte, and the
  * rules for Read Responses and for ranges of registered buffers.
  */
 #include <linux/kernel.h>
@@ -10,7 +10,7 @@
 
 #define ALL	XIW_FEAT_RFC7306
 
-/* Message body of a vector: what follows the DDP header. */
+/* Message body of a vector: everything after the DDP header. */
 static u32 body(struct kunit *test, const char *name, u8 *buf, u32 size)
 {
 	u8 ulpdu[128];
@@ -158,7 +158,7 @@ static void rdmap_atomic_request(struct kunit *test)
 		xiw_rdmap_atomic_req_encode(again, &r);
 		KUNIT_EXPECT_MEMEQ(test, again, buf, 52);
 
-		/* 28 reserved bits: ignored when set, never sent. */
+		/* 28 reserved bits: ignored on receive, sent as 0. */
 		buf[0] = 0xff;
 		buf[1] = 0xff;
 		buf[2] = 0xff;
@@ -201,7 +201,7 @@ static void rdmap_atomic_response(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r.orig, 0xdeadbeefULL);
 	xiw_rdmap_atomic_resp_encode(again, &r);
 	KUNIT_EXPECT_MEMEQ(test, again, buf, 12);
-	/* 12 octets, not the 32 of RFC 7306's prose. */
+	/* 12 bytes, not the 32 of RFC 7306's prose. */
 	for (len = 0; len <= sizeof(buf); len++)
 		KUNIT_EXPECT_EQ(test,
 				xiw_rdmap_atomic_resp_decode(buf, len, &r),
@@ -227,7 +227,7 @@ static void rdmap_immediate_data(struct kunit *test)
 	memset(again, 0xff, sizeof(again));
 	xiw_rdmap_imm_encode(again, imm, XIW_IMM_WRITE);
 	KUNIT_EXPECT_MEMEQ(test, again, buf, 8);
-	/* The other four octets are ignored. */
+	/* The other four bytes are ignored. */
 	memset(buf + 4, 0xa5, 4);
 	imm = 0;
 	KUNIT_ASSERT_EQ(test, xiw_rdmap_imm_decode(buf, 8, &imm), XIW_OK);
@@ -237,7 +237,7 @@ static void rdmap_immediate_data(struct kunit *test)
 				len == 8 ? XIW_OK : XIW_BAD_MSG_LEN);
 }
 
-/* One Read Response segment against a Read of 16 octets, 8 of them placed. */
+/* One Read Response segment against a Read of 16 bytes, 8 of them placed. */
 static const struct {
 	u32 stag;
 	u64 to;

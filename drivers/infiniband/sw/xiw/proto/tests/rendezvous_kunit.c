@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rendezvous: the frames that Documentation/rendezvous.rst shows, octet by
- * octet, and its rules on who connects, what belongs together, and how long
- * things may take.
+ * Out-of-band connections: the example frames of Documentation/rendezvous.rst,
+ * byte by byte, and its rules for roles, for matching a Request to a queue
+ * pair, and for timeouts.
  */
 #include <linux/kernel.h>
 
@@ -57,7 +57,7 @@ static struct xiw_rdv_path path_b(void)
 	};
 }
 
-/* The Initiator of the second one; it has not come to RTS. */
+/* The Initiator of the second one; it is not at RTS. */
 static struct xiw_rdv_path path_v6(void)
 {
 	return (struct xiw_rdv_path){
@@ -215,7 +215,7 @@ static void rendezvous_frames_decode(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, reply.claim.rts);
 }
 
-/* One octet of the Private Data changed, and what becomes of it. */
+/* One changed byte of the Private Data, and the expected result. */
 struct damage {
 	u32 at;
 	u8 value;
@@ -230,13 +230,13 @@ static void rendezvous_refuses_damaged_requests(struct kunit *test)
 		{ 3, 'v', XIW_RDV_MALFORMED },
 		{ 4, 0, XIW_RDV_BAD_VERSION },
 		{ 4, 1, XIW_RDV_BAD_VERSION },
-		{ 5, 0x77, XIW_RDV_MALFORMED },	/* a flag to come */
-		{ 5, 0xf3, XIW_RDV_MALFORMED },	/* another */
+		{ 5, 0x77, XIW_RDV_MALFORMED },	/* an unknown flag */
+		{ 5, 0xf3, XIW_RDV_MALFORMED },	/* another one */
 		{ 5, 0x71, XIW_RDV_MALFORMED },	/* proofs without P */
 		{ 5, 0x02, XIW_RDV_MALFORMED },	/* one of sq without S */
 		{ 5, 0x72, XIW_RDV_MALFORMED },	/* RNR retries without S */
 		{ 5, 0x03, XIW_RDV_OK },
-		{ 6, 0x80, XIW_RDV_OK },	/* a feature to come */
+		{ 6, 0x80, XIW_RDV_OK },	/* an unknown feature */
 		{ 8, 0x01, XIW_RDV_MALFORMED },
 		{ 12, 0x01, XIW_RDV_MALFORMED },
 	};
@@ -257,7 +257,7 @@ static void rendezvous_refuses_damaged_requests(struct kunit *test)
 			continue;
 		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_request_decode(pd, i, &req),
 				    XIW_RDV_MALFORMED, "length %u", i);
-		/* Of a version to come only the beginning can be known. */
+		/* Only the start of an unknown version is decoded. */
 		pd[4] = 9;
 		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_request_decode(pd, i, &req),
 				    i < 5 ? XIW_RDV_MALFORMED :
@@ -313,7 +313,7 @@ static void rendezvous_refuses_damaged_replies(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, XIW_RDV_REFUSAL_LEN - 1,
 						   true, &reply), -EPROTO);
 	pd[24] = 0;
-	/* A refusal has to have a reason; its version does not matter. */
+	/* A refusal must have a reason; its version is not checked. */
 	KUNIT_EXPECT_EQ(test, xiw_rdv_reply_decode(pd, len, true, &reply),
 			-EPROTO);
 	pd[4] = 7;
@@ -464,7 +464,7 @@ static void rendezvous_both_psns_are_proven(struct kunit *test)
 			b.token.rq_psn ^= 1;
 		if (i & 8)
 			a.token.rq_psn ^= 0x800000;
-		/* One has to be known to both, and those that are agree. */
+		/* At least one PSN in common, and all of those agree. */
 		good = i & 3 && !((i & 1) && (i & 4)) && !((i & 2) && (i & 8));
 		req = request_of(&a);
 		KUNIT_EXPECT_EQ_MSG(test, xiw_rdv_proven(&b, &nonces,
@@ -477,7 +477,7 @@ static void rendezvous_both_psns_are_proven(struct kunit *test)
 							 &reply.claim),
 				    good, "case %u", i);
 
-		/* By RTS each end has judged what it is going to send. */
+		/* At RTS each end has verified the PSN that it will use. */
 		a.token.rts = true;
 		KUNIT_EXPECT_EQ(test, xiw_rdv_proven(&a, &nonces,
 						     &reply.claim),
@@ -511,14 +511,14 @@ static void rendezvous_proofs_are_of_one_connection(struct kunit *test)
 	swap(claim.sq_proof, claim.rq_proof);
 	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&a, &nonces, &claim));
 	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &nonces, &claim));
-	/* Of other ends, and of something else that it says. */
+	/* Proofs of other ends, or of a changed claim. */
 	b.peer.qpn++;
 	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &nonces, &req.claim));
 	b = path_b();
 	claim = req.claim;
 	claim.rnr_retry--;
 	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &nonces, &claim));
-	/* What is left out does not become true: the other one is needed. */
+	/* A missing proof is not valid: both are needed. */
 	claim = req.claim;
 	claim.rts = false;
 	KUNIT_EXPECT_FALSE(test, xiw_rdv_proven(&b, &nonces, &claim));
@@ -558,7 +558,7 @@ static void rendezvous_replies_answer_requests(struct kunit *test)
 	reply.features |= 0x8000;
 	KUNIT_EXPECT_FALSE(test, xiw_rdv_answers(&req, &reply));
 
-	/* Nothing is agreed on that was not offered, or cannot be done. */
+	/* Negotiate only features that are offered and supported. */
 	req.features = 0xfffe;
 	xiw_rdv_accept(&b, &req, &nonces, XIW_RDV_FEAT_ALL, &reply);
 	KUNIT_EXPECT_EQ(test, reply.features, XIW_RDV_FEAT_LONG);
@@ -619,7 +619,7 @@ static void rendezvous_time_for_work(struct kunit *test)
 		u8 retry_cnt;
 		u32 ms;
 	} rows[] = {
-		/* What pingpong, perftest, NCCL and UCX ask for. */
+		/* Values of pingpong, perftest, NCCL and UCX. */
 		{ 14, 7, 537 },
 		{ 20, 7, 34360 },
 		{ 18, 7, 8590 },
@@ -653,7 +653,7 @@ static void rendezvous_time_for_work(struct kunit *test)
 /* Covers: RDV-14 */
 static void rendezvous_time_for_receives(struct kunit *test)
 {
-	/* The table of the verbs, in units of 10 us. */
+	/* IB RNR NAK timer codes, in units of 10 us. */
 	static const u32 units[32] = {
 		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
 		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192,
@@ -679,7 +679,7 @@ static void rendezvous_time_for_receives(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xiw_rdv_receive_ms(&peer, 1), U32_MAX);
 }
 
-/* Whatever the random number is, half as much at least, half more at most. */
+/* Any random number yields 50 % to 150 % of the pause. */
 static void rendezvous_pause_is(struct kunit *test, u32 tries, u32 ms)
 {
 	KUNIT_EXPECT_EQ(test, xiw_rdv_pause_ms(tries, 0), ms / 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The planner against the examples of RFC 5041 section 5.2, against a naive
+ * Segmentation against the examples of RFC 5041 section 5.2, against a naive
  * segmenter, and the alignment of FPDUs with TCP segments.
  */
 #include <linux/kernel.h>
@@ -115,7 +115,7 @@ static void check_walk(struct kunit *test, const struct xiw_seg_msg *m,
 		bool last = left <= room;
 		u32 len = last ? left : room;
 
-		/* The last one has eight octets at least. */
+		/* The last segment has at least eight bytes. */
 		if (!last && left - room < 8)
 			len = (left - 8) / 4 * 4;
 
@@ -229,7 +229,7 @@ static void segment_largest_message(struct kunit *test)
 	xiw_segment_next(&m, U32_MAX - 64762, 64768, &seg);
 	KUNIT_EXPECT_EQ(test, seg.len, 64754U);
 	KUNIT_EXPECT_FALSE(test, seg.last);
-	/* A broken MULPDU still makes progress. */
+	/* An invalid MULPDU still makes progress. */
 	xiw_segment_next(&m, 0, 0, &seg);
 	KUNIT_EXPECT_EQ(test, seg.len, 114U);
 }
@@ -258,17 +258,17 @@ static void segment_limit_stays_in_range(struct kunit *test)
 			}
 		}
 	}
-	/* Exactly the room of the smallest FPDU, and four octets less. */
+	/* Exactly the room of the smallest FPDU, and four bytes less. */
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(1448, 1448 - 136, false), 130U);
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(1448, 1448 - 132, false),
 			132U + 724 - 6);
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(1448, 1448 - 140, true), 130U);
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(1448, 1448 - 136, true), 1430U);
-	/* A segment too small to be halved, and the smallest that is not. */
+	/* EMSS too small for two halves, and the smallest that is not. */
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(271, 171, false), 262U);
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(272, 172, false),
 			100U + 136 - 6);
-	/* A full segment is an empty one; so is what claims to be more. */
+	/* A full segment counts as empty, and so does a larger @used. */
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(1448, 1448, false), 1442U);
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(1448, 1449, false), 1442U);
 	/* Where FPDUs are smaller than segments, the rest is not filled. */
@@ -292,7 +292,7 @@ static void segment_limit_restores_alignment(struct kunit *test)
 				used += xiw_mpa_fpdu_len(limit);
 				used %= emss;
 			}
-			/* And stays there, one full FPDU per segment. */
+			/* Alignment is kept, one full FPDU per segment. */
 			limit = xiw_segment_limit(emss, 0, false);
 			KUNIT_EXPECT_EQ(test, emss, xiw_mpa_fpdu_len(limit));
 		}

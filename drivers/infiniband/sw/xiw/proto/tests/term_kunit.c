@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Terminate: the code and the headers of every reason, the message vectors in
- * both directions, and what received codes mean.
+ * both directions, and the status for received codes.
  */
 #include <linux/kernel.h>
 #include <linux/unaligned.h>
@@ -95,7 +95,7 @@ static void term_not_every_fault_is_answered(struct kunit *test)
 	}
 }
 
-/* Vectors with the reason and the offender that produce them. */
+/* Vectors, each with its reason and offending segment. */
 static const struct {
 	const char *vector;
 	enum xiw_reason reason;
@@ -184,7 +184,7 @@ static void term_encode_mpa_errors(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, xiw_term_encode(ulpdu, rows[i].reason,
 						      NULL), 22U);
 		KUNIT_EXPECT_MEMEQ(test, ulpdu, want, 22);
-		/* Headers of whatever carried the error are not quoted. */
+		/* MPA errors quote no headers. */
 		KUNIT_ASSERT_EQ(test, xiw_term_encode(ulpdu, rows[i].reason,
 						      &off), 22U);
 		KUNIT_EXPECT_MEMEQ(test, ulpdu, want, 22);
@@ -301,7 +301,7 @@ static void term_decode_truncated_at_every_octet(struct kunit *test)
 /* Covers: TERM-12 TERM-13 */
 static void term_decode_tolerates_anything(struct kunit *test)
 {
-	/* M D R with only a control word, trailing octets, foreign codes. */
+	/* M D R with only a control word, trailing bytes, foreign codes. */
 	static const struct {
 		const char *hex;
 		u16 code;
@@ -324,7 +324,7 @@ static void term_decode_tolerates_anything(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, t.code, rows[i].code);
 		KUNIT_EXPECT_FALSE(test, t.has_hdr);
 	}
-	/* Trailing octets that no bit announces are not a header. */
+	/* Trailing bytes that no bit announces are not a header. */
 	len = xiw_test_hex(test,
 			   "1202 80 00 0076 414300000000000000000000000900000000",
 			   buf, sizeof(buf));
@@ -387,7 +387,7 @@ static void term_received_codes_mean(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, xiw_term_unknown_opcode(0x0206));
 	KUNIT_EXPECT_FALSE(test, xiw_term_unknown_opcode(0x0205));
-	/* As siw says it. */
+	/* Layer and type swapped, as sent by siw. */
 	KUNIT_EXPECT_TRUE(test, xiw_term_unknown_opcode(0x2006));
 	KUNIT_EXPECT_EQ(test, xiw_term_peer_status(0x2006, true),
 			XIW_PEER_INV_REQ);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Helpers of the KUnit suites.  The FPDU sender and receiver walk a buffer in
- * the order RFC 5044 gives, so that the Marker functions are exercised the
- * way the driver uses them and the result can be compared octet by octet.
+ * the order of RFC 5044, so that the Marker functions are called as in the
+ * driver and the result can be compared byte by byte.
  */
 #include <linux/crc32c.h>
 #include <linux/hex.h>
@@ -12,14 +12,14 @@
 #include "util.h"
 
 /**
- * xiw_test_hex() - octets from a hex string
+ * xiw_test_hex() - bytes from a hex string
  * @test: running test, failed if the string is malformed
- * @hex: digits, blanks between octets allowed
+ * @hex: digits, blanks between bytes allowed
  * @buf: written
- * @size: octets available
+ * @size: bytes available
  *
  * Context: Test.
- * Return: Octets written.
+ * Return: Bytes written.
  */
 u32 xiw_test_hex(struct kunit *test, const char *hex, u8 *buf, u32 size)
 {
@@ -59,7 +59,7 @@ const struct xiw_test_vector *xiw_test_vector(struct kunit *test,
 	return NULL;
 }
 
-/* One part of an FPDU, interrupted by Markers where they fall. */
+/* Write one part of an FPDU, with the Markers due in it. */
 static u8 *put_part(struct xiw_mpa_tx *tx, const u8 *part, u32 len, u8 *out)
 {
 	while (len) {
@@ -83,11 +83,11 @@ static u8 *put_part(struct xiw_mpa_tx *tx, const u8 *part, u32 len, u8 *out)
  * xiw_test_tx_fpdu() - frame one ULPDU
  * @tx: transmit half
  * @ulpdu: ULPDU
- * @len: octets in it
- * @out: written, XIW_TEST_FPDU_MAX octets suffice
+ * @len: bytes in it
+ * @out: written, XIW_TEST_FPDU_MAX bytes suffice
  *
  * Context: Test.
- * Return: Octets written, 0 if that is not what xiw_mpa_tx_begin() said.
+ * Return: Bytes written, 0 if xiw_mpa_tx_begin() returned another length.
  */
 u32 xiw_test_tx_fpdu(struct xiw_mpa_tx *tx, const u8 *ulpdu, u32 len, u8 *out)
 {
@@ -100,7 +100,7 @@ u32 xiw_test_tx_fpdu(struct xiw_mpa_tx *tx, const u8 *ulpdu, u32 len, u8 *out)
 	p = put_part(tx, field, 2, p);
 	p = put_part(tx, ulpdu, len, p);
 	p = put_part(tx, zero, xiw_mpa_pad(len), p);
-	/* A Marker in front of the CRC field is covered by it. */
+	/* The CRC covers a Marker in front of the CRC field. */
 	if (!xiw_mpa_tx_room(tx)) {
 		xiw_mpa_tx_marker(tx, p);
 		p += XIW_MPA_MARKER_LEN;
@@ -114,11 +114,11 @@ u32 xiw_test_tx_fpdu(struct xiw_mpa_tx *tx, const u8 *ulpdu, u32 len, u8 *out)
  * xiw_test_rx_fpdu() - verify and unframe one FPDU
  * @rx: receive half
  * @buf: FPDU, afterwards length field, ULPDU, padding and CRC field
- * @len: octets in @buf
+ * @len: bytes in @buf
  * @ulpdu_len: set on success
  *
  * Context: Test.
- * Return: Verdict.
+ * Return: Result.
  */
 enum xiw_test_rx xiw_test_rx_fpdu(struct xiw_mpa_rx *rx, u8 *buf, u32 len,
 				  u32 *ulpdu_len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What several suites need: octets from hex, a sender and a receiver of FPDUs
- * made of the functions under test plus the kernel's CRC32c, and the message
+ * Helpers of several suites: bytes from hex, a sender and a receiver of FPDUs
+ * based on the functions under test and the kernel's CRC32c, and the message
  * vectors.
  */
 #ifndef _XIW_TESTS_UTIL_H
@@ -24,7 +24,7 @@ enum xiw_test_rx {
 
 /**
  * struct xiw_test_vector - one ULPDU and the CRC of its FPDU
- * @name: for messages
+ * @name: name, also for failure messages
  * @hex: the ULPDU, blanks allowed
  * @crc: CRC field of the FPDU without Markers, hex
  */
