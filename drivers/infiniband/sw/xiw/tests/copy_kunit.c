@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copies between packets and memory: what arrives, and what another processor
- * sees of it meanwhile.
+ * Copies between packets and memory: the result, and the order in which another
+ * CPU observes the stores.
  */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
@@ -19,10 +19,10 @@
 enum {
 	ROOM		= 4096,
 	MARGIN		= 64,
-	SHORT		= 200,	/* lengths that are tried one by one */
+	SHORT		= 200,	/* test all lengths up to this */
 	ROUNDS		= 5000,
-	LOOKS		= 200,	/* changes that the other processor has seen */
-	SECONDS		= 3,	/* for these at most */
+	LOOKS		= 200,	/* changes observed by the other CPU */
+	SECONDS		= 3,	/* time limit for LOOKS */
 };
 
 struct copies {
@@ -55,7 +55,7 @@ static void check_copy(struct kunit *test, struct copies *c, copy_fn fn,
 			       "%u bytes from %u to %u", len, from, to);
 }
 
-/* Of every alignment of both sides */
+/* All alignments of source and destination */
 static void check_alignments(struct kunit *test, copy_fn fn)
 {
 	static const u32 longer[] = { 767, 768, 776, 832, 1428, 2049, 3900 };
@@ -85,10 +85,10 @@ static void copy_out(struct kunit *test)
 	check_alignments(test, xiw_copy_out);
 }
 
-/* Kernel memory by its own address, see xiw_mem_get(). */
+/* Kernel memory, by virtual address, see xiw_mem_get(). */
 static const struct xiw_mem_ref all_memory;
 
-/* Places @len bytes that lie in pieces which end at @a, at @b, and behind. */
+/* Places @len bytes in three pieces, which end at @a, @b and @len. */
 static void place_pieces(u8 *dst, u8 *src, u32 len, u32 a, u32 b)
 {
 	struct kvec vec[] = {
@@ -102,7 +102,7 @@ static void place_pieces(u8 *dst, u8 *src, u32 len, u32 a, u32 b)
 	xiw_fpdu_place(&f, &all_memory, (uintptr_t)dst, len);
 }
 
-/* Cut anywhere into three pieces, of which none is empty */
+/* Three non-empty pieces of any length */
 static void copy_pieces(struct kunit *test)
 {
 	struct copies *c = copies_make(test);
@@ -124,11 +124,11 @@ static void copy_pieces(struct kunit *test)
 }
 
 /**
- * struct watcher - another processor
- * @p: the memory it looks at
- * @len: bytes of that
- * @looks: how often the last word was another one
- * @bad: how often something was wrong then
+ * struct watcher - another CPU that reads the destination
+ * @p: memory to read
+ * @len: bytes at @p
+ * @looks: number of changes of the last word
+ * @bad: number of errors found after such a change
  */
 struct watcher {
 	const u8 *p;
@@ -225,7 +225,7 @@ static void copy_order(struct kunit *test)
 		check_order(test, c, lens[i]);
 }
 
-/* A word of the memory that two pieces share is stored at once. */
+/* A word that is split over two pieces is stored at once. */
 static void copy_torn(struct kunit *test)
 {
 	struct copies *c = copies_make(test);

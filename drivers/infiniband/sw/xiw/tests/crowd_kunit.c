@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who has to go when too many connections wait.
+ * The peer limit: which connection to evict when too many wait.
  */
 #include <kunit/test.h>
 #include <net/ipv6.h>
@@ -9,14 +9,14 @@
 
 enum {
 	ROOM	= 256,		/* connections that may wait */
-	SEEDS	= 16,		/* of the hash, that are tried */
-	HOSTS	= 64,		/* of a network that floods */
-	GRACE	= 100 * HZ,	/* jiffies, more than a case takes */
+	SEEDS	= 16,		/* hash seeds to test */
+	HOSTS	= 64,		/* hosts of a flooding network */
+	GRACE	= 100 * HZ,	/* jiffies, longer than a case */
 };
 
 struct wait {
 	struct xiw_crowd_member member;
-	u32 number;		/* in the order in which they joined */
+	u32 number;		/* in the order of insertion */
 };
 
 struct room {
@@ -35,7 +35,7 @@ static struct room *room_get(struct kunit *test, u32 seed)
 	return room;
 }
 
-/* Host @host of network @net, of one family or the other. */
+/* Host @host of network @net, as IPv6 or IPv4. */
 static struct in6_addr address(bool v6, u8 net, u8 host)
 {
 	struct in6_addr addr = {};
@@ -66,8 +66,8 @@ static struct wait *leave(struct room *room, unsigned long grace)
 }
 
 /*
- * The oldest one of the address that has most, and not of its neighbours, but
- * for the few hashes by which two of three addresses share a slot.
+ * Evict the oldest entry of the address that has most, and none of its
+ * neighbours. Few seeds may fail because two of three addresses share a slot.
  *
  * Covers: MPA-51
  */
@@ -90,8 +90,8 @@ static void crowd_address(struct kunit *test)
 }
 
 /*
- * A network that floods from many addresses goes before another one, and of the
- * flood those that have waited for long.
+ * Evict entries of a network that floods from many addresses, not of another
+ * one, and of the flood the oldest entries.
  *
  * Covers: MPA-51
  */
@@ -119,7 +119,7 @@ static void crowd_network(struct kunit *test)
 	}
 }
 
-/* Ten of long ago, of as many hosts, and ten young ones of another host. */
+/* Ten old entries of ten hosts, and ten new ones of another host. */
 static struct room *room_of_ages(struct kunit *test, bool same_net)
 {
 	struct room *room = room_get(test, 1);
@@ -137,8 +137,8 @@ static struct room *room_of_ages(struct kunit *test, bool same_net)
 }
 
 /*
- * Others of long ago do not go instead of a flood, all of which is young; but
- * if they are part of it, nobody is waited for.
+ * Old entries of other networks are not evicted instead of a flood that has
+ * only new entries. Old entries of the flooding network are evicted first.
  *
  * Covers: MPA-51
  */
@@ -149,7 +149,7 @@ static void crowd_grace(struct kunit *test)
 
 	KUNIT_EXPECT_PTR_EQ(test, xiw_crowd_victim(&others->crowd, GRACE),
 			    &others->waits[10].member);
-	/* Which one is a matter of the hash. */
+	/* The hash determines which one. */
 	KUNIT_EXPECT_LT(test, leave(same, GRACE)->number, 10);
 	KUNIT_EXPECT_PTR_EQ(test, xiw_crowd_victim(&same->crowd, 0),
 			    &same->waits[10].member);

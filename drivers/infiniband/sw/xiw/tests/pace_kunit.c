@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * When an engine's turn is over, and for whom it waits.
+ * The work budgets of the engines, and doorbell deferral.
  */
 #include <kunit/test.h>
 
@@ -13,7 +13,7 @@ static void pace_turn_bytes(struct kunit *test)
 	xiw_turn_begin(&turn, 2);
 	xiw_turn_charge(&turn, 2 * XIW_TURN_BYTES - 1);
 	KUNIT_EXPECT_FALSE(test, xiw_turn_over(&turn));
-	/* The last FPDU may exceed what is left. */
+	/* The last FPDU may exceed the budget. */
 	xiw_turn_charge(&turn, 64 * 1024);
 	KUNIT_EXPECT_TRUE(test, xiw_turn_over(&turn));
 }
@@ -37,7 +37,7 @@ struct run {
 	bool window;	/* collected in a window */
 	u32 started;
 	bool want;
-	bool asked;	/* the last one that is complete was a Read */
+	bool asked;	/* the last complete request was a Read */
 };
 
 static void check_runs(struct kunit *test, const struct run *runs, int number)
@@ -55,7 +55,7 @@ static void check_runs(struct kunit *test, const struct run *runs, int number)
 				    runs[i].want, "run %d", i);
 }
 
-/* Waits for each request before it posts the next one. */
+/* The application waits for each request before it posts the next. */
 static void pace_ping_pong(struct kunit *test)
 {
 	static const struct run runs[] = {
@@ -70,8 +70,8 @@ static void pace_ping_pong(struct kunit *test)
 }
 
 /*
- * A Write, and a Send that tells of it, are followed by an answer. So are the
- * pairs of two processes that answer each other.
+ * A Write and a Send that announces it are followed by a reply. The same holds
+ * for the pairs of two processes that reply to each other.
  */
 static void pace_write_and_send(struct kunit *test)
 {
@@ -89,7 +89,7 @@ static void pace_write_and_send(struct kunit *test)
 	check_runs(test, runs, ARRAY_SIZE(runs));
 }
 
-/* Posts on: from the third request on, in windows. */
+/* Continuous posts: doorbell deferral from the third request on. */
 static void pace_stream(struct kunit *test)
 {
 	static const struct run runs[] = {
@@ -100,7 +100,7 @@ static void pace_stream(struct kunit *test)
 		/* The receive pass ran the engine. */
 		{ true, false, 0, true },
 		{ true, true, 3, true },
-		/* Some time has passed, and no window was worth it yet. */
+		/* A pause, and no window has paid off yet. */
 		{ false, true, 3, false },
 		{ true, false, 3, false },
 		{ true, false, 3, true },
@@ -110,8 +110,8 @@ static void pace_stream(struct kunit *test)
 }
 
 /*
- * Whose windows collect many gets the next one without further proof: it may
- * send a batch for each credit that it gets from the peer.
+ * After a window with many requests the next one is opened at once: the
+ * application may post a batch for each credit from the peer.
  */
 static void pace_batches(struct kunit *test)
 {
@@ -119,7 +119,7 @@ static void pace_batches(struct kunit *test)
 		{ true, false, 1, false },
 		{ true, false, 1, true },
 		{ false, true, 14, false },
-		/* A credit came. */
+		/* A credit arrives. */
 		{ false, false, 1, false },
 		{ true, false, 1, true },
 		{ false, true, 14, false },
@@ -128,12 +128,12 @@ static void pace_batches(struct kunit *test)
 		{ false, false, 1, false },
 		{ true, false, 1, true },
 		{ true, true, 14, true },
-		/* The first one is waited for: that is forgiven once. */
+		/* A window with a single request is tolerated once. */
 		{ false, true, 1, false },
 		{ false, false, 1, false },
 		{ true, false, 1, true },
 		{ true, true, 14, true },
-		/* Pairs are no such batches. */
+		/* Pairs are too few for a batch. */
 		{ false, true, 2, false },
 		{ false, false, 1, false },
 		{ true, false, 1, false },
@@ -143,8 +143,8 @@ static void pace_batches(struct kunit *test)
 }
 
 /*
- * Posts Reads on: within one machine all responses are there before the run
- * ends, and nothing is in flight.
+ * Continuous Reads: on one machine all responses arrive before the run ends, so
+ * nothing is in flight.
  */
 static void pace_reads(struct kunit *test)
 {
@@ -154,17 +154,17 @@ static void pace_reads(struct kunit *test)
 		{ false, true, 62, true, true },
 		{ false, true, 0, false, true },
 		{ false, true, 4, true, true },
-		/* Of Writes and Sends it is no proof. */
+		/* Does not count for Writes and Sends. */
 		{ false, true, 64, false, false },
 		{ true, false, 1, true, true },
-		/* Nor so few. */
+		/* Too few. */
 		{ false, true, 3, false, true },
 	};
 
 	check_runs(test, runs, ARRAY_SIZE(runs));
 }
 
-/* A window that collects a single request was not worth it. */
+/* A window with a single request does not pay off. */
 static void pace_window_in_vain(struct kunit *test)
 {
 	static const struct run runs[] = {
@@ -175,10 +175,10 @@ static void pace_window_in_vain(struct kunit *test)
 		{ true, false, 1, false },
 		{ true, false, 1, false },
 		{ true, false, 1, true },
-		/* Nothing at all tells nothing. */
+		/* An empty window has no effect. */
 		{ false, true, 0, false },
 		{ true, false, 1, true },
-		/* Now it is. */
+		/* This one pays off. */
 		{ true, true, 4, true },
 		{ false, false, 1, false },
 		{ true, false, 1, true },
@@ -187,7 +187,7 @@ static void pace_window_in_vain(struct kunit *test)
 	check_runs(test, runs, ARRAY_SIZE(runs));
 }
 
-/* Each window in vain makes the next one rarer, up to a limit. */
+/* Each unused window delays the next one, up to a limit. */
 static void pace_in_vain_for_ever(struct kunit *test)
 {
 	const u32 most = 1 << (XIW_POSTS_MAX_DOUBTS - 1);
@@ -208,7 +208,7 @@ static void pace_in_vain_for_ever(struct kunit *test)
 	}
 }
 
-/* Timers of one softirq work for a time, those of the next one again. */
+/* Timers share a budget per softirq; the next softirq has a new one. */
 static void pace_timers(struct kunit *test)
 {
 	const u64 turn = XIW_TIMERS_NS / 10;
@@ -233,7 +233,7 @@ static void pace_timers(struct kunit *test)
 						 XIW_TIMERS_REST_NS));
 }
 
-/* Those that come apart from each other always work. */
+/* Timers that expire far apart always have a budget. */
 static void pace_timers_apart(struct kunit *test)
 {
 	struct xiw_timers timers = {};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A lower layer without a network; see pipe.h. It keeps the contract of llp.h,
- * and is as awkward as that allows: it announces what need not be announced,
- * takes little at a time, and gives out packets whose octets lie in several
- * pieces.
+ * A lower layer without a network; see pipe.h. It implements llp.h and tests
+ * the limits of that interface: it makes unnecessary callbacks, accepts few
+ * bytes at a time, and delivers packets that consist of several pieces.
  */
 #include "pipe.h"
 
@@ -42,7 +41,7 @@ static void run_callbacks(struct pipe_end *e)
 	e->busy = false;
 }
 
-/* Something has happened at this end. Any context. */
+/* Run or queue the callback for @what. Any context. */
 static void announce(struct pipe_end *e, int what)
 {
 	set_bit(what, &e->due);
@@ -92,7 +91,7 @@ static bool end_trylock_bh(struct xiw_llp *llp)
 		spin_unlock_bh(&e->lock);
 		return false;
 	}
-	/* Held beyond the end; sparse cannot follow a conditional lock. */
+	/* The lock stays held; sparse cannot follow a conditional lock. */
 	__release(&e->lock);
 	return true;
 }
@@ -148,7 +147,7 @@ static void end_work(struct work_struct *work)
 	end_unlock(&e->llp);
 }
 
-/* The last octets that are under way get there. */
+/* Bytes in flight are still delivered. */
 static void lose(struct pipe_end *e)
 {
 	WRITE_ONCE(e->lost, true);
@@ -157,7 +156,7 @@ static void lose(struct pipe_end *e)
 	announce(e->peer, DUE_STATE);
 }
 
-/* @len octets, in one to three pieces. */
+/* @len bytes, in one to three pieces. */
 static struct sk_buff *new_part(struct pipe_end *e, const u8 *src, u32 len)
 {
 	u32 linear = prandom_u32_state(&e->rnd) % (len + 1);
@@ -194,8 +193,8 @@ static void hang_below(struct sk_buff *skb, struct sk_buff *list)
 }
 
 /*
- * A packet of @len octets: in one part, or in a list, or in a list within a
- * list, as one that came in fragments within fragments.
+ * A packet of @len bytes: in one part, or in a list, or in a nested list,
+ * like a packet of nested fragments.
  */
 static struct sk_buff *new_packet(struct pipe_end *e, const u8 *src, u32 len)
 {
@@ -225,7 +224,7 @@ err:
 	return NULL;
 }
 
-/* How many octets are taken at once */
+/* Number of bytes to accept at once */
 static u32 cut(struct pipe_end *e, u32 len)
 {
 	u32 most = min_t(u32, len, 32 * 1024);
@@ -273,11 +272,11 @@ static int send_some(struct pipe_end *e, const u8 *src, u32 len)
 	return len ? len : -EPIPE;
 }
 
-/* Not all was taken, for want of room or for none: there will be some. */
+/* Not all bytes were accepted: announce room as soon as there is some. */
 static void promise_room(struct pipe_end *e)
 {
 	atomic_set(&e->blocked, 1);
-	/* Taken meanwhile: the peer would not tell any more. */
+	/* The peer may have made room before it could see @blocked. */
 	smp_mb__after_atomic();
 	if (room(e))
 		announce(e, DUE_SPACE);
@@ -319,7 +318,7 @@ static bool pipe_idle(const struct xiw_llp *llp)
 	return !atomic_read(&to_end(llp)->peer->unread);
 }
 
-/* Octets of a packet that were taken; its control buffer begins as zero. */
+/* Bytes of a packet consumed so far; the control buffer starts as zero. */
 static u32 *taken_of(struct sk_buff *skb)
 {
 	return (u32 *)skb->cb;
@@ -350,7 +349,7 @@ static int pipe_read(struct xiw_llp *llp, xiw_llp_actor actor, void *arg)
 	if (done && atomic_read(&e->unread) < PIPE_WINDOW * 2 / 3 &&
 	    atomic_xchg(&e->peer->blocked, 0))
 		announce(e->peer, DUE_SPACE);
-	/* Both FINs may have been there. */
+	/* Both FINs may have been sent. */
 	if (done && READ_ONCE(e->peer->fin))
 		announce(e, DUE_STATE);
 	return done;
@@ -421,21 +420,21 @@ static void end_init(struct pipe_end *e, struct pipe_end *peer, u64 seed)
 	prandom_seed_state(&e->rnd, seed);
 }
 
-/* A new pipe; the cuts follow from @seed. */
+/* Initialise a pipe; @seed determines the cuts. */
 void pipe_init(struct pipe_end *a, struct pipe_end *b, u64 seed)
 {
 	end_init(a, b, seed);
 	end_init(b, a, ~seed);
 }
 
-/* The connection is lost when @octets more have been sent from here. */
+/* Lose the connection after @octets more bytes sent from this end. */
 void pipe_break_after(struct pipe_end *e, u32 octets)
 {
 	e->left = octets;
 	e->breaks = true;
 }
 
-/* What the peer sends from now on stays in the pipe until it is let go. */
+/* Hold back or release data sent by the peer. */
 void pipe_hold(struct pipe_end *e, bool held)
 {
 	WRITE_ONCE(e->held, held);
@@ -451,7 +450,7 @@ void pipe_shutdown(struct pipe_end *e)
 	announce(e->peer, DUE_STATE);
 }
 
-/* Nobody uses either end any more. */
+/* Neither end may be in use. */
 void pipe_exit(struct pipe_end *a, struct pipe_end *b)
 {
 	cancel_work_sync(&a->work);

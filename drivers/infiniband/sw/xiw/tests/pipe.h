@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A lower layer without a network: two ends of a pipe of octets. What is sent
- * is cut into packets of random size and shape, and taken in parts of random
+ * A lower layer without a network: two ends of a pipe of bytes. Data sent is
+ * cut into packets of random size and shape, and accepted in parts of random
  * size.
  */
 #ifndef _XIW_TESTS_PIPE_H
@@ -15,7 +15,7 @@
 
 #include "../llp.h"
 
-/* Octets that are under way at most */
+/* Maximum number of bytes in flight */
 #define PIPE_WINDOW	(96 * 1024)
 /* Payload of a full segment; no multiple of four */
 #define PIPE_EMSS	1449
@@ -24,24 +24,24 @@
  * struct pipe_end - one end
  * @llp: as a stream sees it
  * @peer: the other end
- * @lock: protects what follows but @rxq, and is the stream's lock in softirq
- *	context
+ * @lock: protects the fields below except @rxq, and is the stream's lock in
+ *	softirq context
  * @owned: the stream's lock is owned by a process
- * @unowned: wakes who waits for that to end
+ * @unowned: wakes waiters for the end of @owned
  * @events: the stream's callbacks
  * @ctx: their argument
  * @busy: callbacks must not run now; owner: the stream's lock
  * @due: callbacks to be run; atomic
  * @work: runs them, unless the lock's holder does
  * @rxq: packets that have arrived
- * @unread: octets in them; atomic, for the peer looks at it
+ * @unread: bytes in them; atomic, because the peer reads it
  * @blocked: send() has found no room; atomic
- * @here: how often a process was said to be there
- * @fin: FIN was sent, behind all that is in the peer's @rxq
+ * @here: number of calls that reported a process, to record the RFS flow
+ * @fin: FIN was sent, after all packets in the peer's @rxq
  * @lost: the connection is lost
- * @left: octets that may still be sent before it is, if @breaks
- * @breaks: it will be lost
- * @held: what has arrived is not given out
+ * @left: bytes that may be sent before it is lost, if @breaks
+ * @breaks: the connection will be lost
+ * @held: received packets are held back
  * @rnd: source of the cuts; owner: the stream's lock
  */
 struct pipe_end {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Two streams without a network: random work requests of every kind from both
- * sides at once, all data compared.
+ * sides concurrently, with all data verified.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -68,7 +68,7 @@ static void stream_segments(struct kunit *test)
 }
 
 /*
- * Both find out that the other one takes long FPDUs, or have no RTR to do so.
+ * Both sides detect that the peer accepts long FPDUs, unless there is no RTR.
  * Covers: MPA-91
  */
 static void stream_hello(struct kunit *test)
@@ -83,8 +83,8 @@ static void stream_hello(struct kunit *test)
 }
 
 /*
- * The connection is lost at an octet of no meaning: each request completes
- * once, in order, those that follow a flushed one are flushed.
+ * The connection is lost at a random byte: each request completes once, in
+ * order, and all requests after a flushed one are flushed.
  * Covers: TERM-15
  */
 static void stream_lost(struct kunit *test)
@@ -102,7 +102,7 @@ static void stream_lost(struct kunit *test)
 		pipe_break_after(&w->side[i % 2].end, get_random_u32() %
 				 (i < 10 ? 500 : i < 17 ? 100000 : 500000));
 		world_start(w, &how);
-		/* As many as it takes until that octet */
+		/* Post until that byte is reached */
 		world_post(w, U32_MAX);
 		wait_event_timeout(w->changed, READ_ONCE(w->side[0].over) &&
 				   READ_ONCE(w->side[1].over), TIMEOUT);
@@ -116,7 +116,7 @@ static bool never(struct xiw_stream *s)
 	return false;
 }
 
-/* A stream that is not let go after all has missed nothing. */
+/* An aborted detach loses no event. */
 static void stream_keep(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
@@ -136,7 +136,7 @@ static void stream_keep(struct kunit *test)
 	world_end(w);
 }
 
-/* Work on offer is done by who comes, or queued, or dropped at the end. */
+/* Busy-poll work is run by a process, or expires, or ends with the stream. */
 static void stream_offer(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
@@ -163,7 +163,7 @@ static void stream_offer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->offer.work, 0);
 }
 
-/* Where packets are wanted is told by processes, not by work items. */
+/* Processes record the RFS flow, work items do not. */
 static void stream_here(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
@@ -184,7 +184,7 @@ static void stream_here(struct kunit *test)
 	xiw_tx_kick(s, true);
 	KUNIT_EXPECT_EQ(test, atomic_read(&side->end.here), 1);
 	side->who = WHO_STAYS_AWAY;
-	/* The help may come too late. */
+	/* The work may have expired. */
 	for (i = 0; i < 1000 && atomic_read(&side->end.here) == 1; i++) {
 		xiw_offer_tx(s);
 		xiw_stream_help(s);
@@ -194,7 +194,7 @@ static void stream_here(struct kunit *test)
 	world_end(w);
 }
 
-/* What is wanted at once does not wait for a retry that is due later. */
+/* An immediate run does not wait for a retry that is due later. */
 static void stream_again(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
@@ -209,7 +209,7 @@ static void stream_again(struct kunit *test)
 	for (i = 0; i < 100 && time_before(jiffies, start + 20 * HZ); i++) {
 		xiw_stream_tx_again(&side->s, 30 * HZ);
 		xiw_stream_tx_again(&side->s, 0);
-		/* This is too late to prolong it, or finds it done. */
+		/* Must not delay the run, which may be complete already. */
 		xiw_stream_tx_again(&side->s, i % 2);
 		side_wait_idle(side);
 		KUNIT_EXPECT_EQ(test, refcount_read(&side->refs), 1);
@@ -219,7 +219,7 @@ static void stream_again(struct kunit *test)
 	world_end(w);
 }
 
-/* Who has often spun and not come is asked seldom, until it comes. */
+/* After expired offers work is posted less often, until one is taken. */
 static void stream_offer_missed(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
@@ -239,10 +239,10 @@ static void stream_offer_missed(struct kunit *test)
 		xiw_offer_tx(s);
 		side_wait_idle(side);
 	}
-	/* Of the 1st, 3rd, 7th, 15th and 31st. */
+	/* The 1st, 3rd, 7th, 15th and 31st are posted. */
 	KUNIT_EXPECT_EQ(test, side->offers, 5);
 	KUNIT_EXPECT_EQ(test, s->offer.missed, 5);
-	/* The help may come too late, too. */
+	/* Any of these may expire, too. */
 	for (i = 0; i < 1000 && s->offer.missed >= 5; i++) {
 		xiw_offer_tx(s);
 		xiw_stream_help(s);
@@ -253,14 +253,14 @@ static void stream_offer_missed(struct kunit *test)
 	world_end(w);
 }
 
-/* Runs the engine until all that it has started is in the pipe. */
+/* Runs the engine until all FPDUs that it has started are in the pipe. */
 static void stream_send_all(struct world *w, struct side *side)
 {
 	struct xiw_llp *llp = &side->end.llp;
 	struct xiw_tx *tx = &side->s.tx;
 	int i;
 
-	/* The pipe takes an octet at least. */
+	/* The pipe accepts at least one byte. */
 	for (i = 0; i < 1000; i++) {
 		llp->ops->lock(llp);
 		xiw_tx_run_locked(&side->s);
@@ -274,7 +274,7 @@ static u32 stream_outstanding(const struct side *side)
 	return side->s.orq_tail - side->s.orq_head;
 }
 
-/* Of a stream that begins: a side that posts, and a peer that hears nothing. */
+/* A new connection: one side posts, data to the peer is held back. */
 static struct world *stream_make_held(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
@@ -298,8 +298,8 @@ static void stream_let_go(struct world *w)
 }
 
 /*
- * What a storage target posts: a region that no earlier request can use is
- * registered at once, however many Reads are outstanding.
+ * The pattern of storage targets: a region that no earlier request can use is
+ * registered at once, even with Reads outstanding.
  */
 static void stream_reg_free(struct kunit *test)
 {
@@ -319,7 +319,7 @@ static void stream_reg_free(struct kunit *test)
 	stream_let_go(w);
 }
 
-/* One that a Read is going to invalidate is registered when it has. */
+/* A region that a Read invalidates is registered after the Read. */
 static void stream_reg_valid(struct kunit *test)
 {
 	struct world *w = stream_make_held(test);
@@ -340,8 +340,8 @@ static void stream_reg_valid(struct kunit *test)
 }
 
 /*
- * The region was invalidated below a Read, and would be registered again with
- * the same key: the response must not find it.
+ * A region is invalidated while a Read uses it, and registered again with the
+ * same key: the response must not be placed in it.
  */
 static void stream_reg_behind_inv(struct kunit *test)
 {
@@ -362,7 +362,7 @@ static void stream_reg_behind_inv(struct kunit *test)
 	world_end(w);
 }
 
-/* What has taken effect on this side is not executed again. */
+/* Requests that have taken effect locally are not executed again. */
 static void stream_rewound(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How the blocks to send from are shared out.
+ * Distribution of transmit buffer blocks among streams.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -9,7 +9,7 @@
 
 enum {
 	TENANTS	= 3,
-	/* No limit of its own to what a stream keeps in flight. */
+	/* No limit of data in flight per stream. */
 	SNDBUF	= S32_MAX,
 };
 
@@ -29,13 +29,13 @@ static struct tenant *tenants_get(struct kunit *test,
 	KUNIT_ASSERT_NOT_NULL(test, *supply);
 	for (i = 0; i < TENANTS; i++) {
 		xiw_txbuf_init(&t[i].buf, NULL, *supply);
-		/* As if it had a control group. */
+		/* Account as if in a control group of its own. */
 		t[i].buf.held_by = &(*supply)->held_by[i];
 	}
 	return t;
 }
 
-/* One block more, on which TCP has a reference then. */
+/* Send one more block, which TCP then references. */
 static bool send_block(struct tenant *t)
 {
 	if (!xiw_txbuf_get(&t->buf, XIW_TXBUF_ORDER, SNDBUF, 0))
@@ -45,14 +45,14 @@ static bool send_block(struct tenant *t)
 	return true;
 }
 
-/* What it sends from is not acknowledged. */
+/* Send until there is no block; the peer acknowledges nothing. */
 static void send_all(struct tenant *t)
 {
 	while (send_block(t))
 		;
 }
 
-/* The peer has acknowledged all of it. */
+/* The peer acknowledges all blocks. */
 static void acknowledge(struct tenant *t)
 {
 	struct page *page;
@@ -77,7 +77,7 @@ static void end_all(struct kunit *test, struct tenant *t,
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&supply->held), 0L);
 }
 
-/* Peers that acknowledge nothing to one tenant take no blocks from another. */
+/* Blocks not acknowledged to one tenant do not reduce another's share. */
 static void txbuf_tenants(struct kunit *test)
 {
 	struct xiw_txbuf_supply *supply;
@@ -93,7 +93,7 @@ static void txbuf_tenants(struct kunit *test)
 	end_all(test, t, supply);
 }
 
-/* Those that are acknowledged are used again, also when there are no more. */
+/* Acknowledged blocks are reused, also when the pool is exhausted. */
 static void txbuf_again(struct kunit *test)
 {
 	struct xiw_txbuf_supply *supply;

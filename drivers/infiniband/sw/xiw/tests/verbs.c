@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Both ends of a connection, made through the connection manager, and the work
- * requests of the suite.
+ * Both ends of a connection, established by rdma_cm, and the work requests of
+ * the suite.
  */
 #include "verbs.h"
 
@@ -11,7 +11,7 @@
 #include <net/net_namespace.h>
 
 #define TIMEOUT		(20 * HZ)
-/* 198.51.100.1, where whoever loads the suite has made a device. */
+/* 198.51.100.1; a device must exist there before the suite is loaded. */
 #define ADDRESS		0xc6336401
 
 const struct vt_how vt_in_workqueue = { .ctx = IB_POLL_WORKQUEUE };
@@ -59,7 +59,7 @@ static void expect(struct kunit *test, struct vt_end *e,
 	KUNIT_ASSERT_EQ(test, e->type, type);
 }
 
-/* Without the core's own polling the waiter polls. */
+/* Poll here if the core does not poll the CQ. */
 void vt_wait(struct kunit *test, struct vt_end *e, struct vt_wr *wr)
 {
 	unsigned long end = jiffies + TIMEOUT;
@@ -140,7 +140,7 @@ static void end_qp(struct kunit *test, struct vt_end *e,
 	attr.recv_cq = e->cq;
 	attr.srq = e->srq;
 	KUNIT_ASSERT_EQ(test, rdma_create_qp(e->id, e->pd, &attr), 0);
-	/* "DMA addresses" are virtual addresses here, and mapping is free. */
+	/* DMA addresses are virtual here, so no unmap is needed. */
 	e->dma = ib_dma_map_single(e->id->device, e->buf, VT_ROOM,
 				   DMA_BIDIRECTIONAL);
 	KUNIT_ASSERT_EQ(test, ib_dma_mapping_error(e->id->device, e->dma), 0);
@@ -184,7 +184,7 @@ static const struct rdma_conn_param usual_param = {
 	.initiator_depth = 4,
 };
 
-/* B has asked, and A could accept. */
+/* Sends a request from B that A can accept. */
 struct vt_pair *vt_pair_ask(struct kunit *test, const struct vt_how *how)
 {
 	struct rdma_conn_param param = usual_param;
@@ -202,7 +202,7 @@ struct vt_pair *vt_pair_ask(struct kunit *test, const struct vt_how *how)
 	return p;
 }
 
-/* With A's handler locked: the rule for who accepts outside of it. */
+/* Called with A's handler locked, as outside of it accept requires. */
 int vt_accept(struct vt_pair *p)
 {
 	struct rdma_conn_param param = usual_param;
@@ -224,7 +224,7 @@ struct vt_pair *vt_pair_up(struct kunit *test, const struct vt_how *how)
 	return p;
 }
 
-/* Whatever else it hears before. */
+/* Skip other events before it. */
 void vt_disconnected(struct kunit *test, struct vt_end *e)
 {
 	while (READ_ONCE(e->type) != RDMA_CM_EVENT_DISCONNECTED)
@@ -233,7 +233,7 @@ void vt_disconnected(struct kunit *test, struct vt_end *e)
 				0UL);
 }
 
-/* What an identifier gets that names the calling end's queue pair. */
+/* Result of a connect with the queue pair of another identifier. */
 int vt_connect_foreign(struct kunit *test, struct vt_pair *p)
 {
 	struct rdma_cm_id *owner = p->b.id;
@@ -292,7 +292,7 @@ int vt_init(struct kunit *test)
 	return 0;
 }
 
-/* Also after a failed assertion, wherever that was. */
+/* Runs even after a failed assertion. */
 void vt_exit(struct kunit *test)
 {
 	struct vt_pair *p = test->priv;
@@ -381,9 +381,9 @@ enum ib_wc_status vt_remote_io(struct kunit *test, struct vt_pair *p,
 }
 
 /*
- * Maps a region of E for fast registration, anew, in blocks of PAGE_SIZE
- * bytes: from the middle of a page, to be used by another address. It has a
- * key that it did not have before.
+ * Maps a region of E for fast registration, in blocks of PAGE_SIZE bytes: it
+ * starts in the middle of a page and may use another address. Each call changes
+ * the key.
  */
 void vt_map(struct kunit *test, struct vt_end *e, u32 page_size)
 {
@@ -402,7 +402,7 @@ void vt_map(struct kunit *test, struct vt_end *e, u32 page_size)
 	ib_update_fast_reg_key(e->mr, ib_inc_rkey(e->mr->rkey) & 0xff);
 }
 
-/* What was mapped is registered under KEY, or not: returns what comes of it. */
+/* Registers the mapped region under KEY; returns the completion status. */
 enum ib_wc_status vt_register(struct kunit *test, struct vt_end *e, u32 key,
 			      int access)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A connection between two kernel consumers, both in one case of a suite, and
- * work requests that are waited for.
+ * A connection between two kernel ULPs in one test case, and synchronous work
+ * requests.
  */
 #ifndef _XIW_TESTS_VERBS_H
 #define _XIW_TESTS_VERBS_H
@@ -16,10 +16,10 @@
 #define VT_MARK		0x5a
 
 /**
- * struct vt_wr - a work request that is waited for
- * @cqe: by which the core finds it
- * @done: completes with it
- * @wc: how it ended
+ * struct vt_wr - a synchronous work request
+ * @cqe: its callback for the core
+ * @done: completes with the request
+ * @wc: its completion
  */
 struct vt_wr {
 	struct ib_cqe cqe;
@@ -29,18 +29,18 @@ struct vt_wr {
 
 /**
  * struct vt_end - one end of the connection
- * @id: its connection
- * @event: completes with each event of it
- * @type: the last of them
+ * @id: identifier of rdma_cm
+ * @event: completes with each event of @id
+ * @type: type of the last event
  * @pd: protection domain
- * @cq: of its sends and receives
+ * @cq: completion queue of sends and receives
  * @pooled: @cq is one of the core's shared ones
  * @srq: shared receive queue, or NULL
  * @mr: region for fast registrations, or NULL
  * @buf: VT_ROOM bytes
  * @dma: their address
- * @send: the send that is waited for
- * @recv: the receive that is waited for
+ * @send: the current send
+ * @recv: the current receive
  */
 struct vt_end {
 	struct rdma_cm_id *id;
@@ -59,10 +59,10 @@ struct vt_end {
 
 /**
  * struct vt_pair - a connection
- * @listener: until it is made
+ * @listener: listening identifier, until the connection is established
  * @request: completes with the request
- * @a: the end that was called
- * @b: the end that called
+ * @a: passive end
+ * @b: active end
  */
 struct vt_pair {
 	struct rdma_cm_id *listener;
@@ -72,11 +72,11 @@ struct vt_pair {
 };
 
 /**
- * struct vt_how - what a connection is made of
+ * struct vt_how - parameters of a connection
  * @ctx: context of the completion queues
  * @pooled: take them from the core's pool
  * @pd_flags: of the protection domains
- * @srq: the called end has a shared receive queue
+ * @srq: the passive end has a shared receive queue
  */
 struct vt_how {
 	enum ib_poll_context ctx;
@@ -87,7 +87,7 @@ struct vt_how {
 
 extern const struct vt_how vt_in_workqueue;
 
-/* Of the suite. The exit comes also after a failed assertion. */
+/* Setup and cleanup; vt_exit() runs even after a failed assertion. */
 int vt_init(struct kunit *test);
 void vt_exit(struct kunit *test);
 struct vt_pair *vt_pair_ask(struct kunit *test, const struct vt_how *how);

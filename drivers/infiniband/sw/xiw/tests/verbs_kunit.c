@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The verbs of a kernel consumer, on a live device, with completion queues in
- * all contexts that the core offers.
+ * The verbs of a kernel ULP, on a live device, with completion queues in all
+ * contexts that the core offers.
  *
- * Needs a device on an interface with the address 198.51.100.1, one of those
- * for documentation; without it the cases are skipped.
+ * Needs a device on an interface with the address 198.51.100.1, reserved for
+ * documentation; without it the cases are skipped.
  */
 #include <linux/completion.h>
 #include <linux/ethtool.h>
@@ -90,7 +90,7 @@ static void verbs_fast_registration(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf, VT_MARK, 100));
 	KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf + 100 + len, VT_MARK, 100));
 
-	/* Under another key, and read only. */
+	/* Again with another key, and read only. */
 	vt_local_inv(test, &p->a, old);
 	vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
 	key = p->a.mr->rkey;
@@ -123,7 +123,7 @@ static void verbs_fast_registration_blocks(struct kunit *test)
 						   p->a.mr->iova,
 						   p->a.mr->rkey, len),
 				IB_WC_SUCCESS);
-		/* The answer to the Read comes behind the Write. */
+		/* The Read Response implies that the Write was placed. */
 		memset(p->b.buf, 0, len);
 		KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
 						   p->a.mr->iova,
@@ -138,7 +138,7 @@ static void verbs_fast_registration_blocks(struct kunit *test)
 	}
 }
 
-/* What is asked for in vain; 0 is what vt_map() has made of it. */
+/* Invalid registrations; 0 keeps the value set by vt_map(). */
 static const struct reg_row {
 	const char *what;
 	u64 iova;
@@ -177,7 +177,7 @@ static void verbs_fast_registration_refused(struct kunit *test)
 			IB_WC_MW_BIND_ERR);
 }
 
-/* The highest addresses there are: none behind them is that of the first. */
+/* The highest addresses: the end does not wrap to the first one. */
 static void verbs_fast_registration_at_the_top(struct kunit *test)
 {
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
@@ -217,7 +217,7 @@ static void verbs_send_with_invalidate(struct kunit *test)
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV };
 	int i;
 
-	/* What is registered again had been invalidated. */
+	/* Each registration follows an invalidation. */
 	for (i = 0; i < 5; i++) {
 		vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
 		wr.ex.invalidate_rkey = p->a.mr->rkey;
@@ -283,7 +283,7 @@ static void verbs_all_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->a.buf[0], 0);
 }
 
-/* A request, what is in memory before it, and what afterwards. */
+/* A request, and the memory before and after it. */
 static const struct atomic_row {
 	enum ib_wr_opcode opcode;
 	enum ib_wc_opcode wc_opcode;
@@ -300,13 +300,13 @@ static const struct atomic_row {
 	  0x11, 0x22 },
 	{ IB_WR_ATOMIC_CMP_AND_SWP, IB_WC_COMP_SWAP, 0x10, 0, 0x22, 0,
 	  0x11, 0x11 },
-	/* The mask has the last bit of each field that is added by itself. */
+	/* The mask has the top bit of each independent field. */
 	{ IB_WR_MASKED_ATOMIC_FETCH_AND_ADD, IB_WC_MASKED_FETCH_ADD,
 	  0x0000000100000001, 0x8000000080000000, 0, 0,
 	  0xffffffffffffffff, 0 },
 	{ IB_WR_MASKED_ATOMIC_FETCH_AND_ADD, IB_WC_MASKED_FETCH_ADD,
 	  0x01, 0x80, 0, 0, 0x1ff, 0x100 },
-	/* Only the bits of the masks are compared, and changed. */
+	/* Only bits set in the masks are compared and changed. */
 	{ IB_WR_MASKED_ATOMIC_CMP_AND_SWP, IB_WC_MASKED_COMP_SWAP,
 	  0x00000000000000cc, 0x00000000000000ff,
 	  0xffffffffffffffff, 0x0000ffff00000000,
@@ -349,7 +349,7 @@ static void verbs_atomics(struct kunit *test)
 	}
 }
 
-/* A queue pair for Reads admits no Atomic, whatever the region does. */
+/* A queue pair for Reads refuses Atomics, whatever the region permits. */
 /* Covers: ATOM-16 */
 static void verbs_qp_rights(struct kunit *test)
 {
@@ -417,7 +417,7 @@ static void verbs_write_with_immediate(struct kunit *test)
 	}
 }
 
-/* Receives without room, each with a request of its own. */
+/* Receives of length 0, each with a request of its own. */
 static struct vt_wr *post_recvs(struct kunit *test, struct vt_end *e, int n)
 {
 	struct ib_recv_wr wr = {};
@@ -434,7 +434,7 @@ static struct vt_wr *post_recvs(struct kunit *test, struct vt_end *e, int n)
 	return recv;
 }
 
-/* As a process would do it: rdma_cm takes the number that it is given. */
+/* As from a process: rdma_cm does not check the QP number. */
 static void verbs_foreign_qp(struct kunit *test)
 {
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
@@ -457,7 +457,7 @@ static void verbs_drain(struct kunit *test)
 	}
 }
 
-/* What has completed is delivered, though the queue pair is gone. */
+/* A completed Send is delivered even if its queue pair was destroyed. */
 static void verbs_leave(struct kunit *test)
 {
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
@@ -472,7 +472,7 @@ static void verbs_leave(struct kunit *test)
 	memset(p->a.buf, VT_MARK, VT_ROOM);
 	vt_post_send(test, &p->b, &wr);
 	vt_wait_ok(test, &p->b, &p->b.send, IB_WC_SEND);
-	/* Until here the message has no receive. */
+	/* No receive was posted for the message before this point. */
 	ib_drain_qp(p->b.id->qp);
 	rdma_destroy_qp(p->b.id);
 	vt_post_recv(test, &p->a, 0, VT_ROOM);
@@ -484,8 +484,8 @@ static void verbs_leave(struct kunit *test)
 /**
  * struct finder - looks for queue pairs by number, as iw_cm does
  * @dev: device
- * @wanted: number of the one that is waited for, 0 when it was found
- * @found: completed then
+ * @wanted: number to look for, 0 after it was found
+ * @found: completes when it was found
  */
 struct finder {
 	struct ib_device *dev;
@@ -517,8 +517,8 @@ static int find_all(void *arg)
 }
 
 /*
- * Whoever finds a queue pair while it is made, or destroyed, finds a whole one:
- * reference counts and KASAN would tell of another.
+ * A lookup during creation or destruction of a queue pair never returns an
+ * incomplete one; reference counts and KASAN would report it.
  */
 static void verbs_qp_is_whole(struct kunit *test)
 {
@@ -551,7 +551,7 @@ static void verbs_qp_is_whole(struct kunit *test)
 }
 
 #ifdef XIW_KERNEL_RESIZES_CQ
-/* What was not polled yet moves to the ring of the new size, or stays. */
+/* Entries not polled yet move to the new ring, or stay. */
 static void verbs_cq_resize(struct kunit *test)
 {
 	const struct vt_how how = {
@@ -575,7 +575,7 @@ static void verbs_cq_resize(struct kunit *test)
 		}
 		vt_post_send(test, &p->b, &wr);
 		vt_wait_ok(test, &p->b, &p->b.send, IB_WC_SEND);
-		/* The answer to a Read comes behind the delivery. */
+		/* The Read Response implies that the message was delivered. */
 		KUNIT_ASSERT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
 						   p->a.dma,
 						   p->a.pd->unsafe_global_rkey,
@@ -591,13 +591,13 @@ static void verbs_cq_resize(struct kunit *test)
 #endif
 
 /**
- * struct taker - a consumer of completions, and source of some
- * @cq: from here
- * @kept: of this queue pair; those of others do not matter
+ * struct taker - polls completions, and adds some
+ * @cq: completion queue
+ * @kept: queue pair to check; completions of others are ignored
  * @added: completions of @kept
- * @taken: of them
- * @wrong: something else was taken
- * @size: what @cq is resized to first, or 0
+ * @taken: completions of @kept polled
+ * @wrong: number of unexpected completions
+ * @size: first new size of @cq, or 0
  */
 struct taker {
 	struct ib_cq *cq;
@@ -651,7 +651,7 @@ enum {
 	PURGE_ROUNDS	= 60,
 };
 
-/* One queue pair of two is destroyed, while others take, add and resize. */
+/* Destroy one of two queue pairs while threads poll, add and resize. */
 static void purge_round(struct kunit *test, struct taker *t,
 			struct ib_qp_init_attr *attr, struct ib_pd *pd,
 			int round)
@@ -680,7 +680,7 @@ static void purge_round(struct kunit *test, struct taker *t,
 	KUNIT_EXPECT_EQ(test, t->wrong, 0);
 }
 
-/* What a queue pair leaves behind goes, and nothing else. */
+/* Destruction drops the entries of its queue pair and no others. */
 static void verbs_cq_purge(struct kunit *test)
 {
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
@@ -706,7 +706,7 @@ static void verbs_cq_purge(struct kunit *test)
 	ib_free_cq(t.cq);
 }
 
-/* The core hears of a single completion when the time is up, not before. */
+/* A single completion raises the event at the timeout, not before. */
 static void verbs_cq_moderation(struct kunit *test)
 {
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
@@ -717,7 +717,7 @@ static void verbs_cq_moderation(struct kunit *test)
 	for (i = 0; i < 3; i++) {
 		KUNIT_ASSERT_EQ(test, rdma_set_cq_moderation(p->b.cq, 0, 0), 0);
 		vt_message(test, p, 100, i);
-		/* It is armed again, and empty, when its work is done. */
+		/* After its work the CQ is empty and armed again. */
 		flush_work(&p->b.cq->work);
 		KUNIT_ASSERT_EQ(test,
 				rdma_set_cq_moderation(p->b.cq, 8, usecs), 0);
@@ -729,9 +729,9 @@ static void verbs_cq_moderation(struct kunit *test)
 }
 
 /*
- * As a consumer does in its handler of DEVICE_REMOVAL: no other handler of the
- * identifier can run, so the thread of iw_cm, which has one for it, waits for
- * the caller, and the caller must not wait for that thread.
+ * As a ULP does in its handler of DEVICE_REMOVAL: no other handler of the
+ * identifier can run, so the iw_cm thread with an event for it waits for the
+ * caller, and the caller must not wait for that thread.
  */
 static void verbs_destroy_in_handler(struct kunit *test)
 {
@@ -764,7 +764,7 @@ static void set_ethtool_ops(struct net_device *netdev,
 	rtnl_unlock();
 }
 
-/* What the netdev says, in the units of the call, or that it says nothing. */
+/* The netdev's speed in units of the verb, or an unknown speed. */
 static void verbs_port_speed(struct kunit *test)
 {
 	static const struct ethtool_ops ops = {
@@ -794,7 +794,7 @@ static void verbs_port_speed(struct kunit *test)
 	set_ethtool_ops(netdev, before);
 }
 
-/* The core has done what it does on this event. */
+/* Raises an event and waits until the core has handled it. */
 static void port_event(struct ib_device *ibdev, enum ib_event_type type)
 {
 	struct ib_event event = {
@@ -808,9 +808,9 @@ static void port_event(struct ib_device *ibdev, enum ib_event_type type)
 }
 
 /*
- * rdma_cm looks at the netdev of the first GID without a lock, and crashes
- * where the core takes that GID out of its table in between: no event may make
- * it do so, whatever has changed.
+ * rdma_cm reads the netdev of the first GID without a lock, and crashes if the
+ * core removes that GID concurrently: no event may cause the removal, whatever
+ * has changed.
  */
 static void verbs_first_gid_stays(struct kunit *test)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Both sides of a case: what their streams ask of them, and their life.
+ * Both sides of a case: callbacks of their streams, setup and cleanup.
  */
 #include "world.h"
 
@@ -18,7 +18,7 @@ void world_note_wrong(struct side *side, const char *what)
 		WRITE_ONCE(side->wrong, what);
 }
 
-/* Until no work item of the stream is queued, or runs. */
+/* Wait until no work item of the stream is queued or running. */
 void side_wait_idle(struct side *side)
 {
 	wait_event_timeout(*side->changed, refcount_read(&side->refs) == 1,
@@ -100,7 +100,7 @@ static void side_drained(struct xiw_stream *s)
 	pipe_shutdown(&to_side(s)->end);
 }
 
-/* One message in eight finds no receive at first. */
+/* One message in eight has no receive at first. */
 static enum xiw_rq_take side_take_recv(struct xiw_stream *s,
 				       struct xiw_recv *recv)
 {
@@ -144,7 +144,7 @@ static unsigned long side_wait_until(struct xiw_stream *s, unsigned long until)
 	return until;
 }
 
-/* The Writes before a message are there when it is. */
+/* When a message is delivered, the Writes before it were placed. */
 static struct expected *next_expected(struct side *side)
 {
 	struct side *from = side->peer;
@@ -241,7 +241,7 @@ static void check_done(struct side *side, const struct posted *op, u32 slot)
 	}
 }
 
-/* In the order of posting, and once. */
+/* Each request completes once, in the order of posting. */
 static bool side_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 {
 	struct side *side = to_side(s);
@@ -278,7 +278,7 @@ static u8 side_fast_register(struct xiw_stream *s, u32 key)
 	return status;
 }
 
-/* One of those that are posted at random names no region. */
+/* A random LOCAL_INV has an rkey without a region. */
 static u8 side_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 {
 	struct side *side = to_side(s);
@@ -541,7 +541,7 @@ void world_end(struct world *w)
 	free_percpu(w->env.stats);
 }
 
-/* Has what side @n has sent been noticed, and completed? */
+/* Are all requests of side @n complete? */
 static bool is_quiet(struct world *w, int n)
 {
 	struct side *side = &w->side[n];
@@ -564,7 +564,7 @@ void world_close(struct world *w)
 	KUNIT_EXPECT_TRUE(w->test, w->side[0].over && w->side[1].over);
 }
 
-/* All that was sent has arrived: nothing follows the last messages. */
+/* Everything sent has arrived: check the Writes after the last message. */
 void world_check_rest(struct world *w, int n, const struct how *how)
 {
 	u32 segments = how->hello && how->rtr == XIW_RTR_WRITE ?

@@ -3,9 +3,9 @@
  * Two streams back to back, joined by a pipe instead of a network, for the
  * cases of stream_kunit.c.
  *
- * Each side is the owner of its stream, in place of a queue pair. It judges
- * everything in the stream's own contexts, and notes the first thing that is
- * wrong; the test's thread posts.
+ * Each side takes the place of its stream's queue pair. It checks everything in
+ * the stream's own contexts, and records the first error; the test's thread
+ * posts.
  */
 #ifndef _XIW_TESTS_WORLD_H
 #define _XIW_TESTS_WORLD_H
@@ -26,20 +26,20 @@
 
 enum {
 	DEPTH		= 32,		/* of the send queues, and IRD */
-	MESSAGE		= 70 * 1024,	/* octets, more than an FPDU can be */
-	WRITES		= 8,		/* that were not looked at yet */
-	EXPECTED	= 1024,		/* messages under way */
+	MESSAGE		= 70 * 1024,	/* bytes, more than an FPDU can have */
+	WRITES		= 8,		/* limit of unchecked Writes */
+	EXPECTED	= 1024,		/* messages in flight */
 	MESSAGES	= 600,		/* of each side in one case */
 	/* Parts of the memory of a side, in multiples of MESSAGE */
 	OF_SENDS	= 0,		/* a message for each request */
-	OF_SINKS	= DEPTH,	/* likewise */
-	OF_WRITES	= 2 * DEPTH,	/* where the peer writes */
-	OF_READS	= OF_WRITES + WRITES,	/* what the peer reads */
+	OF_SINKS	= DEPTH,	/* a sink for each request */
+	OF_WRITES	= 2 * DEPTH,	/* target of the peer's Writes */
+	OF_READS	= OF_WRITES + WRITES,	/* source of the peer's Reads */
 	OF_RECV		= OF_READS + 1,
 	PARTS		= OF_RECV + 1,
 };
 
-/* What the peer will notice of a request, in this order */
+/* A request that the peer can observe; ordered as posted */
 struct expected {
 	u8 opcode;		/* IB_WR_* */
 	u32 len;
@@ -47,17 +47,17 @@ struct expected {
 	u32 slot;		/* of a Write */
 };
 
-/* What has been posted */
+/* A posted request */
 struct posted {
 	u8 opcode;
 	u32 len;
 	u32 seed;
-	u64 value;		/* that an Atomic must find */
-	u32 off;		/* of what is read */
-	const struct xiw_mem *sink;	/* not @mem or @sink of the side */
+	u64 value;		/* value expected by an Atomic */
+	u32 off;		/* source of a Read */
+	const struct xiw_mem *sink;	/* neither @mem nor @sink of side */
 };
 
-/* Who answers an offer. */
+/* How a process responds to posted busy-poll work */
 enum who {
 	WHO_ANYBODY,
 	WHO_NOBODY,
@@ -66,7 +66,7 @@ enum who {
 };
 
 /**
- * struct side - one side, owner of a stream
+ * struct side - one side, in place of the stream's QP
  * @s: the stream
  * @sq: its send queue
  * @end: its end of the pipe
@@ -74,34 +74,34 @@ enum who {
  * @refs: references of the stream's work items
  * @mem: all of its memory
  * @window: a region that the peer may invalidate
- * @sink: one that a Read with Invalidate ends
- * @frwr: all of its memory, too; REG_MR makes them valid
+ * @sink: region for Reads with Invalidate
+ * @frwr: regions of all of its memory, made valid by REG_MR
  * @arena: the memory of @mem
- * @word: what the peer's Atomics change; in @arena
- * @model: what the own Atomics must have made of the peer's @word
- * @rnd: decides what is posted
- * @ops: by number of the request, modulo DEPTH
+ * @word: target of the peer's Atomics; in @arena
+ * @model: expected value of the peer's @word after our Atomics
+ * @rnd: random numbers for posting
+ * @ops: posted requests, by number modulo DEPTH
  * @num_posted: requests; the test's thread
  * @num_done: requests that have completed
  * @num_writes: Writes posted
- * @num_written: of them, those that the peer has looked at
- * @expect: what the peer will notice
+ * @num_written: Writes that the peer has checked
+ * @expect: requests that the peer can observe
  * @expect_end: number of the next element
  * @expect_begin: number of the first one; the peer's
  * @inv_out: @window of the peer is being invalidated
  * @sink_out: @sink is in use
- * @starved: the next message finds no receive
- * @post_work: posts one
+ * @starved: the next message has no receive
+ * @post_work: posts a receive
  * @flush_work: flushes the queue
- * @help_work: does the work that is offered, at the same time as its queue
+ * @help_work: runs posted busy-poll work, concurrently with the workqueue
  * @offer_lock: protects @offered
- * @offered: by the stream
- * @offers: how often
- * @who: answers an offer, or anybody
+ * @offered: the stream has posted busy-poll work
+ * @offers: number of times it was posted
+ * @who: response to posted work; WHO_ANYBODY is random
  * @over: the stream has ended
  * @flushed: number of requests that were flushed
  * @may_fail: requests may be flushed
- * @wrong: the first thing that was wrong, or NULL
+ * @wrong: first error, or NULL
  * @changed: wakes the test's thread
  */
 struct side {
@@ -143,22 +143,22 @@ struct side {
 	wait_queue_head_t *changed;
 };
 
-/* How the streams of a case are */
+/* Parameters of the streams of a case */
 struct how {
 	bool crc;
 	bool markers;
 	u32 segments;
-	bool hello;	/* of the Responder; the Initiator always asks */
+	bool hello;	/* Responder; the Initiator always probes */
 	u8 rtr;
 };
 
 /**
  * struct world - a case
- * @test: it
- * @env: what both streams share
+ * @test: KUnit test
+ * @env: environment of both streams
  * @table: all STags
- * @pd: named, never looked at
- * @changed: something has completed, or ended
+ * @pd: only its address is used
+ * @changed: woken when a request completes or a stream ends
  * @side: both sides; the first one is the Initiator
  */
 struct world {
@@ -186,7 +186,7 @@ static inline u8 *part(struct side *side, u32 number)
 	return side->arena + (size_t)number * MESSAGE;
 }
 
-/* What a message of that seed is made of. */
+/* Byte @i of a message with that seed. */
 static inline u8 octet(u32 seed, u32 i)
 {
 	return seed + i * 7 + (i >> 8);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What the sides of a case post: work requests of every kind, at random.
+ * Posting by the sides of a case: random work requests of every kind.
  */
 #include <linux/slab.h>
 
@@ -62,7 +62,7 @@ static const u8 opcodes[] = {
 	IB_WR_ATOMIC_CMP_AND_SWP, IB_WR_ATOMIC_FETCH_AND_ADD, IB_WR_LOCAL_INV,
 };
 
-/* Not every kind is possible at any time. */
+/* Picks another opcode if the random one is not possible now. */
 static u8 choose(struct side *side)
 {
 	u8 opcode = opcodes[rnd(side, ARRAY_SIZE(opcodes))];
@@ -81,7 +81,7 @@ static u8 choose(struct side *side)
 	}
 }
 
-/* Element of a list: by STag, or by the key that kernel consumers have. */
+/* Element of a list: by STag, or by the local DMA key of kernel ULPs. */
 static void set_sge(struct side *side, struct ib_sge *sge, u8 *p, u32 len)
 {
 	bool local = rnd(side, 2);
@@ -156,7 +156,7 @@ static void make_read(struct side *side, struct request *r, struct posted *op)
 	op->off = rnd(side, MESSAGE - op->len);
 	r->wr->num_sge = split(side, r->sge, p, op->len);
 	if (op->opcode == IB_WR_RDMA_READ_WITH_INV) {
-		/* What is invalidated is the first element's. */
+		/* The Read invalidates the region of its first element. */
 		side->sink_out = true;
 		r->sge[0].addr = side->sink->iova;
 		r->sge[0].length = op->len;
@@ -226,7 +226,7 @@ static void post_random(struct kunit *test, struct side *side)
 			    (rnd(side, 4) ? 0 : IB_SEND_SOLICITED);
 	KUNIT_ASSERT_EQ(test, xiw_sq_post(&side->sq, r.wr, &bad), 0);
 	side->num_posted++;
-	/* Some are announced with the next one. */
+	/* Without a kick, the next one announces it. */
 	if (rnd(side, 4))
 		xiw_tx_kick(&side->s, rnd(side, 2));
 }
@@ -251,7 +251,7 @@ static void world_post_certain(struct kunit *test, struct side *side,
 	side->num_posted++;
 }
 
-/* IB_WR_REG_MR or IB_WR_LOCAL_INV; whoever has posted calls xiw_tx_kick(). */
+/* IB_WR_REG_MR or IB_WR_LOCAL_INV; the caller calls xiw_tx_kick(). */
 void side_post_local(struct kunit *test, struct side *side, u8 opcode,
 		     const struct xiw_mem *mem)
 {
@@ -265,7 +265,7 @@ void side_post_local(struct kunit *test, struct side *side, u8 opcode,
 	world_post_certain(test, side, &reg.wr);
 }
 
-/* A Read of 1000 octets, with or without Invalidate, into @mem. */
+/* A Read of 1000 bytes, with or without Invalidate, into @mem. */
 void side_post_read(struct kunit *test, struct side *side, u8 opcode,
 		    const struct xiw_mem *mem)
 {
@@ -292,7 +292,7 @@ void side_post_read(struct kunit *test, struct side *side, u8 opcode,
 	world_post_certain(test, side, &wr.wr);
 }
 
-/* A Send of nothing. */
+/* A Send without payload. */
 void side_post_send(struct kunit *test, struct side *side)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -302,7 +302,7 @@ void side_post_send(struct kunit *test, struct side *side)
 	world_post_certain(test, side, &wr);
 }
 
-/* @number of each side, or until the connection is lost. */
+/* Post @number on each side, or until the connection is lost. */
 void world_post(struct world *w, u32 number)
 {
 	struct side *side;
