@@ -10,32 +10,31 @@
  * store.
  *
  * With moderation the notification that an entry causes is held back until
- * there are more of them or some time has passed. The arm word stays set
- * meanwhile, so the consumer may arm as often as it likes.
+ * there are more of them or some time has passed. The arm word stays set until
+ * then, so the consumer may arm as often as it likes.
  *
- * The core's rule is that a kernel consumer is not called back from its own
- * call chain, and never twice at a time: its handlers run from a work item. The
- * handler of a process's event file only wakes whoever waits, and is called at
- * once.
+ * The core requires that a kernel consumer is not called back from its own call
+ * chain, and that its handlers never run concurrently: they run from a work
+ * item. The handler of a process's event file only wakes waiters, and is called
+ * directly.
  *
  * Completion vectors: the handlers of a consumer that asks for vector n other
  * than 0 run on the n-th CPU, as the interrupt of an adapter would. Vector 0,
- * which is what consumers without a wish ask for, is the CPU where the
- * completion comes about: the data is there, and another CPU would have to be
- * interrupted.
+ * the default of most consumers, is the CPU that generates the completion: its
+ * cache has the data, and no other CPU has to be interrupted.
  *
  * DOC: who spins
  *
- * Work of a stream is offered to a process that spins (offer.c): one that has
- * counted many empty polls since it was asked last. How quickly says nothing:
- * work items may have had its CPU meanwhile. It is not offered to who has armed
- * the CQ: the process sets the arm word and then looks whether there is work,
- * the kernel says that there is and then looks at the arm word, with a full
- * barrier on each side.
+ * Busy-poll work of a stream is posted for a process that busy-polls (offer.c):
+ * one with many empty polls since the last check. The rate of the polls is no
+ * criterion, as work items may have used the CPU of the process in between. No
+ * work is posted while the CQ is armed: the process sets the arm word and then
+ * checks for work, the kernel posts the work and then checks the arm word, with
+ * a full barrier on each side.
  *
- * cq.work has no reference: the work has one, and before that ends the stream
- * withdraws the offer. There is a place for one stream, as the process has but
- * one CPU; the work of others is queued.
+ * cq.work has no reference: the work has one, and the stream cancels what it
+ * posted before it drops that. There is room for one stream, as the process
+ * polls on one CPU; the work of others is queued.
  */
 #include "cq.h"
 
@@ -58,10 +57,10 @@
 #define XIW_CQ_REPORT_COMP	BIT(0)
 #define XIW_CQ_REPORT_BROKEN	BIT(1)
 
-/* Entries that are looked at with interrupts off */
+/* Entries that are processed at a time with interrupts off */
 #define XIW_CQ_PIECE		1024
 
-/* So many polls in vain are no chance. */
+/* More empty polls than this: the application is busy-polling. */
 #define XIW_CQ_SPINNING		16
 
 static void cq_report_broken(struct xiw_cq *cq)
@@ -104,7 +103,7 @@ static bool cq_cqe_is_solicited(const struct xiw_cqe *cqe)
 	return cqe->flags & XIW_CQE_SOLICITED || cqe->status != IB_WC_SUCCESS;
 }
 
-/* One more entry that the consumer is armed for: is a notification due? */
+/* Count an entry that the consumer is armed for. Is a notification due? */
 static bool cq_mod_due_locked(struct xiw_cq *cq)
 {
 	struct xiw_cq_mod *mod = &cq->mod;
@@ -141,8 +140,8 @@ static bool cq_fires_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 		return false;
 
 	/*
-	 * A process may be setting bits at this moment. It knows that it may
-	 * get one notification for both times.
+	 * A process may be setting bits concurrently. By the ABI, one
+	 * notification may serve both requests.
 	 */
 	xchg(arm, 0);
 	return true;
@@ -162,8 +161,8 @@ static u32 cq_release_locked(struct xiw_cq *cq)
 
 /*
  * Leaves a report to the work item if it must not be made here. An offline CPU
- * is never chosen: no CPU goes offline while this one has interrupts off. Work
- * that is queued on a CPU when it does so is taken over by another.
+ * is never chosen: no CPU goes offline while this one has interrupts off. The
+ * work queued on a CPU that goes offline later moves to another one.
  */
 static bool cq_defer_locked(struct xiw_cq *cq, u32 what)
 {
@@ -179,7 +178,7 @@ static bool cq_defer_locked(struct xiw_cq *cq, u32 what)
 	return true;
 }
 
-/* Until xiw_destroy_cq() has cancelled the timer, the CQ is there. */
+/* Also called by the timer, which xiw_destroy_cq() cancels before it frees. */
 static void cq_release(struct xiw_cq *cq)
 {
 	bool report_here;
@@ -205,7 +204,7 @@ static bool cq_has_room_locked(struct xiw_cq *cq)
 {
 	if (xiw_ring_space(cq->prod, cq->seen, cq->queue.size))
 		return true;
-	/* The consumer has copied out what it gave back with release. */
+	/* Pairs with the consumer's release after it has copied entries out. */
 	cq->seen = smp_load_acquire(&cq->queue.ctrl->cons);
 	return xiw_ring_space(cq->prod, cq->seen, cq->queue.size);
 }
@@ -242,8 +241,8 @@ static u32 cq_add_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
  * @cq: completion queue
  * @cqe: the entry; its timestamp is filled in here
  *
- * An entry for which there is no room breaks the queue: the consumer hears of
- * it once, and nothing is added any more.
+ * An entry for which there is no room breaks the queue: that is reported to the
+ * consumer once, and nothing is added any more.
  *
  * Context: Any. The caller holds no lock that a completion handler of a
  * process's event file may need, that is, none but its own.
@@ -272,12 +271,12 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 EXPORT_SYMBOL_IF_KUNIT(xiw_cq_add);
 
 /**
- * xiw_cq_untaken() - has the consumer left entries where they are
+ * xiw_cq_untaken() - does the ring have entries that were not polled
  * @cq: completion queue
  *
  * Context: Any.
- * Return: true if there are any. What a process writes into its ring may be
- * wrong, so this is only good for guessing what it does next.
+ * Return: true if there are any. A process may write anything into its ring, so
+ * the result is only a hint.
  */
 bool xiw_cq_untaken(struct xiw_cq *cq)
 {
@@ -290,7 +289,7 @@ bool xiw_cq_untaken(struct xiw_cq *cq)
 	return ret;
 }
 
-/* The process reads this with each poll, so it is written when it changes. */
+/* Each poll reads the flags, so write that cache line only on a change. */
 static void cq_set_work_locked(struct xiw_cq *cq, struct xiw_stream *s)
 {
 	lockdep_assert_held(&cq->lock);
@@ -301,13 +300,13 @@ static void cq_set_work_locked(struct xiw_cq *cq, struct xiw_stream *s)
 }
 
 /**
- * xiw_cq_spins() - has the process polled in vain of late
+ * xiw_cq_spins() - has the process been busy-polling
  * @cq: completion queue of a process, as for the two functions that follow
  *
- * Whatever a process writes there, it is only about its own work.
+ * A wrong count in the ring affects only the process's own work.
  *
  * Context: Any.
- * Return: true if so. This asks about the time since it was asked last.
+ * Return: true if it has since the last call.
  */
 bool xiw_cq_spins(struct xiw_cq *cq)
 {
@@ -324,12 +323,12 @@ bool xiw_cq_spins(struct xiw_cq *cq)
 }
 
 /**
- * xiw_cq_offer() - offer the work of a stream to the process
+ * xiw_cq_offer() - post the work of a stream for the busy-polling process
  * @cq: completion queue of its queue pair
- * @s: stream; it keeps itself until xiw_cq_withdraw()
+ * @s: stream; its work holds a reference until xiw_cq_withdraw()
  *
  * Context: Any.
- * Return: false if it waits for an event, or if it has work already.
+ * Return: false if the CQ is armed, or has the work of a stream already.
  */
 bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s)
 {
@@ -350,9 +349,9 @@ bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s)
 }
 
 /**
- * xiw_cq_withdraw() - the work is taken
+ * xiw_cq_withdraw() - cancel the busy-poll work of a stream
  * @cq: completion queue
- * @s: stream, which may have offered nothing
+ * @s: stream, which may have posted none
  *
  * Context: Any.
  */
@@ -366,7 +365,7 @@ void xiw_cq_withdraw(struct xiw_cq *cq, struct xiw_stream *s)
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-/* A process that spins has a CPU for what it waits for. */
+/* Run the posted work on the CPU of the busy-polling process. */
 static void cq_help(struct xiw_cq *cq)
 {
 	struct xiw_stream *s;
@@ -385,7 +384,7 @@ static void cq_help(struct xiw_cq *cq)
 	s->ops->put(s);
 }
 
-/* The consumer of a kernel CQ has come to the gap, if there is one. */
+/* Advance the consumer index of a kernel CQ past the gap, if it is there. */
 static void cq_skip_gap_locked(struct xiw_cq *cq)
 {
 	struct xiw_ring_ctrl *ctrl = cq->queue.ctrl;
@@ -397,8 +396,8 @@ static void cq_skip_gap_locked(struct xiw_cq *cq)
 }
 
 /*
- * Looks at some more entries below the gap: those to be kept go to its upper
- * end. False when the consumer's index is reached, or has passed by.
+ * Processes some more entries below the gap: those to be kept move to its upper
+ * end. False when it reaches the consumer's index, which others may advance.
  */
 static bool cq_widen_gap_locked(struct xiw_cq *cq, u32 qpn)
 {
@@ -423,13 +422,13 @@ static bool cq_widen_gap_locked(struct xiw_cq *cq, u32 qpn)
 }
 
 /**
- * xiw_cq_purge() - forget the entries of a QP
+ * xiw_cq_purge() - remove the entries of a QP
  * @cq: completion queue
  * @qpn: number of the QP, which is being destroyed or reset, and adds no more
  *
  * Only for kernel consumers; a process removes them from its ring itself. There
- * may be a million entries, so it takes them in pieces, between which others
- * poll and add.
+ * may be a million entries, so they are processed in pieces, between which
+ * others can poll and add.
  *
  * Context: Process context, may sleep.
  */
@@ -511,8 +510,8 @@ static bool cq_take_locked(struct xiw_cq *cq, int num_entries, struct ib_wc *wc,
  * @num_entries: capacity of @wc
  * @wc: result
  *
- * A process takes them from the ring it maps. If it calls this, it does some
- * work instead, see XIW_RING_WORK.
+ * A process takes them from the ring it maps. Its call runs busy-poll work
+ * instead, see XIW_RING_WORK.
  *
  * Context: Kernel consumers: any. A process: sleeps.
  * Return: Number of completions taken; 0 for a process.
@@ -594,7 +593,7 @@ static int cq_check_attr(const struct ib_device *ibdev,
 	return xiw_udata_known(udata) ? 0 : -EOPNOTSUPP;
 }
 
-/* Whoever compares has a clock of the time namespace that the creator is in. */
+/* Timestamps are compared with the clock of the creator's time namespace. */
 static s64 cq_time_offset(void)
 {
 	struct timespec64 offset = {};
@@ -685,10 +684,10 @@ static bool cq_fits(const struct xiw_cq *cq, const struct xiw_queue *queue,
 }
 
 /*
- * Copies the entries that there are now to a new ring, in pieces, as they may
- * be many, and so those that are added meanwhile, until no more are left than
- * cq_move_locked() may copy. Those that are polled meanwhile are not needed any
- * more. @copied is set to the index of the first entry that was not copied.
+ * Copies entries to a new ring until no more are left than cq_move_locked() may
+ * copy: in pieces, as there may be many, and with those that are added during
+ * the copy. A copy of an entry that is polled before the end is ignored.
+ * @copied is set to the index of the first entry that was not copied.
  */
 static int cq_copy_early(struct xiw_cq *cq, struct xiw_queue *queue,
 			 u32 *copied)
@@ -730,7 +729,7 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
 
 	lockdep_assert_held(&cq->lock);
 
-	/* Pairs with the release of whoever polls. */
+	/* Pairs with the consumer's release when it polls. */
 	cons = smp_load_acquire(&from->cons);
 	/* More than fits, or a process has written over its ring. */
 	if (!cq_fits(cq, queue, cq->prod - cons) ||
@@ -752,8 +751,8 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
  * @cqe: least number of entries
  * @udata: of the call from user space, NULL for a kernel consumer
  *
- * A process neither polls nor arms meanwhile, and maps the new ring when the
- * call returns.
+ * A process neither polls nor arms during the call, and maps the new ring when
+ * it returns.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL for an impossible size, without room for the answer, or
@@ -802,12 +801,12 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 /**
  * xiw_modify_cq() - moderate the notifications of a completion queue
  * @ibcq: completion queue
- * @count: completions that one notification stands for
+ * @count: completions per notification
  * @usecs: how long the first of them waits for the others at most
  *
  * Only completions that the consumer is armed for count. If either is 0, or
- * @count is 1, the consumer hears of each one at once, and of those that were
- * held back, now.
+ * @count is 1, each one is reported at once, and those that were held back are
+ * reported now.
  *
  * Context: Any.
  * Return: 0.
@@ -822,7 +821,7 @@ int xiw_modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
 	cq->mod.count = off ? 0 : count;
 	cq->mod.usecs = off ? 0 : usecs;
 	spin_unlock_irqrestore(&cq->lock, flags);
-	/* What was held back by the old values is due now. */
+	/* Notifications held back by the old values are due now. */
 	cq_release(cq);
 	return 0;
 }
@@ -841,7 +840,7 @@ int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct xiw_cq *cq = to_xcq(ibcq);
 	struct xiw_queue queue;
 
-	/* The QPs are gone: nothing starts the timer, and then the work. */
+	/* Without QPs nothing starts the timer, which may queue the work. */
 	hrtimer_cancel(&cq->mod.timer);
 	xiw_bh_cancel_sync(&cq->notify_work);
 	xa_erase(&dev->cqs, cq->id);

@@ -16,7 +16,7 @@
 
 struct xiw_stream;
 
-/* xiw_cq.cpu: the one on which the completion comes about */
+/* xiw_cq.cpu: the one that generates the completion */
 #define XIW_CQ_ANY_CPU	WORK_CPU_UNBOUND
 
 /**
@@ -48,7 +48,7 @@ struct xiw_cq_gap {
 	u32 end;
 };
 
-/* What a process or a kernel consumer can ask for */
+/* Upper limits of the moderation */
 #define XIW_MAX_CQ_MOD_COUNT	U16_MAX
 #define XIW_MAX_CQ_MOD_USECS	U16_MAX
 
@@ -76,8 +76,8 @@ struct xiw_cq_gap {
  *	chain that caused the completion, and all handlers on another CPU
  * @mod: moderation of the notifications
  * @gap: while a kernel CQ is purged
- * @work: of a process: stream with work for whoever polls, see cq.c
- * @polls: the process's count of empty polls when it was asked last
+ * @work: of a process: stream with busy-poll work posted here, see cq.c
+ * @polls: the process's count of empty polls when it was last read
  */
 struct xiw_cq {
 	struct ib_cq ibcq;
