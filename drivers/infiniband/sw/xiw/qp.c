@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs: the object, how it is found and referenced, and asynchronous
- * events. The verbs are in qp_verbs.c, what a queue pair does for its stream in
- * qp_stream.c, what iw_cm has of it in iwqp.c.
+ * Queue pairs: the object, its lookup and references, and asynchronous events.
+ * The verbs are in qp_verbs.c, the stream operations in qp_stream.c, the
+ * references of iw_cm in iwqp.c.
  */
 #include "qp.h"
 
@@ -32,7 +32,7 @@ void xiw_qp_get(struct xiw_qp *qp)
  * xiw_qp_put() - drop a reference
  * @qp: queue pair
  *
- * Context: Any. The memory is freed by whoever destroys the queue pair.
+ * Context: Any. The destruction of the queue pair frees the memory.
  */
 void xiw_qp_put(struct xiw_qp *qp)
 {
@@ -55,7 +55,7 @@ struct xiw_qp *xiw_qp_get_by_num_locked(struct xiw_dev *dev, u32 qpn)
 
 	if (!ibqp)
 		return NULL;
-	/* Destroy hides it under this lock before its last reference goes. */
+	/* Destroy removes it under this lock before it drops its reference. */
 	xiw_qp_get(to_xqp(ibqp));
 	return to_xqp(ibqp);
 }
@@ -127,7 +127,7 @@ static void qp_event_work(struct work_struct *work)
 void xiw_qp_async(struct xiw_qp *qp, enum ib_event_type event)
 {
 	set_bit(event, &qp->events);
-	/* What a consumer does there is not for a queue of ours to wait for. */
+	/* A consumer's handler may block, so it must not occupy our queue. */
 	xiw_qp_get(qp);
 	if (!queue_work(system_dfl_wq, &qp->event_work))
 		xiw_qp_put(qp);
@@ -145,7 +145,7 @@ void xiw_qp_init(struct xiw_qp *qp)
 	init_completion(&qp->freed);
 	INIT_LIST_HEAD(&qp->handles);
 	mutex_init(&qp->modify_lock);
-	/* What consumers of iWARP find: there is no RESET before Idle. */
+	/* iWARP consumers expect INIT: Idle has no RESET before it. */
 	qp->ib_state = IB_QPS_INIT;
 	INIT_WORK(&qp->event_work, qp_event_work);
 	xiw_mw_owner_init(&qp->windows);

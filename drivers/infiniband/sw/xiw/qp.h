@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Queue pairs: the object, its references, and what it reports.
+ * Queue pairs: the object, its references, and its asynchronous events.
  *
  * Lock order: modify_lock, the endpoint's mutex, flush_lock, socket lock, then
  * sq.lock or rq.lock, then stream.lock, then mem.lock (for reading) or cq.lock.
@@ -38,9 +38,9 @@ struct xiw_ep;
  * @kernel: used by a kernel consumer
  * @ref: see above
  * @freed: completed when @ref drops to zero
- * @handles: what iw_cm has of it; see iwqp.c
- * @modify_lock: one change of the state by the consumer at a time, as the core
- *	does not see to that; outside of all other locks here
+ * @handles: references of iw_cm; see iwqp.c
+ * @modify_lock: serializes state changes by the consumer, as the core does not;
+ *	outside of all other locks here
  * @ib_state: what the consumer last set or what follows from the stream's
  *	state; protected by @stream.lock, like @ep
  * @ep: endpoint, with a reference, or NULL
@@ -48,7 +48,7 @@ struct xiw_ep;
  * @event_work: reports them
  * @destroying: being destroyed; no endpoint may attach, and nothing completes,
  *	any more
- * @resetting: being reset; likewise
+ * @resetting: being reset; with the same effects
  * @last_wqe_reported: IB_EVENT_QP_LAST_WQE_REACHED was reported
  * @flush_work: completes what is posted after the last stream has ended
  * @flush_lock: held while both queues are flushed; without an attached stream
@@ -56,12 +56,12 @@ struct xiw_ep;
  * @scq: send completion queue
  * @rcq: receive completion queue
  * @srq: shared receive queue or NULL
- * @srq_waiter: its place among those that wait for an entry of @srq
+ * @srq_waiter: its place in the list of waiters for an entry of @srq
  * @sq: send queue
  * @rq: own receive queue, unused with @srq
  * @windows: type 2 windows bound to it
- * @rdv: how it is connected by number, if it is
- * @stream: its stream, one after the other
+ * @rdv: state of its out-of-band connection, if it has one
+ * @stream: its stream, reused for each connection
  */
 struct xiw_qp {
 	struct ib_qp ibqp;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The queue pair as owner of a stream: buffers and completions, what a change
- * of the stream's state means to consumer and endpoint, and the flush.
+ * The stream operations of a queue pair: receive buffers and completions, the
+ * effects of a state change on consumer and endpoint, and the flush.
  *
  * DOC: end of a stream
  *
- * Whatever ends a stream goes through xiw_stream_event(). Its table says what
- * follows; what cannot be done in the caller's context becomes an event of the
- * endpoint, which calls xiw_qp_stop(), or is left to the flush work.
+ * Every end of a stream is reported to xiw_stream_event(), which reads the
+ * actions from its table. Those that are impossible in the caller's context
+ * become an event of the endpoint, which calls xiw_qp_stop(), or are left to
+ * the flush work.
  *
- * Both queues are flushed under flush_lock, by the endpoint, the flush work, or
- * who destroys the QP: with the socket lock held, too, while a stream is
- * attached. Whoever has flushed everything sets sq.stopped and looks once more;
- * from then on everybody who posts queues the work again. Only a reset, which
- * there is only without endpoint and when the flush work has ended, does
- * without.
+ * The endpoint, the flush work and the destruction of the QP flush both queues
+ * under flush_lock, and with the socket lock held while a stream is attached.
+ * After the flush they set sq.stopped and flush once more, as from then on
+ * every post queues the flush work. Only a reset flushes without flush_lock: it
+ * requires that there is no endpoint, and that the flush work has ended.
  */
 #include "qp_stream.h"
 
@@ -53,8 +53,8 @@ static void qp_stream_owner_put(struct xiw_stream *s)
  */
 
 /*
- * Nobody hears of requests of a queue pair that goes away or is reset; they
- * would take the room of others.
+ * Requests of a queue pair that is destroyed or reset do not complete: their
+ * entries would use up the room of other queue pairs in the CQ.
  */
 static bool qp_stream_complete_in(struct xiw_qp *qp, struct xiw_cq *cq,
 				  struct xiw_cqe *cqe)
@@ -82,7 +82,7 @@ static const u8 wc_opcode[] = {
 	[IB_WR_BIND_MW]				= IB_WC_BIND_MW,
 };
 
-/* By number: the peer had no receive for it, nor any for those before it. */
+/* Out of band: the peer had no receive for this request. */
 static bool qp_stream_lacked_receive(const struct xiw_qp *qp,
 				     const struct xiw_swr *wr)
 {
@@ -101,7 +101,7 @@ static bool qp_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 
 	if (wr->status == IB_WC_WR_FLUSH_ERR ||
 	    qp_stream_lacked_receive(qp, wr)) {
-		/* By number, the first one says why. */
+		/* Out of band, the first completion has the cause. */
 		cqe.status = qp->rdv.status ?: IB_WC_WR_FLUSH_ERR;
 		qp->rdv.status = 0;
 	}
@@ -186,7 +186,7 @@ static void qp_stream_wait_recv(struct xiw_stream *s)
 		return;
 	}
 	xiw_rq_want_doorbell(&qp->rq, true);
-	/* Posted by somebody who did not yet see that we wait. */
+	/* A concurrent post may have missed that the stream waits. */
 	if (xiw_rq_count(&qp->rq))
 		xiw_rx_posted(s);
 }
@@ -201,7 +201,7 @@ static void qp_stream_unwait_recv(struct xiw_stream *s)
 		xiw_rq_want_doorbell(&qp->rq, false);
 }
 
-/* As long as both sides' attributes say, if that is longer. */
+/* Extend the RNR wait to what the attributes of both sides ask for. */
 static unsigned long qp_stream_wait_by_number(const struct xiw_qp *qp,
 					      unsigned long until)
 {
@@ -215,8 +215,9 @@ static unsigned long qp_stream_wait_by_number(const struct xiw_qp *qp,
 }
 
 /*
- * Whoever waits for an entry of an SRQ waits for as long as the queue moves:
- * each one that is woken was before it, so that has an end.
+ * The RNR wait for an entry of an SRQ restarts when another stream gets one.
+ * The wait is limited: entries are given out in order, so only streams that
+ * waited before this one can restart it.
  */
 static unsigned long qp_stream_wait_until(struct xiw_stream *s,
 					  unsigned long until)
@@ -237,7 +238,7 @@ static unsigned long qp_stream_wait_until(struct xiw_stream *s,
  * Work
  */
 
-/* Each queue is asked about the time since it was asked last. */
+/* Check both queues, as each check covers the time since the last one. */
 static bool qp_stream_busy_polls(struct xiw_qp *qp)
 {
 	bool scq = xiw_cq_spins(qp->scq);
@@ -245,7 +246,7 @@ static bool qp_stream_busy_polls(struct xiw_qp *qp)
 	return (qp->rcq != qp->scq && xiw_cq_spins(qp->rcq)) || scq;
 }
 
-/* At both queues or at none: who spins on one may go to sleep on the other. */
+/* On both CQs or none: a process may poll one and sleep on the other. */
 static bool qp_stream_offer(struct xiw_stream *s)
 {
 	struct xiw_qp *qp = qp_stream_to_owner(s);
@@ -298,7 +299,7 @@ enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp)
 	}
 }
 
-/* What the actions of a transition mean to the endpoint: bits of its events. */
+/* Map the actions of a transition to bits of endpoint events. */
 static u32 qp_stream_to_ep_events(enum xiw_qp_event event,
 				  enum xiw_qp_state next, u32 actions)
 {
@@ -310,8 +311,8 @@ static u32 qp_stream_to_ep_events(enum xiw_qp_event event,
 	else if (actions & XIW_QPA_CLOSE)
 		events |= BIT(XIW_EPE_CLOSE);
 	/*
-	 * Behind a Terminate, in either direction, nothing is sent any more:
-	 * the endpoint can wind the connection down without us.
+	 * After a Terminate in either direction nothing more is sent: the
+	 * endpoint can close the connection without the queue pair.
 	 */
 	if (actions & XIW_QPA_SHUTDOWN && next != XIW_QPS_CLOSING)
 		events |= BIT(XIW_EPE_CLOSE);
@@ -323,10 +324,10 @@ static u32 qp_stream_to_ep_events(enum xiw_qp_event event,
 }
 
 /*
- * In these cases the endpoint calls xiw_qp_stop(), which flushes after it has
- * detached the stream; what comes later, while it still has the queue pair, is
- * not its any more. But its work may have to wait for memory, and a kernel
- * consumer for the flush to give some back: the flush work has a rescuer.
+ * In these cases the endpoint calls xiw_qp_stop(), which detaches the stream
+ * and then flushes; later posts are left to the flush work. Kernel consumers
+ * always need the flush work, which has a rescuer: the endpoint's work may wait
+ * for memory that the consumer frees only after the flush.
  */
 static bool qp_stream_ep_flushes(const struct xiw_qp *qp, u32 events)
 {
@@ -350,9 +351,9 @@ static enum ib_event_type qp_stream_fault_event(enum xiw_reason reason)
 }
 
 /*
- * Connected by number: what the peer's end, or that of TCP, means is seen when
- * something is to be sent. Before the first FPDU a Responder has no stream that
- * could end, see xiw_rdv_undo().
+ * Out of band: the end of the peer or of TCP is an error only for requests that
+ * are still to be sent. Before the first FPDU a Responder has no established
+ * stream that could end, see xiw_rdv_undo().
  */
 static u32 qp_stream_step_by_number(struct xiw_qp *qp, enum xiw_qp_event event,
 				    u32 events)
@@ -377,7 +378,7 @@ static u32 qp_stream_step_by_number(struct xiw_qp *qp, enum xiw_qp_event event,
 	case XIW_QPE_LLP_LOST:
 	case XIW_QPE_LLP_CLOSED:
 	case XIW_QPE_CLOSE_TIMEOUT:
-		/* What was no stream has no end either. */
+		/* A connection that was never established does not end. */
 		WRITE_ONCE(use->gone, use->stood && !use->mismatched);
 		break;
 	default:
@@ -427,7 +428,7 @@ static void qp_stream_drained(struct xiw_stream *s)
 	qp_stream_raise_at_ep(s, XIW_EPE_SHUTDOWN);
 }
 
-/* Once: the flush work comes across it again, and must end. */
+/* Report it once: the flush work finds the ring broken, too, and must end. */
 static void qp_stream_ring_broken(struct xiw_stream *s)
 {
 	struct xiw_qp *qp = qp_stream_to_owner(s);
@@ -443,24 +444,24 @@ static void qp_stream_ring_broken(struct xiw_stream *s)
  */
 
 /**
- * xiw_qp_await() - a request waits
- * @qp: queue pair that is connected by number
- * @what: for what
+ * xiw_qp_await() - start the retry timer for what was posted
+ * @qp: queue pair that is connected out of band
+ * @what: what the requests wait for
  *
  * Context: Any.
  */
 void xiw_qp_await(struct xiw_qp *qp, enum xiw_rdv_timer what)
 {
-	/* For the timer. */
+	/* The timer's reference */
 	xiw_qp_get(qp);
 	if (!xiw_rdv_await(&qp->rdv, what))
 		xiw_qp_put(qp);
 }
 
 /*
- * Connected by number, and the stream has not begun, or the peer's end is
- * silent: nothing is flushed, unless something was posted that cannot be done
- * any more, and has waited. From now on whoever posts comes here.
+ * Out of band, nothing is flushed while the stream is not established, nor
+ * after the peer has gone until the retry time of a request expires. Once the
+ * peer has gone, sq.stopped makes every post queue the flush work.
  */
 static bool qp_stream_is_spared(struct xiw_qp *qp)
 {
@@ -483,13 +484,13 @@ static bool qp_stream_is_spared(struct xiw_qp *qp)
 
 /*
  * Complete everything that is still in the receive queue. A shared one keeps
- * its entries; its user is told that this queue pair takes no more of them. A
- * process may go on posting meanwhile, so there is a limit to what one call
- * does. True if there may be more.
+ * its entries; an event reports that this queue pair takes no more of them. A
+ * process may post concurrently, so the work of one call is limited. True if
+ * there may be more.
  */
 static bool qp_stream_flush_rq(struct xiw_qp *qp)
 {
-	/* That of an unfinished message is flushed first. */
+	/* The receive of an unfinished message is flushed first. */
 	struct xiw_recv *recv = &qp->stream.rx.recv;
 	u32 left;
 
@@ -531,9 +532,9 @@ static void qp_stream_flush_both(struct xiw_qp *qp)
 	more = xiw_sendq_flush(s);
 	more |= qp_stream_flush_rq(qp);
 	/*
-	 * Let others run first; and nobody hears of a queue pair that goes
-	 * away. From here on a process announces all it posts, so one that goes
-	 * on without need not be served.
+	 * Let other work run before the rest. A queue pair being destroyed
+	 * completes nothing, so it needs no further flush. Nor does a process:
+	 * from here on it has to ring the doorbell for each post.
 	 */
 	if (more && qp->kernel && !READ_ONCE(qp->destroying))
 		xiw_qp_late_flush(qp);
@@ -553,7 +554,7 @@ static void qp_stream_flush(struct xiw_qp *qp)
 	if ((state == XIW_QPS_ERROR || state == XIW_QPS_TERMINATE) &&
 	    !qp_stream_is_spared(qp)) {
 		qp_stream_flush_both(qp);
-		/* A graceful close may have waited for what is gone now. */
+		/* A graceful close may have waited for the flushed requests. */
 		if (llp && s->llp == llp) {
 			xiw_rx_unstall_locked(s);
 			xiw_tx_run_locked(s);
@@ -578,7 +579,7 @@ static void qp_stream_flush_later(struct xiw_stream *s)
 }
 
 /**
- * xiw_qp_late_flush() - something was posted after the stream has ended
+ * xiw_qp_late_flush() - flush what was posted after the end of the stream
  * @qp: queue pair
  *
  * Context: Any.
@@ -614,7 +615,7 @@ static const struct xiw_stream_ops stream_ops = {
 
 /**
  * xiw_qp_stream_init() - prepare a new queue pair for streams
- * @qp: queue pair with queues and number, that nobody can find yet
+ * @qp: queue pair with queues and number, not yet reachable by others
  * @memcg: pays for the streams' memory, with a reference for the queue pair; or
  *	NULL
  *
@@ -643,7 +644,7 @@ void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg)
  *
  * Context: Any with interrupts on.
  * Return: 0, -EINVAL if the queue pair cannot be connected, -EISCONN if it
- * has an endpoint, or is connected in the other way.
+ * has an endpoint, or is connected out of band and @ep is not, or vice versa.
  */
 int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 {
@@ -666,8 +667,8 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 }
 
 /**
- * xiw_qp_stands() - the stream of a queue pair stands
- * @qp: queue pair; nothing happens unless it is connected by number
+ * xiw_qp_stands() - record that the stream of a queue pair is established
+ * @qp: queue pair; nothing happens unless it is connected out of band
  *
  * Context: Any with interrupts on.
  */
@@ -686,14 +687,13 @@ void xiw_qp_stands(struct xiw_qp *qp)
 }
 
 /**
- * xiw_qp_stop() - end of the queue pair's time with its endpoint
+ * xiw_qp_stop() - detach a queue pair from its endpoint
  * @qp: queue pair
  * @ep: the endpoint
  *
  * When this returns, no callback runs, everything posted was completed, and
- * the endpoint is forgotten. A queue pair that was only attached stays as it
- * is. Nothing happens if the queue pair is not tied to @ep any more, or to
- * another one already.
+ * the queue pair has no endpoint. One without a stream is not flushed. Nothing
+ * happens if the queue pair does not belong to @ep any more.
  *
  * Context: Sleeps. @ep is locked, so this is not called twice at once.
  * Return: true if nothing was ever sent.
@@ -717,7 +717,7 @@ bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)
 		xiw_stream_release(s);
 	}
 	unused = !llp || !s->tx.sent;
-	/* Until here, nobody may reset the queue pair or attach another. */
+	/* From here on a reset or another endpoint is possible. */
 	spin_lock_bh(&s->lock);
 	qp->ep = NULL;
 	spin_unlock_bh(&s->lock);
@@ -726,11 +726,11 @@ bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)
 }
 
 /**
- * xiw_qp_end_stream() - nothing is to be taken or sent any more
+ * xiw_qp_end_stream() - end the stream with a local error
  * @qp: queue pair being destroyed, or that its process moves to the error state
  *
- * If an endpoint has to do it, that is done when the caller has locked and
- * unlocked it.
+ * If this is left to the endpoint, the caller has to lock and unlock that to
+ * wait for it.
  *
  * Context: Sleeps.
  */
@@ -741,24 +741,24 @@ void xiw_qp_end_stream(struct xiw_qp *qp)
 }
 
 /**
- * xiw_qp_reset_stream() - back to where a new queue pair begins
+ * xiw_qp_reset_stream() - return a queue pair to its initial state
  * @qp: queue pair being reset, without endpoint
  *
- * What was posted is gone without completion.
+ * Posted requests are dropped without completion.
  *
  * Context: Sleeps.
  */
 void xiw_qp_reset_stream(struct xiw_qp *qp)
 {
 	xiw_stream_event(&qp->stream, XIW_QPE_RESET);
-	/* It does nothing any more, once it has ended. */
+	/* Wait for a running flush; a later one is a no-op. */
 	flush_work(&qp->flush_work);
 	xiw_sendq_flush(&qp->stream);
 	xiw_deliver_flush(&qp->stream);
 	if (!qp->srq)
 		qp_stream_flush_rq(qp);
 	xiw_tx_reset(&qp->stream);
-	/* The send queue's flag is set anew with each turn of the engine. */
+	/* The transmit engine sets the send queue's flag in each run. */
 	if (!qp->srq)
 		xiw_rq_want_doorbell(&qp->rq, false);
 	qp->last_wqe_reported = false;

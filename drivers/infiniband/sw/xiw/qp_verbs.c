@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The verbs of queue pairs but those that post: how they are made, change their
- * state as the consumer wants, and go.
+ * The verbs that create, modify, query and destroy queue pairs.
  */
 #include "qp_verbs.h"
 
@@ -28,7 +27,7 @@ enum {
 	XIW_QPN_TRIES	= 64,
 };
 
-/* Of iw_cm's handle, or of one that the core has made; only these have a PD. */
+/* @ibqp is a handle of iw_cm or a QP of the core; only the latter has a PD. */
 static struct xiw_qp *qp_verbs_get_to_modify(struct ib_qp *ibqp)
 {
 	struct xiw_qp *qp;
@@ -56,7 +55,7 @@ static int qp_verbs_check_init_attr(struct ib_device *ibdev,
 	    cap->max_send_sge > XIW_MAX_SGE ||
 	    cap->max_inline_data > XIW_MAX_INLINE)
 		return -EINVAL;
-	/* With a shared receive queue they mean nothing. */
+	/* Ignored with a shared receive queue. */
 	if (!attr->srq && (cap->max_recv_wr > XIW_MAX_QP_WR ||
 			   cap->max_recv_sge > XIW_MAX_SGE))
 		return -EINVAL;
@@ -105,8 +104,8 @@ static void qp_verbs_report_caps(const struct xiw_qp *qp, struct ib_qp_cap *cap)
 }
 
 /*
- * Random, for numbers can be guessed otherwise, and so that one that was given
- * back does not soon mean another queue pair. With XIW_MAX_QP few are taken.
+ * Random, so that numbers cannot be guessed, and are not reused soon. As
+ * XIW_MAX_QP is small against the range, collisions are rare.
  */
 static int qp_verbs_reserve_number(struct xiw_qp *qp)
 {
@@ -122,7 +121,7 @@ static int qp_verbs_reserve_number(struct xiw_qp *qp)
 	return -ENOSPC;
 }
 
-/* By what others will find it: its number, and what iw_cm has of it. */
+/* Allocate what others find it by: its number and the handle of iw_cm. */
 static int qp_get_name(struct xiw_qp *qp)
 {
 	int ret = xiw_iwqp_init(qp);
@@ -183,7 +182,7 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		if (ret)
 			goto err_sq;
 	}
-	/* Nobody can find the queue pair yet. */
+	/* The queue pair cannot be looked up yet. */
 	ret = qp_get_name(qp);
 	if (ret)
 		goto err_rq;
@@ -224,7 +223,7 @@ static int qp_to_init(struct xiw_qp *qp)
 	return ret;
 }
 
-/* Nothing completes any more; drop what the consumer has not polled. */
+/* Nothing completes any more; drop the entries that were not polled. */
 static void qp_verbs_purge_cqs(struct xiw_qp *qp)
 {
 	xiw_cq_purge(qp->scq, qp->qpn);
@@ -242,7 +241,7 @@ static struct xiw_ep *qp_verbs_lock_ep(struct xiw_qp *qp)
 	return ep;
 }
 
-/* What was asked of the endpoint meanwhile is done when this returns. */
+/* Handles the endpoint's pending events before it returns. */
 static void qp_verbs_unlock_ep(struct xiw_ep *ep)
 {
 	if (!ep)
@@ -251,12 +250,12 @@ static void qp_verbs_unlock_ep(struct xiw_ep *ep)
 	xiw_ep_put(ep);
 }
 
-/* A connection by number is the queue pair's own affair: it ends. */
+/* Unlike those of iw_cm, an out-of-band connection ends with a reset. */
 static void qp_verbs_end_by_number(struct xiw_qp *qp)
 {
 	if (!qp->rdv.named)
 		return;
-	/* From here on none is admitted; one that was is seen, and ends. */
+	/* No endpoint is attached after this; one attached before it ends. */
 	xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
 	qp_verbs_unlock_ep(qp_verbs_lock_ep(qp));
 }
@@ -274,7 +273,7 @@ static int qp_to_reset(struct xiw_qp *qp)
 	spin_unlock_bh(&qp->stream.lock);
 	if (ret)
 		return ret;
-	/* First, so that no expiry comes behind the reset of the stream. */
+	/* First, so that the timer cannot expire after the stream's reset. */
 	xiw_rdv_forget(qp);
 	xiw_qp_reset_stream(qp);
 	qp_verbs_purge_cqs(qp);
@@ -288,7 +287,7 @@ static int qp_to_reset(struct xiw_qp *qp)
 
 static int qp_to_closing(struct xiw_qp *qp)
 {
-	/* With nothing left to be sent, the FIN is out when this returns. */
+	/* If nothing is left to be sent, the FIN is sent on return. */
 	struct xiw_ep *ep = qp_verbs_lock_ep(qp);
 
 	xiw_stream_close(&qp->stream);
@@ -297,11 +296,11 @@ static int qp_to_closing(struct xiw_qp *qp)
 }
 
 /*
- * A process may reuse its buffers when this returns, without waiting for the
- * completion of anything: so that the peer writes there no more, the endpoint
- * lets the stream go now; or if it closes already, the flush has ended that.
- * Kernel consumers drain the queues, and may have to do so in order that memory
- * becomes free, for which an endpoint may be waiting.
+ * A process may reuse its buffers when this returns, without waiting for any
+ * completion: the endpoint detaches the stream now, so that the peer cannot
+ * write there; if it is closing already, the flush has ended that. Kernel
+ * consumers drain the queues instead: an endpoint may be waiting for memory
+ * that they free only after the drain.
  */
 static int qp_to_error(struct xiw_qp *qp)
 {
@@ -357,11 +356,12 @@ static void qp_verbs_set_access(struct xiw_qp *qp, int flags)
  * @mask: which of them
  * @udata: of the call from user space, else NULL
  *
- * For consumers of rdma_cm startup brings the queue pair to RTS; they may only
- * confirm that. RTR means no more than INIT: the connection manager asks for it
- * before it accepts. SQD is a graceful close. ERR ends the stream at once, and
- * what has completed is still delivered. RTR with an address vector and the
- * number of a queue pair is another matter, see rdv.c.
+ * For consumers of rdma_cm the MPA negotiation changes the queue pair to RTS;
+ * they may only confirm that. RTR has the same effect as INIT: the connection
+ * manager sets it before it accepts. SQD is a graceful close. ERR ends the
+ * stream at once, and TCP still delivers what has completed. RTR with an
+ * address vector and the number of a queue pair connects out of band, see
+ * rdv.c.
  *
  * Context: Sleeps.
  * Return: 0 or -errno.
@@ -431,9 +431,9 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 
 /*
- * No endpoint can be attached any more; one that is ends, here and now. TCP
- * carries on with what it has: all that completed. If a fault has asked for a
- * reset before, that comes first, see enum xiw_ep_event.
+ * No endpoint can be attached any more; an attached one ends now. TCP still
+ * delivers what it has: all that completed. If a fault has requested a TCP
+ * reset before, that has priority, see enum xiw_ep_event.
  */
 static void qp_verbs_end_connection(struct xiw_qp *qp)
 {
@@ -459,7 +459,7 @@ static void qp_verbs_end_connection(struct xiw_qp *qp)
  * @udata: unused
  *
  * Ends the connection as the change to the error state does, and waits until
- * everybody but iw_cm has let go, see iwqp.c.
+ * all references but those of iw_cm are dropped, see iwqp.c.
  *
  * Context: Sleeps.
  * Return: 0.
@@ -469,14 +469,14 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct xiw_qp *qp = to_xqp(ibqp);
 	struct xiw_dev *dev = qp->dev;
 
-	/* Not found any more; the number stays taken until all has gone. */
+	/* End lookups; the number stays reserved until the end. */
 	xa_store_bh(&dev->qps, qp->qpn, NULL, GFP_KERNEL);
 	qp_verbs_end_connection(qp);
 	xiw_rdv_forget(qp);
 	xiw_iwqp_drop(qp);
 	xiw_qp_put(qp);
 	wait_for_completion(&qp->freed);
-	/* The last put may have come from a work item that is still ending. */
+	/* The last put may be that of a work item that still runs. */
 	cancel_work_sync(&qp->event_work);
 	cancel_work_sync(&qp->flush_work);
 	xiw_stream_settle(&qp->stream);
