@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs that are connected by number, without a connection manager: what
- * their consumers ask for with ib_modify_qp(). Documentation/rendezvous.rst
- * says what is to happen; rdv_active.c and rdv_passive.c are the two sides of a
- * connection.
+ * Queue pairs that are connected out of band, without a connection manager: the
+ * state changes of ib_modify_qp(). Documentation/rendezvous.rst specifies them;
+ * rdv_active.c and rdv_passive.c are the two sides of a connection.
  */
 #include "rdv.h"
 
@@ -24,7 +23,7 @@
 #include "rdv_wait.h"
 #include "stream_run.h"
 
-/* Tell the administrator, or who tries, what to do about it. */
+/* Log why a connection is refused, and the remedy. */
 #define refuse(qp, fmt, ...) \
 	ibdev_notice_ratelimited(&(qp)->dev->ibdev, \
 				 "no connection by number: " fmt "\n", \
@@ -35,7 +34,7 @@
  */
 
 /**
- * xiw_rdv_names_peer() - does a change to RTR ask for a connection by number
+ * xiw_rdv_names_peer() - does a change to RTR ask for an out-of-band connection
  * @mask: attributes that are set
  *
  * Context: Any.
@@ -93,7 +92,7 @@ static int rdv_check_policy(const struct xiw_qp *qp, u16 port)
 	return -EACCES;
 }
 
-/* As bind() does. Here, because the listener may be there already. */
+/* As bind() does, which is not called if the listener exists already. */
 static int rdv_check_privilege(const struct xiw_qp *qp, u16 port)
 {
 	struct net *net = current->nsproxy->net_ns;
@@ -138,7 +137,7 @@ static void rdv_name_peer(struct xiw_rdv_use *use,
 	xiw_rdv_guesses_init(use);
 }
 
-/* From here on the queue pair is not rdma_cm's, or it was before. */
+/* Reserve the queue pair for this connection, unless rdma_cm connects it. */
 static int rdv_begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 			 const struct xiw_rdv_path *path, u16 port)
 {
@@ -193,7 +192,7 @@ static int rdv_begin(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 	return ret;
 }
 
-/* Of whatever has begun, an endpoint not being among it. */
+/* Roll back whatever rdv_begin() has done; no endpoint exists. */
 static void rdv_undo_begin(struct xiw_qp *qp)
 {
 	if (qp->rdv.listener)
@@ -207,7 +206,7 @@ static void rdv_undo_begin(struct xiw_qp *qp)
 }
 
 /**
- * xiw_rdv_to_rtr() - a consumer names the peer
+ * xiw_rdv_to_rtr() - set the peer of a queue pair and begin to connect
  * @qp: queue pair; its modify_lock is held
  * @attr: address vector and number of the peer, and more
  * @mask: which attributes are set
@@ -217,7 +216,7 @@ static void rdv_undo_begin(struct xiw_qp *qp)
  */
 int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	/* Once: an administrator may write another one at any time. */
+	/* Read it once: an administrator may change it at any time. */
 	u16 port = READ_ONCE(qp->dev->rdv_port);
 	struct xiw_rdv_path path;
 	int ret;
@@ -285,7 +284,7 @@ static void rdv_back_to_rtr(struct xiw_qp *qp)
 	spin_unlock_bh(&qp->stream.lock);
 }
 
-/* The endpoint is locked. Is this the stream that the consumer means? */
+/* Do the PSNs match those of the stream's peer? The endpoint is locked. */
 static void rdv_check_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
@@ -309,8 +308,8 @@ static void rdv_check_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 }
 
 /*
- * The same of one that has ended. If it was another one, it begins anew; or
- * now, if there was no memory when the consumer asked before.
+ * The same check for a stream that has ended: on a mismatch, roll it back and
+ * connect again. Also connects if an earlier attempt failed for lack of memory.
  */
 static int rdv_check_ended(struct xiw_qp *qp)
 {
@@ -349,13 +348,14 @@ static int rdv_check_connection(struct xiw_qp *qp)
 }
 
 /**
- * xiw_rdv_to_rts() - a consumer says what it will send with
+ * xiw_rdv_to_rts() - set the send attributes of a queue pair
  * @qp: queue pair that was named a peer; its modify_lock is held
  * @attr: PSN, retries and more
  * @mask: which attributes are set
  *
- * The verbs forbid to send in RTR. Some programs do nevertheless, on iWARP
- * devices, which know no RTR; so what they post leaves with the stream.
+ * The verbs forbid to send in RTR. Some programs do so nevertheless on iWARP
+ * devices, which have no RTR state; so their requests are sent once the stream
+ * is established.
  *
  * Context: Sleeps, but not for the peer.
  * Return: 0, or -EINVAL if the attributes or the state are not right for it.
@@ -367,7 +367,7 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 
 	lockdep_assert_held(&qp->modify_lock);
 
-	/* What may change in RTS means nothing here but the rights. */
+	/* Of the attributes that may change in RTS only the rights matter. */
 	if (state == IB_QPS_RTS)
 		return 0;
 	if (state != IB_QPS_RTR ||
@@ -382,14 +382,14 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 		rdv_back_to_rtr(qp);
 		return ret;
 	}
-	/* There may be one of an Initiator that stays in RTR. */
+	/* A Request of an Initiator that stays in RTR may wait. */
 	xiw_rdv_port_wake(qp);
 	xiw_rdv_await_posted(qp);
 	return 0;
 }
 
 /**
- * xiw_rdv_query() - what a consumer has set
+ * xiw_rdv_query() - report the attributes that the consumer has set
  * @qp: queue pair; the stream's lock is held
  * @attr: filled in, but for the PSNs
  * @mask: attributes that the caller asks for; programs get all of them, as
@@ -421,7 +421,7 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 	attr->timeout = use->timeout;
 	attr->retry_cnt = use->retry_cnt;
 	attr->rnr_retry = use->path.token.rnr_retry;
-	/* What was agreed on is the stream's. */
+	/* Once established, the caller reports the negotiated values. */
 	if (use->stood)
 		return;
 	attr->max_rd_atomic = use->path.max_rd_atomic;
@@ -433,7 +433,7 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
  */
 
 /**
- * xiw_rdv_forget() - the end of a use
+ * xiw_rdv_forget() - reset the out-of-band state of a queue pair
  * @qp: queue pair without endpoint that cannot get one, used or not; its
  *	modify_lock is held, or it is being destroyed
  *

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Initiator of a connection by number: connects TCP, sends the MPA Request,
- * judges the Reply, and gives the stream to the QP; and tries again, with a
- * pause in between, until that succeeds or the QP has another end. A QP that is
- * connected to itself has neither Request nor Reply, see section 3 of
+ * Initiator of an out-of-band connection: connects TCP, sends the MPA Request,
+ * validates the Reply, and attaches the stream to the QP. It retries, with a
+ * pause in between, until that succeeds or the QP ends. A QP that is connected
+ * to itself has neither Request nor Reply, see section 3 of
  * Documentation/rendezvous.rst.
  */
 #include "rdv_active.h"
@@ -26,11 +26,11 @@
 #include "sock.h"
 #include "stream_run.h"
 
-/* So many connections of a device may begin in so many jiffies. */
+/* Rate limit of a device: connection attempts per window, in jiffies */
 #define DIAL_MAX	1024
 #define DIAL_WINDOW	(HZ / 10)
 
-/* Ports of Initiators that are in a crowd */
+/* Source ports of Initiators that have run into the Responder's limits */
 #define PRIVILEGED_MIN	512
 #define PRIVILEGED_COUNT (PROT_SOCK - PRIVILEGED_MIN)
 
@@ -49,23 +49,23 @@ static void rdv_active_get_path(const struct xiw_ep *ep,
 }
 
 /*
- * Others on this host may be in the way at the Responder, by intent. Not from
- * one of these ports, which no program gets without privilege; there are too
- * few for all connections.
+ * Other programs on this host may use up the Responder's limits on purpose.
+ * These ports have limits of their own and take a privilege, but there are too
+ * few of them for all connections.
  */
 static int rdv_bind_privileged(struct xiw_ep *ep, struct xiw_sock *xs)
 {
 	u16 port = PRIVILEGED_MIN + get_random_u32() % PRIVILEGED_COUNT;
 	struct sockaddr_storage own;
 
-	/* Once: they may be too few for all that were refused. */
+	/* Once per refusal: the ports may be too few for all retries. */
 	ep->crowded = false;
 	xiw_rdv_to_addr(ep->dev, rdv_active_use_of(ep)->path.own.gid, port,
 			&own);
 	return xiw_sock_bind(xs, &own, xiw_conn_bound_if(ep, &own), false);
 }
 
-/* From an own port; to itself means to that very port. */
+/* A QP that is connected to itself connects to its own source port. */
 static int rdv_active_connect_from(struct xiw_ep *ep,
 				   const struct xiw_rdv_use *use,
 				   struct xiw_sock *xs)
@@ -89,8 +89,8 @@ static int rdv_active_connect_from(struct xiw_ep *ep,
 }
 
 /*
- * Never the one that the netdev moves to. The endpoints are closed before it
- * does, so a namespace that was read before that was found open is the old one.
+ * Never returns the namespace that the netdev moves to: endpoints are closed
+ * before the move, so as long as they are open, the one read before is the old.
  */
 static struct net *rdv_get_net(struct xiw_dev *dev)
 {
@@ -140,7 +140,7 @@ static enum xiw_ep_state rdv_pause(struct xiw_ep *ep)
 }
 
 /**
- * xiw_rdv_active_retry() - it did not come to a stream this time
+ * xiw_rdv_active_retry() - drop the connection and retry after a pause
  * @ep: endpoint with its QP attached, with a socket or without
  *
  * Context: The endpoint is locked.
@@ -156,9 +156,8 @@ enum xiw_ep_state xiw_rdv_active_retry(struct xiw_ep *ep)
 }
 
 /*
- * Of what many queue pairs have to begin, some begins now and the rest a little
- * later. This does not count those under way: a host that does not answer would
- * hold up what is for others.
+ * Limits the rate of connection attempts. It does not limit those in progress,
+ * as a host that does not answer would then block connections to others.
  */
 static bool rdv_may_dial(struct xiw_dev *dev)
 {
@@ -186,7 +185,7 @@ enum xiw_ep_state xiw_rdv_active_try(struct xiw_ep *ep)
 {
 	int ret;
 
-	/* Switched off: what is posted has waited long enough. */
+	/* Out-of-band connections are disabled: posted requests fail now. */
 	if (!READ_ONCE(ep->dev->rdv_port)) {
 		xiw_rdv_give_up(ep->qp);
 		return XIW_EPS_PAUSE;
@@ -207,7 +206,7 @@ enum xiw_ep_state xiw_rdv_active_try(struct xiw_ep *ep)
 }
 
 /**
- * xiw_rdv_active_start() - a QP was named a peer that it has to connect to
+ * xiw_rdv_active_start() - begin to connect a QP to its peer
  * @qp: queue pair; its modify_lock is held
  *
  * Context: Sleeps, but not for the peer.
@@ -275,8 +274,8 @@ static enum xiw_ep_state rdv_first_request(struct xiw_ep *ep)
 }
 
 /*
- * The Responder wants a proof, once. What it is made of can be guessed from it
- * at leisure, so what is at the other end should be the peer's kernel.
+ * Send the proof that the Responder asks for, once. The proof allows an offline
+ * guess of the secret, so the other end should be the peer's kernel.
  */
 static enum xiw_ep_state rdv_answer_challenge(struct xiw_ep *ep,
 					      const struct xiw_rdv_reply *reply)
@@ -295,11 +294,11 @@ static enum xiw_ep_state rdv_answer_challenge(struct xiw_ep *ep,
 }
 
 /**
- * xiw_rdv_active_rts() - the QP has come to RTS
+ * xiw_rdv_active_rts() - repeat the Request if its proof was made in RTR
  * @ep: its endpoint
  *
- * A Responder that stays in RTR cannot judge the proof of an Initiator in RTR,
- * as there is no PSN that both know: so it is to get another one.
+ * A Responder that stays in RTR cannot check the proof of an Initiator in RTR,
+ * as there is no PSN that both know. So once in RTS, the Initiator retries.
  *
  * Context: The endpoint is locked.
  */
@@ -310,7 +309,7 @@ void xiw_rdv_active_rts(struct xiw_ep *ep)
 		xiw_ep_set_timer(ep, 0);
 }
 
-/* Of path and peer's token, which are judged together, only then the stream. */
+/* Start the stream, after the path was checked against the peer's token. */
 static enum xiw_ep_state rdv_active_establish(struct xiw_ep *ep,
 					      const struct xiw_rdv_path *path)
 {
@@ -327,7 +326,7 @@ static enum xiw_ep_state rdv_active_establish(struct xiw_ep *ep,
 	return XIW_EPS_OPEN;
 }
 
-/* Both ends are the same: what this side wants is agreed on. */
+/* Both ends are the same: this side's wishes are the negotiated values. */
 static enum xiw_ep_state rdv_active_establish_self(struct xiw_ep *ep)
 {
 	struct xiw_mpa_agreed *agreed = &ep->conn.agreed;
@@ -351,7 +350,7 @@ static enum xiw_ep_state rdv_active_establish_self(struct xiw_ep *ep)
 }
 
 /**
- * xiw_rdv_active_connecting() - TCP may have connected, or failed to
+ * xiw_rdv_active_connecting() - proceed if TCP has connected, or has failed
  * @ep: endpoint in XIW_EPS_CONNECTING
  *
  * Context: The endpoint is locked.
@@ -371,7 +370,7 @@ enum xiw_ep_state xiw_rdv_active_connecting(struct xiw_ep *ep)
 	}
 }
 
-/* The Reply accepts. Is it an answer, and from whom the consumer means? */
+/* The Reply accepts. Check that it matches the Request and proves the peer. */
 static enum xiw_ep_state rdv_active_accepted(struct xiw_ep *ep,
 					     const struct xiw_rdv_reply *reply)
 {
@@ -420,7 +419,7 @@ static enum xiw_ep_state rdv_active_refused(struct xiw_ep *ep,
 }
 
 /**
- * xiw_rdv_active_reply() - octets of the Reply may have arrived, or the end
+ * xiw_rdv_active_reply() - read the Reply, or notice the end of the connection
  * @ep: endpoint in XIW_EPS_REPLY
  *
  * Context: The endpoint is locked.
@@ -437,7 +436,7 @@ enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep)
 	len = xiw_conn_collect(ep, true);
 	if (len == -EAGAIN)
 		return XIW_EPS_REPLY;
-	/* Another one may have taken its place at the Responder. */
+	/* The Responder may have evicted it in favour of another one. */
 	if (len < 0 && st->proves)
 		ep->crowded = true;
 	if (len < 0 || xiw_mpa_frame_decode(st->frame, len, true, &frame))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What both sides of a connection by number have in common: addresses, the
- * policy that startup has, and how its stream starts.
+ * Common code of both sides of an out-of-band connection: addresses, the policy
+ * of the MPA negotiation, and the start of the stream.
  */
 #include "rdv_conn.h"
 
@@ -16,7 +16,7 @@
 #include "stream_run.h"
 
 /**
- * xiw_rdv_policy() - startup is that of the peer-to-peer model, of revision 2
+ * xiw_rdv_policy() - set MPA revision 2 with the peer-to-peer model
  * @ep: new endpoint
  *
  * Context: The endpoint is locked.
@@ -29,8 +29,8 @@ void xiw_rdv_policy(struct xiw_ep *ep)
 }
 
 /**
- * xiw_rdv_to_addr() - the address that a GID names
- * @dev: device, whose link those that are local to a link are on
+ * xiw_rdv_to_addr() - convert a GID to a socket address
+ * @dev: device; its link is the scope of link-local addresses
  * @gid: GID
  * @port: TCP port
  * @addr: result
@@ -60,9 +60,9 @@ void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 }
 
 /**
- * xiw_rdv_to_gid() - the GID of an address
+ * xiw_rdv_to_gid() - convert a socket address to a GID
  * @addr: address
- * @gid: XIW_RDV_GID_LEN octets, written
+ * @gid: result: XIW_RDV_GID_LEN bytes
  *
  * Context: Any.
  */
@@ -94,8 +94,8 @@ u16 xiw_rdv_port_of(const struct sockaddr_storage *addr)
 }
 
 /**
- * xiw_rdv_agree() - what both sides can do
- * @ep: endpoint whose stream has not started
+ * xiw_rdv_agree() - set the negotiated features
+ * @ep: endpoint before the start of its stream
  * @features: XIW_RDV_FEAT_* of the Reply
  *
  * Context: The endpoint is locked.
@@ -110,9 +110,9 @@ void xiw_rdv_agree(struct xiw_ep *ep, u16 features)
 }
 
 /**
- * xiw_rdv_start_stream() - startup has succeeded
+ * xiw_rdv_start_stream() - start the stream after the MPA negotiation
  * @ep: endpoint with its QP attached, and conn.agreed
- * @path: what the consumer has set up to now
+ * @path: attributes that the consumer has set so far
  * @initiator: which side this is
  *
  * Context: The endpoint is locked.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Endpoints of connections by number: the table of what they do when. How they
- * begin is in rdv_active.c and rdv_passive.c; they end as those of rdma_cm do,
- * unless it turns out that there was no stream: because the first FPDU did not
- * come, or the PSNs differ. Then the QP is as it was before: the Initiator
+ * Endpoints of out-of-band connections: the table of their states and events.
+ * rdv_active.c and rdv_passive.c establish the connections. These end as those
+ * of rdma_cm do, unless they were never established: because the first FPDU did
+ * not arrive, or the PSNs differ. Then the QP is rolled back: the Initiator
  * connects again, and the Responder waits for another Request.
  */
 #include "rdv_ep.h"
@@ -24,7 +24,7 @@ static enum xiw_ep_state rdv_ep_kill_at_once(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
-/* By the consumer, unless it is the echo of a stream that was none. */
+/* Ignore the event unless the consumer or a fault has ended the connection. */
 static enum xiw_ep_state rdv_ep_end_if_over(struct xiw_ep *ep)
 {
 	return READ_ONCE(ep->qp->rdv.over) ? XIW_EPS_DEAD : ep->state;
@@ -37,7 +37,7 @@ static void rdv_ep_wake_next(struct xiw_ep *ep, u32 qpn)
 		xiw_listen_wake(ep->parent, qpn);
 }
 
-/* What the stream asked of the endpoint meanwhile was about the old one. */
+/* After a rollback, a close that the old stream has requested is obsolete. */
 static enum xiw_ep_state
 rdv_ep_end_by(struct xiw_ep *ep, enum xiw_ep_state (*end)(struct xiw_ep *ep))
 {
@@ -75,16 +75,16 @@ static enum xiw_ep_state rdv_ep_stay(struct xiw_ep *ep)
 }
 
 /*
- * The first FPDU has not come in time, or another Request wants the place. It
- * may come at the last moment: then the stream stands, and FIRST_FPDU is next.
- * If the consumer, or a fault, has ended the use, that was raised, too.
+ * The first FPDU is late, or another Request is to replace this one. The FPDU
+ * may still arrive: then the stream is established, and FIRST_FPDU is pending.
+ * If the consumer or a fault has ended the connection, that is pending, too.
  */
 static enum xiw_ep_state rdv_ep_on_late(struct xiw_ep *ep)
 {
 	return rdv_ep_end_by(ep, ep->closing ? xiw_end_stalled : rdv_ep_stay);
 }
 
-/* What is not listed has no effect: it came too late, or nobody needs it. */
+/* Events that are not listed have no effect in that state. */
 static enum xiw_ep_state
 (*const handlers[XIW_EPS_COUNT][XIW_EPE_COUNT])(struct xiw_ep *ep) = {
 	[XIW_EPS_LISTEN] = {
@@ -171,7 +171,7 @@ static const struct xiw_ep_ops rdv_ep_ops = {
 };
 
 /**
- * xiw_rdv_device_init() - prepare a device for connections by number
+ * xiw_rdv_device_init() - prepare a device for out-of-band connections
  * @dev: device under construction
  *
  * Context: Any.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Where Responders of connections by number listen. On the host the device
- * listens at every address that is a GID from its creation on, so that no other
- * program can bind the port and impersonate a Responder. In other network
- * namespaces, and after a failure, a Responder's address is open while needed.
+ * Listeners for Responders of out-of-band connections. In the initial network
+ * namespace the device listens on every address that is a GID from its creation
+ * on, so that no other program can bind the port and impersonate a Responder.
+ * In other namespaces, and after a failure, a listener exists while a Responder
+ * needs it.
  */
 #include "rdv_listen.h"
 
@@ -67,7 +68,7 @@ static struct xiw_ep *rdv_listen_open_listener(struct xiw_dev *dev,
 		return ERR_PTR(-ENOMEM);
 	ep->ops = dev->rdv_ops;
 	xiw_listen_init(ep);
-	/* For rdv_listen_close_listener(), whatever becomes of it. */
+	/* The reference that rdv_listen_close_listener() drops */
 	xiw_ep_get(ep);
 	ret = rdv_listen_start_listener(ep, gid, port);
 	if (!ret)
@@ -128,12 +129,11 @@ static struct xiw_rdv_port *rdv_listen_add_port(struct xiw_dev *dev,
 }
 
 /**
- * xiw_rdv_port_wake() - judge the Requests that wait for a queue pair
- * @qp: queue pair that was named a peer, or has come to RTS; its modify_lock is
- *	held
+ * xiw_rdv_port_wake() - validate the Requests that wait for a queue pair
+ * @qp: queue pair that has changed to RTR or RTS; its modify_lock is held
  *
- * Only those at its own address can be for it. The others wait until they are
- * late: nothing tells whether there is a queue pair of the number.
+ * Only those at its own address can be for it. The others wait for their
+ * timeout, so that peers cannot probe which queue pair numbers exist.
  *
  * Context: Process context.
  */
@@ -144,14 +144,14 @@ void xiw_rdv_port_wake(struct xiw_qp *qp)
 }
 
 /**
- * xiw_rdv_port_get() - a Responder is to be reached from now on
+ * xiw_rdv_port_get() - make sure that a listener for a Responder exists
  * @qp: queue pair without a listener; its modify_lock is held
  * @gid: its address
  * @port: TCP port
  *
  * Context: Sleeps.
  * Return: 0 or negative errno; -EADDRINUSE if another program has the port,
- * -EACCES if connecting by number has just been switched off.
+ * -EACCES if out-of-band connections have just been disabled.
  */
 int xiw_rdv_port_get(struct xiw_qp *qp, const u8 *gid, u16 port)
 {
@@ -159,7 +159,7 @@ int xiw_rdv_port_get(struct xiw_qp *qp, const u8 *gid, u16 port)
 	struct xiw_rdv_port *p = ERR_PTR(-EACCES);
 
 	mutex_lock(&dev->rdv_lock);
-	/* Nothing is opened behind rdv_close_all(). */
+	/* No listener may open after rdv_close_all(). */
 	if (READ_ONCE(dev->rdv_port))
 		p = rdv_listen_find_port(dev, gid, port)
 			    ?: rdv_listen_add_port(dev, gid, port);
@@ -181,7 +181,7 @@ static void rdv_put_port(struct xiw_rdv_port *p)
 }
 
 /**
- * xiw_rdv_port_put() - the end of that
+ * xiw_rdv_port_put() - drop a Responder's use of its listener
  * @qp: queue pair that has a listener
  *
  * Context: Sleeps, but not for a peer.
@@ -258,11 +258,11 @@ static bool rdv_is_on_host(const struct xiw_dev *dev)
 }
 
 /**
- * xiw_rdv_reserve() - have the port at every address that is a GID
- * @dev: registered device, whose GIDs or port may have changed
+ * xiw_rdv_reserve() - reserve the port at every address that is a GID
+ * @dev: registered device; its GIDs or port may have changed
  *
- * Not in a network namespace that can end: a socket that listens keeps it from
- * that, and the device would last as long as the namespace.
+ * Only in the initial network namespace: a listening socket pins any other one,
+ * and the device would in turn last as long as the namespace.
  *
  * Context: Sleeps, but not for a peer.
  */
@@ -275,7 +275,7 @@ void xiw_rdv_reserve(struct xiw_dev *dev)
 	if (!rdv_is_on_host(dev))
 		return;
 	gids = kcalloc(XIW_MAX_GIDS, sizeof(*gids), GFP_KERNEL);
-	/* The next change of an address is another occasion. */
+	/* The next change of an address tries again. */
 	if (!gids)
 		return;
 	mutex_lock(&dev->rdv_lock);
@@ -291,7 +291,7 @@ void xiw_rdv_reserve(struct xiw_dev *dev)
 	kfree(gids);
 }
 
-/* REPLACED ends what is not a stream yet. An Initiator then finds no port. */
+/* REPLACED ends connections that are not established; retries find no port. */
 static void rdv_close_all(struct xiw_dev *dev)
 {
 	struct xiw_rdv_port *p;
@@ -301,7 +301,7 @@ static void rdv_close_all(struct xiw_dev *dev)
 	list_for_each_entry(p, &dev->rdv_ports, node) {
 		p->closed = true;
 		xiw_ep_raise(p->ep, XIW_EPE_KILL);
-		/* The port may be wanted again soon. */
+		/* Free the port before it may be bound again. */
 		wait_for_completion(&p->ep->dead);
 	}
 	mutex_unlock(&dev->rdv_lock);
@@ -314,10 +314,10 @@ static void rdv_close_all(struct xiw_dev *dev)
 }
 
 /**
- * xiw_rdv_set_port() - an administrator writes a port
+ * xiw_rdv_set_port() - set the TCP port of out-of-band connections
  * @dev: registered device
- * @port: TCP port for those that are named a peer from now on; 0: there are to
- *	be none, and what is not a stream yet ends
+ * @port: TCP port for later changes to RTR; 0 disables them, and ends
+ *	connections that are not established
  *
  * Context: Sleeps, but not for a peer.
  */

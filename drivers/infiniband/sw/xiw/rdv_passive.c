@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Responder of a connection by number: judges the MPA Request, and answers it
- * when the queue pair that it is for has been named this very peer. A Request
- * that comes before that waits among the half-open connections of its listener.
+ * Responder of an out-of-band connection: validates the MPA Request, and
+ * answers it once its queue pair was named this very peer. An earlier Request
+ * waits among the half-open connections of its listener.
  */
 #include "rdv_passive.h"
 
@@ -27,7 +27,7 @@
 /* Requests of one host that may wait for one queue pair. */
 #define WAITING_MAX	8
 
-/* The Private Data are those of a reply that refuses. False if that failed. */
+/* Send a rejecting MPA Reply with @reply as Private Data. False on failure. */
 static bool rdv_send_refusal(struct xiw_ep *ep,
 			     const struct xiw_rdv_reply *reply)
 {
@@ -79,7 +79,7 @@ static enum xiw_rdv_reason rdv_passive_decode(struct xiw_ep *ep,
 				      frame->pd_len, req);
 }
 
-/* Does TCP say the same as the Request? */
+/* Do the addresses of the TCP connection match those in the Request? */
 static bool rdv_passive_is_from(struct xiw_ep *ep,
 				const struct xiw_rdv_request *req)
 {
@@ -99,8 +99,8 @@ static bool rdv_passive_is_from(struct xiw_ep *ep,
 }
 
 /*
- * The Reply is built of the path as it was when the Request was admitted. The
- * queue pair is ready to receive before it leaves.
+ * The Reply is built from the path as it was when the Request was admitted. The
+ * queue pair is ready to receive before the Reply is sent.
  */
 static int rdv_passive_start(struct xiw_ep *ep,
 			     const struct xiw_rdv_request *req,
@@ -165,8 +165,8 @@ static enum xiw_ep_state rdv_passive_admit(struct xiw_ep *ep, struct xiw_qp *qp,
 }
 
 /*
- * The Initiator proves first what it knows. Until it has, nothing is sent that
- * is made of a PSN, and no queue pair is looked for.
+ * Ask the Initiator for its proof. Before that, nothing derived from a PSN is
+ * sent, and no queue pair is looked up.
  */
 static enum xiw_ep_state rdv_challenge(struct xiw_ep *ep,
 				       const struct xiw_rdv_request *req)
@@ -192,7 +192,7 @@ static enum xiw_ep_state rdv_passive_wait(struct xiw_ep *ep,
 	if (!xiw_listen_wait(ep, WAITING_MAX))
 		return rdv_passive_refuse(ep, XIW_RDV_BUSY, req);
 	xiw_ep_set_timer(ep, ep->policy.reply_ms);
-	/* The queue pair may have come to RTR just before. */
+	/* The queue pair may have changed to RTR concurrently. */
 	xiw_ep_raise(ep, XIW_EPE_SOCK);
 	return XIW_EPS_READY;
 }
@@ -204,7 +204,7 @@ static enum xiw_ep_state rdv_judge_request(struct xiw_ep *ep,
 	struct xiw_rdv_path path;
 	int ret;
 
-	/* Whether there is one is not to be seen from outside. */
+	/* Do not reveal to the peer whether the queue pair exists. */
 	if (!qp)
 		return rdv_passive_wait(ep, req);
 	ret = xiw_rdv_admit(qp, ep, req, &path);
@@ -216,8 +216,8 @@ static enum xiw_ep_state rdv_judge_request(struct xiw_ep *ep,
 }
 
 /**
- * xiw_rdv_passive_judge() - answer a Request, if it is time
- * @ep: endpoint whose Request is complete
+ * xiw_rdv_passive_judge() - validate a Request, and answer it or let it wait
+ * @ep: endpoint with a complete Request
  *
  * Context: The endpoint is locked.
  * Return: Next state.
@@ -242,7 +242,7 @@ enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep)
 		return rdv_passive_refuse(ep, XIW_RDV_MALFORMED, NULL);
 	if (!req.proves)
 		return rdv_challenge(ep, &req);
-	/* Once it waits, others compare them under the listener's lock. */
+	/* While it waits, the listener compares them under its lock. */
 	if (!ep->ready) {
 		ep->qpn = req.resp.qpn;
 		ep->peer_qpn = req.init.qpn;
@@ -251,8 +251,7 @@ enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep)
 }
 
 /**
- * xiw_rdv_passive_request() - octets of the Request may have arrived, or the
- *	end
+ * xiw_rdv_passive_request() - read the Request, or notice the end
  * @ep: endpoint in XIW_EPS_REQUEST
  *
  * Context: The endpoint is locked.
@@ -277,8 +276,8 @@ enum xiw_ep_state xiw_rdv_passive_request(struct xiw_ep *ep)
 }
 
 /**
- * xiw_rdv_passive_late() - the queue pair was not named a peer in time
- * @ep: endpoint whose Request waits
+ * xiw_rdv_passive_late() - refuse a Request that has waited too long
+ * @ep: endpoint with a waiting Request
  *
  * Context: The endpoint is locked.
  * Return: Next state.
@@ -293,7 +292,7 @@ enum xiw_ep_state xiw_rdv_passive_late(struct xiw_ep *ep)
 }
 
 /**
- * xiw_rdv_passive_stands() - the first FPDU has come
+ * xiw_rdv_passive_stands() - establish the connection after its first FPDU
  * @ep: endpoint in XIW_EPS_RTR
  *
  * Context: The endpoint is locked.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How a queue pair that is connected by number gets a stream as Responder, and
- * how that is undone, on either side, if there was none after all.
+ * How a queue pair that is connected out of band gets a stream as Responder,
+ * and how either side rolls back a connection that was never established.
  */
 #include "rdv_qp.h"
 
@@ -18,9 +18,9 @@
 #include "tx.h"
 
 /*
- * Of a secret of 24 bits one more can be tried each second. Those that try from
- * a port below 1024, which takes a privilege, are counted apart: the peer's
- * kernel uses one when others are in its way.
+ * Limits guesses at a secret of 24 bits to one a second. Requests from a port
+ * below 1024, which takes a privilege, have a limit of their own: the peer's
+ * kernel uses such a port when the guesses of others use up the limit.
  */
 static bool rdv_may_guess(struct xiw_rdv_use *use, bool privileged)
 {
@@ -36,7 +36,7 @@ static bool rdv_may_guess(struct xiw_rdv_use *use, bool privileged)
 	return *guesses;
 }
 
-/* Has it been proven? What is known to be wrong is no further guess. */
+/* Check the proof. One that has failed before does not count as a guess. */
 static int rdv_judge_proof(struct xiw_rdv_use *use, struct xiw_ep *ep,
 			   const struct xiw_rdv_request *req)
 {
@@ -53,8 +53,8 @@ static int rdv_judge_proof(struct xiw_rdv_use *use, struct xiw_ep *ep,
 }
 
 /*
- * The stream's lock is held; results as those of xiw_rdv_admit(). Whatever is
- * not right may be so in the next use, and the peer is not told what it is.
+ * The stream's lock is held; results as those of xiw_rdv_admit(). A Request
+ * without a match may match after a reset, so it waits; no reason is sent.
  */
 static int rdv_qp_judge(struct xiw_qp *qp, struct xiw_ep *ep,
 			const struct xiw_rdv_request *req)
@@ -82,7 +82,7 @@ static int rdv_qp_judge(struct xiw_qp *qp, struct xiw_ep *ep,
  * @ep: endpoint that received it; if so, it is tied to the queue pair, and gets
  *	a reference
  * @req: Request, with a proof
- * @path: if so, set to what the consumer has set up to now
+ * @path: if so, result: the attributes that the consumer has set so far
  *
  * Section 4.4 of Documentation/rendezvous.rst, from step 5 on. A connection
  * whose first FPDU has not come is replaced: its Initiator may have lost it.
@@ -112,8 +112,8 @@ int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
 }
 
 /*
- * The first FPDU may have come, or the consumer have wanted an end, before the
- * socket was locked.
+ * Checks again: before the socket was locked, the first FPDU may have arrived,
+ * or the consumer may have ended the connection.
  */
 static bool rdv_qp_begin_undo(struct xiw_stream *s)
 {
@@ -127,15 +127,15 @@ static bool rdv_qp_begin_undo(struct xiw_stream *s)
 }
 
 /**
- * xiw_rdv_undo() - was there no stream after all
- * @qp: queue pair connected by number
+ * xiw_rdv_undo() - roll back a connection that was never established
+ * @qp: queue pair connected out of band
  * @ep: its endpoint, or NULL if the stream has ended
  *
- * Nothing was taken from the queues, or is to be given back. If so, they are as
- * before, and the queue pair can get another stream of @ep, or of another one.
+ * Requests taken from the queues are put back, and the queue pair can get
+ * another stream of @ep, or of another endpoint.
  *
  * Context: Sleeps. @ep is locked, or modify_lock held if there is none.
- * Return: true if there was none; else nothing has happened.
+ * Return: true if it was rolled back; else nothing has changed.
  */
 bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 {
@@ -166,7 +166,7 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	use->undoing = false;
 	use->stood = false;
 	use->mismatched = false;
-	/* What the peer has blamed; an expiry sees to the rest itself. */
+	/* Drop the error set for the peer, but not that of an expired wait. */
 	if (use->status != IB_WC_RETRY_EXC_ERR)
 		use->status = 0;
 	spin_lock_irq(&use->lock);
@@ -177,7 +177,7 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	WRITE_ONCE(use->waits, use->path.token.rts && !use->over);
 	undo = !use->over;
 	spin_unlock_bh(&s->lock);
-	/* If the consumer wanted an end meanwhile, that has been forgotten. */
+	/* The reset has dropped an end that was requested concurrently. */
 	if (!undo)
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
 	else

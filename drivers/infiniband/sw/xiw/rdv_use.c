@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How long what was posted to a queue pair that is connected by number waits:
- * for its stream, or for an answer of a peer that has gone.
+ * The retry timer of a queue pair that is connected out of band: how long its
+ * requests wait for the stream, or for an answer of a peer that has gone.
  *
  * DOC: a peer whose end was silent
  *
- * On RoCE nobody hears of the peer's end. What is posted afterwards is sent
- * again and again and fails when the retries are used up. Programs rely on
- * that time, as they end one after the other: what one of them still has under
- * way, which the other one did not wait for, does not fail before it ends, too.
- * So it waits here, although it is known that nothing will come. Before RTS
- * nothing is known of retries, and it does not wait.
+ * On RoCE the end of the peer is not reported. Later requests are sent again
+ * until the retries are used up, and only then fail. Programs rely on that
+ * time, as they do not end simultaneously: a request that the peer did not wait
+ * for must not fail before the program that posted it ends, too.
+ * So requests wait here, although no answer is possible. Before RTS the number
+ * of retries is not known yet, and they do not wait.
  */
 #include "rdv_use.h"
 
@@ -35,10 +35,10 @@ static u32 rdv_use_wait_ms(const struct xiw_rdv_use *use,
 }
 
 /**
- * xiw_rdv_await() - a request waits
- * @use: use of a queue pair
- * @what: for what; nothing happens if nobody waits for that any more, or
- *	something that was posted before does
+ * xiw_rdv_await() - start the retry timer for what was posted
+ * @use: out-of-band state of a queue pair
+ * @what: purpose; nothing happens if @use does not wait for that any more, or
+ *	if the timer already runs for it
  *
  * Context: Any.
  * Return: true if @use->expire was queued, with the caller's reference to the
@@ -52,11 +52,11 @@ bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what)
 
 	spin_lock_irqsave(&use->lock, flags);
 	if (rdv_use_is_awaited(use, what) && use->armed != what) {
-		/* Here, as whoever gives up looks whether it is armed. */
+		/* Under the lock, as xiw_rdv_give_up() checks "armed". */
 		wait = msecs_to_jiffies(rdv_use_wait_ms(use, what));
 		use->armed = what;
 		use->due = jiffies + wait;
-		/* It may be queued for the other one. */
+		/* The work may be queued for the other purpose. */
 		queued = !mod_delayed_work(system_dfl_wq, &use->expire, wait);
 	}
 	spin_unlock_irqrestore(&use->lock, flags);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a queue pair knows of a connection by number, from the change to RTR
- * that names a peer to the reset; Documentation/rendezvous.rst calls that a
- * use.
+ * Out-of-band (oob) state of a queue pair, from the change to RTR that names a
+ * peer to the reset; Documentation/rendezvous.rst calls that a use.
  */
 #ifndef _XIW_RDV_USE_H
 #define _XIW_RDV_USE_H
@@ -16,56 +15,57 @@
 
 struct xiw_rdv_port;
 
-/* What the timer of a use is for */
+/* Purpose of the retry timer */
 enum xiw_rdv_timer {
 	XIW_RDV_NOTHING,
-	XIW_RDV_STREAM,		/* that it comes to stand */
-	XIW_RDV_ANSWER,		/* of a peer whose end was silent */
+	XIW_RDV_STREAM,		/* until the stream is established */
+	XIW_RDV_ANSWER,		/* for an answer of a peer that has gone */
 };
 
 /**
- * struct xiw_rdv_use - one use; protected by the lock of the queue pair's
- *	stream, if nothing else is said
+ * struct xiw_rdv_use - out-of-band state; protected by the lock of the queue
+ *	pair's stream, unless noted otherwise
  * @named: a peer was named; until reset
- * @stood: the stream stands, or has stood: there will be no other one
- * @mismatched: the PSNs turned out to be others: it was no stream
- * @undoing: it is being forgotten, by the endpoint
- * @gone: the peer's end was silent: what was posted fails when it cannot be
- *	done and has waited, and nothing else is flushed; the end of a use
- *	clears it with @lock held, too
- * @over: everything is flushed, for good
- * @waits: what is posted waits for the stream; the end of a use clears it with
- *	@lock held, too
+ * @stood: the stream is or was established: there will be no other one
+ * @mismatched: the PSNs differ: the connection was never established
+ * @undoing: the endpoint is rolling the connection back
+ * @gone: the peer has gone without an error: a request that cannot be sent
+ *	fails after its wait, and nothing else is flushed; the reset clears it
+ *	with @lock held, too
+ * @over: everything is flushed, until the reset
+ * @waits: requests wait for the stream; the reset clears it with @lock held,
+ *	too
  * @final: the peer has said that it will always refuse; protected by @lock
  * @armed: enum xiw_rdv_timer: what @expire is queued for; protected by @lock
  * @status: enum ib_wc_status of the first request that is flushed, or 0;
- *	belongs to who flushes
+ *	belongs to the flush
  * @min_rnr_timer: code of the verbs; constant while @named
- * @timeout: likewise, from RTS on; with @retry_cnt how long a request waits
- * @retry_cnt: likewise
+ * @timeout: code of the verbs; constant from RTS on. With @retry_cnt it sets
+ *	how long a request waits
+ * @retry_cnt: number of retries; constant from RTS on
  * @sgid_index: of the own GID; constant while @named
- * @tclass: traffic class; likewise
- * @hop_limit: likewise; it means nothing here
- * @answer_ms: how long a request waits for an answer of who has gone; constant
- *	from RTS on, 0 before
- * @flow_label: likewise
- * @port: TCP port of both sides; likewise
- * @role: likewise
- * @path: both ends are constant while @named, the rest until the stream stands
- * @peer: what the peer has said of itself, when there is an endpoint
+ * @tclass: traffic class; constant while @named
+ * @hop_limit: only reported to the consumer; constant while @named
+ * @answer_ms: how long a request waits for an answer of a peer that has gone;
+ *	constant from RTS on, 0 before
+ * @flow_label: only reported to the consumer; constant while @named
+ * @port: TCP port of both sides; constant while @named
+ * @role: Initiator, Responder or both; constant while @named
+ * @path: both ends are constant while @named, the rest is set at RTR and RTS
+ * @peer: the claim that the peer has sent, when there is an endpoint
  * @nonces: of that connection
  * @guesses: of a Responder: proofs that may fail before the next one has to
  *	wait; of those from any port, and of those from one below 1024
- * @guessed_at: jiffies when each became one more
+ * @guessed_at: jiffies when each was last incremented
  * @due: jiffies before which @expire is one that was queued earlier; protected
  *	by @lock
- * @expire: ends the wait; it and what follows is not reset. It is queued only
- *	while @waits or @gone, with @lock held, so after the end of a use no
- *	poster that has seen the flag before can queue it any more. It has a
+ * @expire: ends the wait; it and the members below are not reset. It is queued
+ *	only while @waits or @gone, with @lock held, so a poster that has seen
+ *	the flag before the reset cannot queue it afterwards. It has a
  *	reference to the queue pair
- * @lock: see there; taken with interrupts off, within the stream's lock. When
- *	the wait has ended nobody looks at what it protects, and the end of a
- *	use clears that without it
+ * @lock: see there; taken with interrupts off, within the stream's lock. After
+ *	the wait no code reads the members it protects, so the reset clears
+ *	them without it
  * @listener: of a Responder; modify_lock
  */
 struct xiw_rdv_use {
@@ -100,10 +100,10 @@ struct xiw_rdv_use {
 	struct xiw_rdv_port *listener;
 };
 
-/* Proofs that may fail in a row */
+/* Burst of proofs that may fail */
 #define XIW_RDV_GUESSES		8
 
-/* At the beginning of a use. The stream's lock is held. */
+/* Called when a peer is named. The stream's lock is held. */
 static inline void xiw_rdv_guesses_init(struct xiw_rdv_use *use)
 {
 	int i;
@@ -116,7 +116,7 @@ static inline void xiw_rdv_guesses_init(struct xiw_rdv_use *use)
 
 bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what);
 
-/* Was it no stream after all? The stream's lock is held. */
+/* Was the connection never established? The stream's lock is held. */
 static inline bool xiw_rdv_undone(const struct xiw_rdv_use *use)
 {
 	return use->named && !use->over && (!use->stood || use->mismatched);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The end of the waits of rdv_use.c: their time is over, the peer refuses for
- * good, or the use ends.
+ * How the waits of rdv_use.c end: the timer expires, the peer refuses for good,
+ * or the connection state is reset.
  */
 #include "rdv_wait.h"
 
@@ -19,8 +19,8 @@ static bool rdv_wait_anything_posted(const struct xiw_qp *qp)
 }
 
 /**
- * xiw_rdv_await_posted() - what was posted before may wait from now on
- * @qp: queue pair whose use may just have come to wait for a stream
+ * xiw_rdv_await_posted() - start the retry timer for what was posted earlier
+ * @qp: queue pair that may just have begun to wait for a stream
  *
  * Context: Any with interrupts on.
  */
@@ -32,7 +32,7 @@ void xiw_rdv_await_posted(struct xiw_qp *qp)
 		xiw_qp_await(qp, XIW_RDV_STREAM);
 }
 
-/* What the timer was for, if it is not one that was queued earlier. */
+/* Disarm the timer and return its purpose; ignore an obsolete expiry. */
 static enum xiw_rdv_timer rdv_wait_disarm(struct xiw_rdv_use *use)
 {
 	enum xiw_rdv_timer armed = XIW_RDV_NOTHING;
@@ -47,8 +47,8 @@ static enum xiw_rdv_timer rdv_wait_disarm(struct xiw_rdv_use *use)
 }
 
 /*
- * That the stream comes to stand just now does not save it: its peer finds a
- * connection that ends.
+ * A stream that is established concurrently does not prevent the error: the
+ * peer then sees its connection end.
  */
 static bool rdv_wait_is_over(struct xiw_qp *qp, enum xiw_rdv_timer armed)
 {
@@ -84,10 +84,10 @@ static void rdv_wait_expire(struct work_struct *work)
 }
 
 /**
- * xiw_rdv_give_up() - the peer has said that it will always refuse
- * @qp: queue pair connected by number
+ * xiw_rdv_give_up() - stop waiting for a peer that will always refuse
+ * @qp: queue pair connected out of band
  *
- * What is posted has waited long enough; the next will, at once.
+ * Requests that wait fail now, and later ones fail at once.
  *
  * Context: Process context.
  */
@@ -99,7 +99,7 @@ void xiw_rdv_give_up(struct xiw_qp *qp)
 	use->final = true;
 	if (use->armed == XIW_RDV_STREAM) {
 		use->due = jiffies;
-		/* If it has just begun, it is queued anew. */
+		/* If the work is running already, queue it once more. */
 		xiw_qp_get(qp);
 		if (mod_delayed_work(system_dfl_wq, &use->expire, 0))
 			xiw_qp_put(qp);
@@ -108,7 +108,7 @@ void xiw_rdv_give_up(struct xiw_qp *qp)
 }
 
 /**
- * xiw_rdv_wait_end() - the end of a use: nothing waits any more
+ * xiw_rdv_wait_end() - end all waits of a queue pair and cancel their timer
  * @qp: queue pair
  *
  * Context: Sleeps.
@@ -128,7 +128,7 @@ void xiw_rdv_wait_end(struct xiw_qp *qp)
 }
 
 /**
- * xiw_rdv_wait_init() - a new queue pair
+ * xiw_rdv_wait_init() - initialise the wait timer of a new queue pair
  * @qp: queue pair
  *
  * Context: Any.
