@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The verbs that post, and what a process means by a doorbell.
+ * The verbs that post, and the doorbells of processes.
  */
 #include "post.h"
 
@@ -45,8 +45,8 @@ int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	}
 
 	/*
-	 * sq.stopped is set before the last look at the queue by the context
-	 * that stops it, so one of the two sees the request.
+	 * The flush sets sq.stopped before it checks the queue for the last
+	 * time, so either the flush or this post sees the other.
 	 */
 	/* Pairs with qp_stream_flush_both() and xiw_rdv_await_posted(). */
 	smp_mb();

@@ -2,8 +2,8 @@
 /*
  * Memory of the rings. A user ring is vmalloc memory that the process maps
  * page by page. The kernel object and the mapping have references of their own
- * on each page: whichever goes first, the other keeps valid memory. So a device
- * can be removed while processes use it, without touching their mappings.
+ * on each page, so each of them may outlive the other. So a device can be
+ * removed while processes use it, without touching their mappings.
  */
 #include "queue.h"
 
@@ -159,7 +159,7 @@ int xiw_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 }
 
 /**
- * xiw_mmap_free() - the last reference to a mapping entry is gone
+ * xiw_mmap_free() - free a mapping entry and its memory
  * @rdma_entry: the entry
  *
  * Context: Process context, may sleep.

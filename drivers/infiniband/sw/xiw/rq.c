@@ -4,7 +4,7 @@
  * next entry for an arriving message.
  *
  * A user ring is written by a process that may be hostile. Its producer index
- * and each entry are read once, into private memory, and judged there.
+ * and each entry are read once, into private memory, and validated there.
  */
 #include "rq.h"
 
@@ -54,8 +54,7 @@ int xiw_rq_init(struct xiw_rq *rq, u32 max_wr, u32 max_sge,
 
 /**
  * xiw_rq_destroy() - release a receive queue
- * @rq: queue that nobody uses any more; may be one that was never initialised,
- *	if zeroed
+ * @rq: queue without users; may be one that was never initialised, if zeroed
  *
  * Context: Process context, may sleep.
  */
@@ -142,7 +141,7 @@ static bool rq_read(struct xiw_rq *rq, struct xiw_recv *recv)
 		return false;
 
 	memcpy(recv->sge, rqe + 1, recv->num_sge * sizeof(recv->sge[0]));
-	/* What is judged below must be the copy that is used later. */
+	/* Validate the copy that is used later, not the ring. */
 	barrier_data(recv->sge);
 
 	recv->len = 0;
@@ -165,7 +164,7 @@ enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv)
 
 	lockdep_assert_held(&rq->lock);
 
-	/* What is left has to be known exactly if somebody asks for a limit. */
+	/* An armed limit needs the exact number of entries left. */
 	if (rq->seen == rq->cons || rq->limit) {
 		/* Pairs with the release that ends an entry. */
 		u32 prod = smp_load_acquire(&ctrl->prod);
@@ -180,10 +179,7 @@ enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv)
 		return XIW_RQ_CORRUPT;
 
 	WRITE_ONCE(rq->cons, rq->cons + 1);
-	/*
-	 * The entry has been copied out. Pairs with the acquire with which the
-	 * producer looks for room.
-	 */
+	/* The entry was copied. Pairs with the producer's acquire. */
 	smp_store_release(&ctrl->cons, rq->cons);
 
 	if (rq->limit && rq->seen - rq->cons < rq->limit) {
@@ -199,8 +195,8 @@ enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv)
  * @recv: result, unless the queue is empty or corrupt
  *
  * Context: Any.
- * Return: What happened; after XIW_RQ_CORRUPT the same entry is judged again
- * by the next call, so the queue never recovers by itself.
+ * Return: The result; after XIW_RQ_CORRUPT the next call validates the same
+ * entry again, so the queue never recovers by itself.
  */
 enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv)
 {
@@ -214,12 +210,12 @@ enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv)
 }
 
 /**
- * xiw_rq_want_doorbell() - should posts be announced
+ * xiw_rq_want_doorbell() - set whether posts need a doorbell
  * @rq: queue
- * @want: the user shall enter the kernel after a post
+ * @want: the user has to enter the kernel after a post
  *
- * After asking for it, look with xiw_rq_count() whether something was posted
- * just before.
+ * After setting it, check with xiw_rq_count() whether a concurrent post has
+ * missed it.
  *
  * Context: Any.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Send queues: turn a consumer's work request into a checked private copy.
+ * Send queues: checked private copies of a consumer's work requests.
  *
- * Kernel consumers post straight into the private array, from any context.
- * User processes write their mapped ring; whoever owns the transmit side
+ * Kernel consumers post directly into the private array, from any context.
+ * User processes write their mapped ring; the owner of the transmit side
  * fetches from there, reading each entry once. Both end with one release
  * store of the producer index, which pairs with the acquire in xiw_sq_fetch().
  */
@@ -15,7 +15,7 @@
 
 #include "proto/ring.h"
 
-/* Which opcodes are what, and who may use them. */
+/* Properties of opcodes */
 enum {
 	WR_USER		= BIT(0),	/* allowed in a user ring */
 	WR_INLINE	= BIT(1),	/* may carry its payload inline */
@@ -105,7 +105,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_sq_init);
 
 /**
  * xiw_sq_destroy() - free a send queue
- * @sq: queue nobody uses any more; may be only partly initialised
+ * @sq: queue without users; may be only partly initialised
  *
  * Context: Sleeps.
  */
@@ -119,7 +119,7 @@ void xiw_sq_destroy(struct xiw_sq *sq)
 EXPORT_SYMBOL_IF_KUNIT(xiw_sq_destroy);
 
 /**
- * xiw_sq_want_doorbell() - tell the user how posts must be announced
+ * xiw_sq_want_doorbell() - set the doorbell mode of a user queue
  * @sq: user queue; nothing happens for kernel consumers
  * @how: XIW_RING_NEED_DB or XIW_RING_LAZY_DB, or 0 for not at all
  *
@@ -131,7 +131,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_sq_destroy);
  */
 void xiw_sq_want_doorbell(struct xiw_sq *sq, u32 how)
 {
-	/* Once all is flushed, every post must be announced. */
+	/* After the flush, every post needs a doorbell. */
 	if (sq->kernel ||
 	    (how != XIW_RING_NEED_DB && READ_ONCE(sq->stopped)))
 		return;
@@ -141,10 +141,10 @@ void xiw_sq_want_doorbell(struct xiw_sq *sq, u32 how)
 }
 
 /**
- * xiw_sq_ring_empty() - has the user posted nothing that was not fetched
+ * xiw_sq_ring_empty() - were all entries of the user ring fetched
  * @sq: any send queue; kernel consumers have no ring, so true
  *
- * Context: Owner of the transmit side; of anybody else's it is a snapshot.
+ * Context: Owner of the transmit side; for others the result is a snapshot.
  * Return: true if there is nothing to fetch.
  */
 bool xiw_sq_ring_empty(const struct xiw_sq *sq)
@@ -246,13 +246,13 @@ static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
 }
 
 /**
- * xiw_sq_fetch() - take over what a user has posted
- * @sq: send queue; kernel consumers post where it is wanted
- * @ahead: requests that may be taken over and not yet started. No more than
- *	are going to be started, as each is copied and judged
+ * xiw_sq_fetch() - copy posted requests from a user ring
+ * @sq: send queue; for kernel consumers nothing is copied
+ * @ahead: limit of requests that are copied and not yet started. No more than
+ *	are going to be started, as each is copied and validated
  *
- * A request that is not well formed is taken over as already failed; it ends
- * the stream when its turn comes.
+ * A malformed request is copied as already failed; it ends the stream once the
+ * requests before it are done.
  *
  * Context: Owner of the transmit side.
  * Return: Number of requests to be started; -EINVAL for a producer index that

@@ -73,17 +73,17 @@ struct xiw_swr {
  * @head: oldest request that is not complete. Written by the owner of the
  *	transmit side only, read by posters
  * @next: next request to be started; owner of the transmit side
- * @prod: end of what is in @wrs. Written with release by whoever posts, for
- *	user queues by the owner of the transmit side
+ * @prod: end of the requests in @wrs. Written with release by posters, for user
+ *	queues by the owner of the transmit side
  * @max_wr: requests that may be outstanding
  * @max_sge: elements per request
  * @max_inline: inline bytes per request
  * @kernel: a kernel consumer posts directly into @wrs
  * @sig_all: every request is signaled
- * @send_imm: the peer may know Send with Immediate, as it is connected by
- *	number
- * @stopped: no stream will work on the queue again, until a reset; whoever
- *	posts flushes
+ * @send_imm: the peer may support Send with Immediate, as it is connected out
+ *	of band
+ * @stopped: no stream will work on the queue again, until a reset; every post
+ *	queues a flush
  */
 struct xiw_sq {
 	spinlock_t lock; /* see above */

@@ -2,8 +2,8 @@
 /*
  * Verbs of shared receive queues, and what sharing adds to a receive queue:
  * the limit event, and the streams that wait for the next entry. Streams get
- * entries in the order in which they began to wait. So the wait of a stream is
- * too long only if no stream got an entry for late_receive_ms, see
+ * entries in the order in which they began to wait. So the RNR wait of a stream
+ * expires only after no stream got an entry for late_receive_ms, see
  * qp_stream_wait_until().
  */
 #include "srq.h"
@@ -17,7 +17,7 @@
 /* Number 0 means "no SRQ" in a completion. */
 #define XIW_SRQ_IDS		XA_LIMIT(1, INT_MAX)
 
-/* How many streams may be woken that have not come for their entry yet. */
+/* Limit of the streams that were woken and have not taken their entry yet */
 #define XIW_SRQ_MAX_WOKEN	64U
 
 static int srq_respond(struct xiw_srq *srq, u64 key, struct ib_udata *udata)
@@ -60,7 +60,7 @@ static int srq_check_attr(const struct ib_srq_init_attr *attr,
 	if (!attr->attr.max_wr || attr->attr.max_wr > XIW_MAX_SRQ_WR ||
 	    attr->attr.max_sge > XIW_MAX_SGE)
 		return -EINVAL;
-	/* For ibv_create_srq() the limit means nothing. */
+	/* ibv_create_srq() ignores the limit. */
 	if (!udata && attr->attr.srq_limit > attr->attr.max_wr)
 		return -EINVAL;
 	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_srq, srq_id))
@@ -125,8 +125,8 @@ err_count:
 }
 
 /*
- * The work needs no reference: the QP or the call on whose behalf it is queued
- * has one, and xiw_destroy_srq(), which comes after these, waits for the work.
+ * The work needs no reference: it is queued for a QP or a call that has one,
+ * and xiw_destroy_srq(), which runs after these, waits for the work.
  */
 static void srq_async(struct xiw_srq *srq, enum ib_event_type event)
 {
@@ -135,9 +135,9 @@ static void srq_async(struct xiw_srq *srq, enum ib_event_type event)
 }
 
 /*
- * Who arms the limit too late, when all is gone, must hear of it, too:
- * otherwise it waits for the event, and the streams for receives. An empty
- * queue that nobody wants anything of may be armed before it is filled.
+ * Report a limit that is armed while streams wait for entries: otherwise the
+ * consumer waits for the event, and the streams wait for receives. Without
+ * waiting streams, a consumer may arm an empty queue before it posts.
  */
 static void srq_check_limit(struct xiw_srq *srq)
 {
@@ -157,8 +157,8 @@ static void srq_check_limit(struct xiw_srq *srq)
  * @mask: only IB_SRQ_LIMIT
  * @udata: of the call from user space, else NULL
  *
- * The event is due when an entry is taken and fewer than the limit remain; or
- * when one is missing.
+ * The event is due when an entry is taken and fewer than the limit remain, or
+ * when a stream waits for an entry.
  *
  * Context: Process context.
  * Return: 0, -EINVAL for a limit beyond the size, -EOPNOTSUPP for resizing.
@@ -223,13 +223,13 @@ int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 }
 
 /*
- * Wakes as many streams as there are entries for which none was woken, the
- * first on the list first. Interrupts are off, so it wakes no more than
- * XIW_SRQ_MAX_WOKEN; each of these that comes for its entry wakes another.
+ * Wakes one stream for each entry for which none was woken yet, in the order of
+ * the list. Interrupts are off, so no more than XIW_SRQ_MAX_WOKEN are woken at
+ * a time; each of these wakes another one when it takes its entry.
  *
  * The receive side of a stream that is on the list, or woken, is stalled or
- * just running. In the end the stream takes an entry, waits again, or stops
- * waiting: in rx_run_again(), or at the latest in xiw_rx_stop().
+ * running. Finally the stream takes an entry, waits again, or stops waiting: in
+ * rx_run_again(), or at the latest in xiw_rx_stop().
  */
 static void srq_wake_waiters(struct xiw_srq *srq)
 {
@@ -240,7 +240,7 @@ static void srq_wake_waiters(struct xiw_srq *srq)
 
 	if (list_empty(&srq->waiters))
 		return;
-	/* First of all: so what is posted after the look is announced. */
+	/* Before the count, so that every later post rings the doorbell. */
 	xiw_rq_want_doorbell(&srq->rq, true);
 	count = min(xiw_rq_count(&srq->rq), XIW_SRQ_MAX_WOKEN);
 	while (srq->woken < count && !list_empty(&srq->waiters)) {
@@ -267,17 +267,17 @@ static bool srq_end_wake(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 	return woken;
 }
 
-/* May a stream take an entry, or are all for others that came before? */
+/* May a stream take an entry, or are all for streams before it? */
 static bool srq_may_take(struct xiw_srq *srq, const struct xiw_srq_waiter *w)
 {
-	/* Wakes nobody, unless entries were posted without a doorbell. */
+	/* A no-op, unless entries were posted without a doorbell. */
 	srq_wake_waiters(srq);
 	return w->woken || (list_empty(&srq->waiters) &&
 				 xiw_rq_count(&srq->rq) > srq->woken);
 }
 
 /**
- * xiw_srq_waiter_init() - a stream that may wait
+ * xiw_srq_waiter_init() - prepare a stream for waiting
  * @w: zeroed
  * @s: the stream
  *
@@ -297,7 +297,7 @@ void xiw_srq_waiter_init(struct xiw_srq_waiter *w, struct xiw_stream *s)
  *
  * Context: Any.
  * Return: As xiw_rq_take(); XIW_RQ_EMPTY, too, if all entries are for streams
- * that came before.
+ * that began to wait earlier.
  */
 enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_srq_waiter *w,
 			      struct xiw_recv *recv)
@@ -316,12 +316,12 @@ enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_srq_waiter *w,
 }
 
 /**
- * xiw_srq_wait() - have a stream called when there is an entry for it
+ * xiw_srq_wait() - make a stream wait for an entry
  * @srq: shared receive queue of which it could not take one
  * @w: place of a stream whose receive side is stalled; xiw_rx_posted() is
  *	called once, possibly right now
  *
- * A stream that waits already keeps its place.
+ * A stream that waits already keeps its place in the order.
  *
  * Context: Any.
  */
@@ -332,7 +332,7 @@ void xiw_srq_wait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 	spin_lock_irqsave(&srq->rq.lock, flags);
 	if (list_empty(&srq->waiters))
 		WRITE_ONCE(srq->moved_at, jiffies);
-	/* Woken in vain: a process has taken back what it had posted. */
+	/* Woken without an entry: a process has moved its index back. */
 	if (srq_end_wake(srq, w))
 		list_add(&w->node, &srq->waiters);
 	else if (list_empty(&w->node))
@@ -346,7 +346,8 @@ void xiw_srq_wait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
  * xiw_srq_unwait() - stop waiting
  * @srq: shared receive queue
  * @w: place of a stream that may or may not wait; xiw_rx_posted() is not called
- *	for it after this returns. If it was woken, another stream is instead
+ *	for it after this returns. If it was woken, another stream is woken
+ *	instead
  *
  * Context: Any.
  */
@@ -390,7 +391,7 @@ int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	if (srq->kernel) {
 		ret = xiw_rq_post(&srq->rq, wr, bad_wr);
 	} else if (wr) {
-		/* A process has its ring for that. */
+		/* A process posts in its mapped ring instead. */
 		*bad_wr = wr;
 		ret = -EINVAL;
 	} else {
@@ -418,7 +419,7 @@ void xiw_srq_limit_event(struct xiw_srq *srq)
  * xiw_srq_corrupt() - report IB_EVENT_SRQ_ERR, once
  * @srq: shared receive queue for which xiw_srq_take() returned XIW_RQ_CORRUPT
  *
- * Every QP that uses it will come across the same entry.
+ * Every QP that uses the queue finds it corrupt, hence only once.
  *
  * Context: Any, on behalf of a QP that uses @srq.
  */

@@ -15,10 +15,10 @@
 struct xiw_stream;
 
 /**
- * struct xiw_srq_waiter - a stream's place among those that wait
+ * struct xiw_srq_waiter - a stream's place in the list of waiters
  * @node: in the queue's list while the stream waits; protected by the queue's
  *	rq.lock, like @woken
- * @woken: the stream was woken and has not come for its entry yet
+ * @woken: the stream was woken and has not taken its entry yet
  * @stream: the stream
  */
 struct xiw_srq_waiter {
@@ -33,9 +33,9 @@ struct xiw_srq_waiter {
  * @rq: the queue
  * @id: number, not 0
  * @kernel: used by a kernel consumer
- * @waiters: streams that wait for an entry, in the order in which they came;
+ * @waiters: streams that wait for an entry, in the order of their arrival;
  *	protected by @rq.lock, like @woken and @moved_at
- * @woken: streams that were woken and have not come for their entry yet
+ * @woken: streams that were woken and have not taken their entry yet
  * @moved_at: jiffies when a stream was last woken, or began to wait as the only
  *	one
  * @events: asynchronous events to be reported, bits by enum ib_event_type
