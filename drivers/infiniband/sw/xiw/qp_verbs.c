@@ -340,7 +340,7 @@ static int qp_verbs_modify_state(struct xiw_qp *qp,
 	}
 }
 
-/* Connected by number, it means something that nothing is admitted. */
+/* Out of band, no flags grant no access, but a mask of 0 would grant all. */
 static void qp_verbs_set_access(struct xiw_qp *qp, int flags)
 {
 	spin_lock_bh(&qp->stream.lock);

@@ -152,7 +152,7 @@ static int rdv_begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		rdv_name_peer(&qp->rdv, attr, path, port);
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
 		WRITE_ONCE(qp->sq.send_imm, true);
-		/* Here it has a meaning that nothing is admitted. */
+		/* A mask of 0 grants all access, so make it nonzero. */
 		WRITE_ONCE(s->access, s->access | IB_ACCESS_LOCAL_WRITE);
 		ret = 0;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Queue pairs that are connected by number: what their consumers ask for.
+ * State changes of queue pairs that are connected out of band.
  */
 #ifndef _XIW_RDV_H
 #define _XIW_RDV_H

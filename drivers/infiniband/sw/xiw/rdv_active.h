@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Initiator of a connection by number.
+ * Initiator of an out-of-band connection.
  */
 #ifndef _XIW_RDV_ACTIVE_H
 #define _XIW_RDV_ACTIVE_H

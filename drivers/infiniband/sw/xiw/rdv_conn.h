@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What both sides of a connection by number have in common.
+ * Common code of both sides of an out-of-band connection.
  */
 #ifndef _XIW_RDV_CONN_H
 #define _XIW_RDV_CONN_H

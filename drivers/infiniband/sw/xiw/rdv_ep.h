@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What endpoints of connections by number do when.
+ * States and events of the endpoints of out-of-band connections.
  */
 #ifndef _XIW_RDV_EP_H
 #define _XIW_RDV_EP_H

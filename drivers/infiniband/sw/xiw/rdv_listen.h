@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Where Responders of connections by number listen.
+ * Listeners for Responders of out-of-band connections.
  */
 #ifndef _XIW_RDV_LISTEN_H
 #define _XIW_RDV_LISTEN_H

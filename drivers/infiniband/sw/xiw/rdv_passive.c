@@ -90,7 +90,7 @@ static bool rdv_passive_is_from(struct xiw_ep *ep,
 
 	if (xiw_sock_names(ep->xs, &local, &remote))
 		return false;
-	/* Like the numbers, see xiw_rdv_passive_judge(). */
+	/* Set once, as the numbers are in xiw_rdv_passive_judge(). */
 	if (!ep->ready)
 		ep->privileged = xiw_rdv_port_of(&remote) < PROT_SOCK;
 	xiw_rdv_to_gid(&local, to);

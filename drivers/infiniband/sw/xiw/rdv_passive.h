@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Responder of a connection by number.
+ * Responder of an out-of-band connection.
  */
 #ifndef _XIW_RDV_PASSIVE_H
 #define _XIW_RDV_PASSIVE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * How a queue pair that is connected by number gets a stream, or had none.
+ * How a queue pair gets an out-of-band connection, and how that is rolled back.
  */
 #ifndef _XIW_RDV_QP_H
 #define _XIW_RDV_QP_H

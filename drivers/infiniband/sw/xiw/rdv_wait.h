@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * How long requests wait for the stream of a queue pair connected by number.
+ * The retry timer of a queue pair that is connected out of band.
  */
 #ifndef _XIW_RDV_WAIT_H
 #define _XIW_RDV_WAIT_H

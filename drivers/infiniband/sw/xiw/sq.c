@@ -200,7 +200,7 @@ static void sq_swr_prepare(struct xiw_swr *wr)
 
 /*
  * One entry from a ring the user can change at any time: the head is copied
- * once, judged, and only then are as many elements copied as it said.
+ * once and validated, and only then as many elements are copied as it says.
  */
 static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
 			 struct xiw_swr *wr)
@@ -209,7 +209,7 @@ static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
 	u8 traits;
 
 	memcpy(&sqe, slot, sizeof(sqe));
-	barrier_data(&sqe); /* judge and use the same copy */
+	barrier_data(&sqe); /* validate and use the same copy */
 
 	sq_swr_prepare(wr);
 	wr->wr_id = sqe.wr_id;

@@ -20,7 +20,7 @@
  * @num_sge: elements in @sge
  * @status: enum ib_wc_status, for the completion
  * @done: nothing but the completion remains to be done
- * @built: all octets are laid out; complete when TCP took @end_pos octets
+ * @built: all bytes are encoded; complete when TCP took @end_pos bytes
  * @len: payload in bytes
  * @rkey: remote key, key to invalidate, or key of a fast registration
  * @ext: immediate data (network order) or key to invalidate at the peer
@@ -32,7 +32,7 @@
  * @swap: operand of an atomic
  * @compare_add_mask: mask of an atomic
  * @swap_mask: mask of an atomic
- * @end_pos: stream position behind the last octet of the request
+ * @end_pos: stream position behind the last byte of the request
  * @mr: region of a fast registration
  * @access: rights of a fast registration
  * @sge: gather or scatter list, or inline data
