@@ -201,7 +201,7 @@ void xiw_rdv_port_put(struct xiw_qp *qp)
  * Reservation
  */
 
-/* Closed, or the netdev has entered or left a VRF: there can be a better one. */
+/* Closed, or the netdev has entered or left a VRF. */
 static bool rdv_is_stale(const struct xiw_rdv_port *p)
 {
 	return p->closed || p->bound_if != rdv_listen_bound_if(p);
