@@ -274,16 +274,25 @@ static u32 stream_outstanding(const struct side *side)
 	return side->s.orq_tail - side->s.orq_head;
 }
 
-/* A new connection: one side posts, data to the peer is held back. */
+/*
+ * A new connection: one side posts, data to the peer is held back. A Send is
+ * complete when the pipe has it, so the test waits until it is received, too:
+ * stream_rewound() would lose what is left in the pipe.
+ */
 static struct world *stream_make_held(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
 	struct world *w = world_make(test, get_random_u64());
+	int n;
 
 	w->side[0].who = WHO_NOBODY;
 	world_start(w, &how);
-	world_post(w, 1);
-	world_wait_quiet(w);
+	for (n = 0; n < 2; n++) {
+		side_post_send(test, &w->side[n]);
+		xiw_tx_kick(&w->side[n].s, true);
+	}
+	KUNIT_EXPECT_TRUE(test, world_wait_quiet(w));
+	KUNIT_EXPECT_TRUE(test, world_wait_received(w));
 	side_wait_idle(&w->side[0]);
 	pipe_hold(&w->side[1].end, true);
 	return w;

@@ -555,6 +555,18 @@ bool world_wait_quiet(struct world *w)
 				  TIMEOUT);
 }
 
+static bool world_all_received(const struct side *from)
+{
+	return READ_ONCE(from->expect_begin) == READ_ONCE(from->expect_end);
+}
+
+/* Have both peers received all messages? No message may be a plain Write. */
+bool world_wait_received(struct world *w)
+{
+	return wait_event_timeout(w->changed, world_all_received(&w->side[0]) &&
+				  world_all_received(&w->side[1]), TIMEOUT);
+}
+
 void world_close(struct world *w)
 {
 	KUNIT_EXPECT_TRUE(w->test, world_wait_quiet(w));

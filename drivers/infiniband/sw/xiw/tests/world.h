@@ -202,6 +202,7 @@ struct world *world_make(struct kunit *test, u64 seed);
 void world_start(struct world *w, const struct how *how);
 bool world_is_well(const struct world *w);
 bool world_wait_quiet(struct world *w);
+bool world_wait_received(struct world *w);
 void side_wait_idle(struct side *side);
 void world_post(struct world *w, u32 number);
 void side_post_local(struct kunit *test, struct side *side, u8 opcode,
