@@ -30,8 +30,8 @@
  * @bound_if: index of the netdev that it is confined to, or 0
  * @users: Responders that need it, and one more if it is reserved
  * @reserved: the device needs it
- * @closed: an administrator has closed it: a new one takes its place
- * @ep: its endpoint, with a reference
+ * @ep: its endpoint, with a reference; once that is dead, because the port was
+ *	disabled or the device moved, a new listener takes the place of this one
  */
 struct xiw_rdv_port {
 	struct list_head node;
@@ -40,7 +40,6 @@ struct xiw_rdv_port {
 	int bound_if;
 	u32 users;
 	bool reserved;
-	bool closed;
 	struct xiw_ep *ep;
 };
 
@@ -85,6 +84,11 @@ static void rdv_listen_close_listener(struct xiw_ep *ep)
 	xiw_ep_put(ep);
 }
 
+static bool rdv_listen_is_dead(const struct xiw_rdv_port *p)
+{
+	return completion_done(&p->ep->dead);
+}
+
 static struct xiw_rdv_port *rdv_listen_find_port(struct xiw_dev *dev,
 						 const u8 *gid, u16 port)
 {
@@ -93,7 +97,7 @@ static struct xiw_rdv_port *rdv_listen_find_port(struct xiw_dev *dev,
 	lockdep_assert_held(&dev->rdv_lock);
 
 	list_for_each_entry(p, &dev->rdv_ports, node)
-		if (p->port == port && !p->closed &&
+		if (p->port == port && !rdv_listen_is_dead(p) &&
 		    !memcmp(p->gid, gid, sizeof(p->gid)))
 			return p;
 	return NULL;
@@ -201,10 +205,10 @@ void xiw_rdv_port_put(struct xiw_qp *qp)
  * Reservation
  */
 
-/* Closed, or the netdev has entered or left a VRF. */
+/* Dead, or the netdev has entered or left a VRF. */
 static bool rdv_is_stale(const struct xiw_rdv_port *p)
 {
-	return p->closed || p->bound_if != rdv_listen_bound_if(p);
+	return rdv_listen_is_dead(p) || p->bound_if != rdv_listen_bound_if(p);
 }
 
 /* A GID has gone, it is another port now, or the listener is of no use. */
@@ -299,7 +303,6 @@ static void rdv_close_all(struct xiw_dev *dev)
 
 	mutex_lock(&dev->rdv_lock);
 	list_for_each_entry(p, &dev->rdv_ports, node) {
-		p->closed = true;
 		xiw_ep_raise(p->ep, XIW_EPE_KILL);
 		/* Free the port before it may be bound again. */
 		wait_for_completion(&p->ep->dead);
