@@ -83,13 +83,20 @@ static void dial(struct xt_end *e, int port)
 	xt_dial(e, &opts, NULL, 0);
 }
 
-static void dial_and_sleep(int port)
+static void dial_and_call(int port, int (*call)(struct rdma_cm_id *id))
 {
 	struct xt_end e;
 
 	dial(&e, port);
+	if (call)
+		call(e.id);
 	for (;;)
 		pause();
+}
+
+static void dial_and_sleep(int port)
+{
+	dial_and_call(port, NULL);
 }
 
 static void *dial_in_thread(void *arg)
@@ -109,22 +116,12 @@ static void sleep_beside_dialer(int port)
 
 static void dial_and_disconnect(int port)
 {
-	struct xt_end e;
-
-	dial(&e, port);
-	rdma_disconnect(e.id);
-	for (;;)
-		pause();
+	dial_and_call(port, rdma_disconnect);
 }
 
 static void dial_and_destroy(int port)
 {
-	struct xt_end e;
-
-	dial(&e, port);
-	rdma_destroy_id(e.id);
-	for (;;)
-		pause();
+	dial_and_call(port, rdma_destroy_id);
 }
 
 /* ---- cases ------------------------------------------------------------- */

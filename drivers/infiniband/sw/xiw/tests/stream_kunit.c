@@ -306,23 +306,30 @@ static void stream_let_go(struct world *w)
 	world_end(w);
 }
 
+/* As storage targets do: two Reads into regions of their own, and a Send */
+static void stream_send_as_target(struct world *w, struct side *side)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		side_post_local(w->test, side, IB_WR_REG_MR, side->frwr[i]);
+		side_post_read(w->test, side, IB_WR_RDMA_READ_WITH_INV,
+			       side->frwr[i]);
+	}
+	side_post_send(w->test, side);
+	stream_send_all(w, side);
+}
+
 /*
- * The pattern of storage targets: a region that no earlier request can use is
- * registered at once, even with Reads outstanding.
+ * A region that no earlier request can use is registered at once, even with
+ * Reads outstanding.
  */
 static void stream_reg_free(struct kunit *test)
 {
 	struct world *w = stream_make_held(test);
 	struct side *side = &w->side[0];
-	int i;
 
-	for (i = 0; i < 2; i++) {
-		side_post_local(test, side, IB_WR_REG_MR, side->frwr[i]);
-		side_post_read(test, side, IB_WR_RDMA_READ_WITH_INV,
-			       side->frwr[i]);
-	}
-	side_post_send(test, side);
-	stream_send_all(w, side);
+	stream_send_as_target(w, side);
 	KUNIT_EXPECT_EQ(test, stream_outstanding(side), 2);
 	KUNIT_EXPECT_EQ(test, side->sq.next, side->num_posted);
 	stream_let_go(w);
@@ -379,13 +386,7 @@ static void stream_rewound(struct kunit *test)
 	struct side *side = &w->side[0];
 	int i;
 
-	for (i = 0; i < 2; i++) {
-		side_post_local(test, side, IB_WR_REG_MR, side->frwr[i]);
-		side_post_read(test, side, IB_WR_RDMA_READ_WITH_INV,
-			       side->frwr[i]);
-	}
-	side_post_send(test, side);
-	stream_send_all(w, side);
+	stream_send_as_target(w, side);
 	for (i = 0; i < 2; i++) {
 		struct xiw_stream *s = &w->side[i].s;
 
