@@ -326,8 +326,8 @@ static int xiw_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 }
 
 /*
- * A new device, or one that has moved to another namespace. No client knows it
- * yet: rdma_cm will listen on it at once for who listens everywhere.
+ * Called for a new device and for one that has moved to another namespace,
+ * before clients add it: rdma_cm then starts its wildcard listeners on it.
  */
 static int xiw_enable_driver(struct ib_device *ibdev)
 {
