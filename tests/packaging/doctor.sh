@@ -213,11 +213,11 @@ finds warn "$DEV_B: its interface is in another network" "ip netns exec"
 link_del $DEV_B
 finds FAIL "there is no xiw device" "xiw-link enable"
 net_down
-rdma system set netns exclusive
+netns_mode exclusive || bail "the exclusive mode of RDMA namespaces"
 net_up
 finds FAIL "no device in this namespace" "rdma dev set DEVICE netns"
 net_down
-rdma system set netns shared
+netns_mode shared || bail "the shared mode of RDMA namespaces"
 
 modprobe -r xiw
 echo 1 >/sys/module/module/parameters/sig_enforce

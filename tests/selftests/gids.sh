@@ -61,7 +61,7 @@ has_link_local()
 as_at_boot()
 {
 	modprobe "rdma-link-$XIW_LINK_TYPE" && modprobe rdma_ucm &&
-		rdma system set netns shared 2>/dev/null
+		netns_mode shared
 	{
 		ip netns add "$NS_A" && ip netns add "$NS_B" &&
 		ip link add "$VETH_A" netns "$NS_A" type veth \

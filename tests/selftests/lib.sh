@@ -354,6 +354,13 @@ links_down()
 	done
 }
 
+# netns_mode shared|exclusive: set the mode of RDMA namespaces.  The kernel
+# refuses as long as a deleted namespace is left, which a worker frees.
+netns_mode()
+{
+	wait_for 20 rdma system set netns "$1"
+}
+
 # topo_up: all of it, in the shared mode of RDMA namespaces, where each device
 # is usable in every namespace and an address decides which one is meant.
 topo_up()
@@ -361,7 +368,7 @@ topo_up()
 	modprobe "rdma-link-$XIW_LINK_TYPE" ||
 		bail "set-up: no module for $XIW_LINK_TYPE"
 	modprobe rdma_ucm
-	rdma system set netns shared 2>/dev/null
+	netns_mode shared || bail "set-up: the shared mode of RDMA namespaces"
 	net_up
 	links_up
 }

@@ -167,7 +167,7 @@ topology()
 		bail "set-up: the modules could not be loaded"
 	[[ -e $SIW_PARAM/mpa_version ]] ||
 		skip_all "this kernel's siw has no parameters"
-	rdma system set netns shared 2>/dev/null
+	netns_mode shared || bail "set-up: the shared mode of RDMA namespaces"
 	XIW_LINK_TYPE=siw net_up
 	{
 		XIW_LINK_TYPE=xiw link_add "$NS_A" "$DEV_A" "$VETH_A" &&

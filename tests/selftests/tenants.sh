@@ -207,7 +207,7 @@ exclusive()
 
 	links_down
 	net_down
-	wait_for 20 rdma system set netns exclusive ||
+	netns_mode exclusive ||
 		{ tap_fail "the exclusive mode can be set"; return; }
 	net_up
 	tap_run "exclusive: the port is reserved when a device comes back" returns
@@ -230,7 +230,7 @@ exclusive()
 	in_b rdma link del "$DEV_B"
 	net_down
 	rootless exclusive
-	rdma system set netns shared
+	netns_mode shared || tap_fail "the shared mode can be set again"
 }
 
 topo_up

@@ -42,7 +42,7 @@ received()
 # exclusive_up: each host has its own device, and no other.
 exclusive_up()
 {
-	rdma system set netns exclusive || bail "set-up: no exclusive mode"
+	netns_mode exclusive || bail "set-up: no exclusive mode"
 	net_up
 	{
 		link_add "$NS_A" "$DEV_A" "$VETH_A" &&
