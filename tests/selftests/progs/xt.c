@@ -114,9 +114,26 @@ int xt_count(int otherwise)
 	return count_option ? count_option : otherwise;
 }
 
+/* xt_fork: fork() for a child that is killed when its parent ends. */
+pid_t xt_fork(void)
+{
+	pid_t parent = getpid();
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	XT_CHECK(pid >= 0, "fork: %m");
+	if (!pid) {
+		XT_OK(prctl(PR_SET_PDEATHSIG, SIGKILL));
+		/* A parent that ended before that sends no signal. */
+		if (getppid() != parent)
+			_exit(1);
+	}
+	return pid;
+}
+
 static void run_child(const struct xt_case *c)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	xt_watchdog(seconds_per_case);
 	c->run();
 	fflush(stdout);
@@ -130,12 +147,7 @@ static bool run_case(const struct xt_case *c)
 	int status;
 	pid_t pid;
 
-	fflush(stdout);
-	pid = fork();
-	if (pid < 0) {
-		perror("fork");
-		exit(1);
-	}
+	pid = xt_fork();
 	if (!pid)
 		run_child(c);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -82,6 +82,7 @@ struct xt_case {
 int xt_main(int argc, char **argv, const struct xt_case *cases, size_t n);
 int xt_count(int otherwise);
 void xt_watchdog(unsigned int seconds);
+pid_t xt_fork(void);
 
 /**
  * struct xt_side - where an end lives

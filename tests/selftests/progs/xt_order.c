@@ -9,10 +9,8 @@
 
 #include <infiniband/verbs.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #define ROOM		(64 * 1024UL)
@@ -124,7 +122,6 @@ static void second(void)
 {
 	unsigned int phase = 0;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pin(1);
 	for (;;) {
 		while (LOAD(&ctl->phase) == phase)
@@ -194,7 +191,7 @@ static void start(void)
 	ctl = shared(XT_PAGE);
 	src = shared(ROOM);
 	dst = shared(ROOM);
-	if (!fork())
+	if (!xt_fork())
 		second();
 	pin(0);
 	o.inline_len = 0;

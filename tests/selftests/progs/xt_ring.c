@@ -15,10 +15,8 @@
  */
 #include <arpa/inet.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -312,7 +310,6 @@ static void run(const struct xt_side *side, const char *device)
 	int round;
 	int i;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	xt_watchdog(80);
 	xt_enter(side);
 	open_device(device);
@@ -352,7 +349,7 @@ int main(int argc, char **argv)
 		XT_OK(listen(listener[i], 1));
 	}
 	for (rank = 0; rank < RANKS; rank++) {
-		if (fork())
+		if (xt_fork())
 			continue;
 		side = rank < RANKS / 2 ? &xt_a : &xt_b;
 		run(side, argv[side == &xt_a ? 3 : 5]);

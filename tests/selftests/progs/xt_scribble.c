@@ -498,8 +498,7 @@ static void rounds(void (*scribble)(struct rings *r, int round), int n)
 	XT_CHECK(set_up != MAP_FAILED, "mmap: %m");
 	for (i = 0; i < n; i++) {
 		*set_up = false;
-		pid = fork();
-		XT_CHECK(pid >= 0, "fork: %m");
+		pid = xt_fork();
 		if (!pid)
 			hostile_round(scribble, i);
 		XT_EQ(waitpid(pid, &status, 0), pid);

@@ -14,11 +14,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <netinet/tcp.h>
 #include <sys/wait.h>
@@ -307,7 +305,6 @@ static void peer(int worker, __u64 first, __u64 count)
 {
 	__u64 i;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	xt_enter(&xt_b);
 	for (i = worker; i < count; i += WORKERS)
 		run_session(first + i);
@@ -322,8 +319,7 @@ static void fork_all(pid_t *pids, __u64 first, __u64 count)
 	int i;
 
 	for (i = 0; i <= WORKERS; i++) {
-		pids[i] = fork();
-		XT_CHECK(pids[i] >= 0, "fork: %m");
+		pids[i] = xt_fork();
 		if (!pids[i] && !i)
 			serve();
 		if (!pids[i])

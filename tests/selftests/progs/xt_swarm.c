@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,7 +78,6 @@ static void live(int i, int port)
 	};
 
 	self = &members[i];
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	xt_watchdog(PATIENCE);
 	if (i & 1)
 		XT_CHECK(wait_flag(&members[i - 1].listens), "nobody listens");
@@ -94,8 +92,7 @@ static void start_one(int i)
 	if (!(i & 1))
 		next_port = next_port < 60000 ? next_port + 1 : PORTS;
 	memset(&members[i], 0, sizeof(members[i]));
-	pid = fork();
-	XT_CHECK(pid >= 0, "fork: %m");
+	pid = xt_fork();
 	if (!pid)
 		live(i, next_port);
 	members[i].pid = pid;

@@ -13,10 +13,8 @@
 #include <grp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -237,12 +235,9 @@ static struct stranger stranger(bool other_user)
 	int pair[2];
 
 	XT_OK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
-	fflush(stdout);
 	s.sock = pair[0];
-	s.pid = fork();
-	XT_CHECK(s.pid >= 0, "fork: %m");
+	s.pid = xt_fork();
 	if (!s.pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		xt_watchdog(120);
 		close(pair[0]);
 		be_strange(pair[1], other_user);
@@ -315,9 +310,7 @@ static int dial_in_child(bool closed)
 	int status;
 	pid_t pid;
 
-	fflush(stdout);
-	pid = fork();
-	XT_CHECK(pid >= 0, "fork: %m");
+	pid = xt_fork();
 	if (!pid) {
 		xt_watchdog(120);
 		if (closed)

@@ -628,9 +628,7 @@ static void rounds(void (*act)(void), int n)
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	XT_CHECK(tally != MAP_FAILED, "mmap: %m");
 	for (i = 0; i < n; i++) {
-		fflush(stdout);
-		pid = fork();
-		XT_CHECK(pid >= 0, "fork: %m");
+		pid = xt_fork();
 		if (!pid)
 			one_round(i, act);
 		status = end_of(i, pid);
