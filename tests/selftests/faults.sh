@@ -178,7 +178,7 @@ tap_objects "nothing is left behind" "$TMP/baseline"
 
 # rdma_ucm, if it gets no memory for a request, locks a mutex that it has, and
 # all of iw_cm waits for ever.  So the driver must not be what calls it.
-read -r start end < <(function_range xiw_passive_upcall)
+read -r start end < <(function_range quirks_upcall)
 attr require-start "$start"
 attr require-end "$end"
 tap_run "requests that cannot be announced are rejected" announced

@@ -8,13 +8,13 @@
 
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
-#include <net/ip.h>
+#include <net/net_namespace.h>
 
 #include "cm_conn.h"
 #include "cm_end.h"
-#include "consumer.h"
 #include "dev.h"
 #include "ep.h"
+#include "iwcm_quirks.h"
 #include "proto/mpa.h"
 #include "proto/term.h"
 #include "qp.h"
@@ -59,30 +59,17 @@ static int active_connect_from(struct xiw_ep *ep, struct net *net, bool shared)
 	return ret;
 }
 
-static bool active_port_is_ephemeral(struct net *net, u16 port)
-{
-	int low, high;
-
-	inet_get_local_port_range(net, &low, &high);
-	return port >= low && port <= high;
-}
-
 /*
- * For who asks for no port rdma_cm draws one of the ephemeral range, without
- * asking TCP, and does not tell this from the consumer's wish. So the port is
- * kept in any case. That TCP has given it to other connections is no obstacle,
- * as long as these go elsewhere: it gives one port to many by itself. Only who
- * has bound the port stands in the way, or listens on it.
+ * The port is kept even if rdma_cm has drawn it. If TCP has given it to other
+ * connections, it can be shared as long as these have other peers; TCP itself
+ * gives one port to several connections. A socket that is bound to the port, or
+ * listens on it, makes the connect fail.
  */
 static int active_open_socket(struct xiw_ep *ep, struct net *net)
 {
-	/* At the same place in IPv4 and IPv6. */
-	const struct sockaddr_in *local = (void *)&ep->cm_id->m_local_addr;
-	int ret;
+	int ret = active_connect_from(ep, net, false);
 
-	ret = active_connect_from(ep, net, false);
-	if (ret == -EADDRINUSE &&
-	    active_port_is_ephemeral(net, ntohs(local->sin_port)))
+	if (ret == -EADDRINUSE && xiw_quirk_port_was_drawn(ep->cm_id, net))
 		ret = active_connect_from(ep, net, true);
 	return ret;
 }
@@ -128,7 +115,7 @@ static int active_set_param(struct xiw_ep *ep,
  */
 int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
-	struct net *net = xiw_consumer_net(cm_id);
+	struct net *net = xiw_quirk_net(cm_id);
 	struct xiw_ep *ep;
 	int ret;
 

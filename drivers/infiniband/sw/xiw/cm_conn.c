@@ -10,9 +10,9 @@
 #include <net/ipv6.h>
 #include <rdma/iw_cm.h>
 
-#include "consumer.h"
 #include "dev.h"
 #include "ep.h"
+#include "iwcm_quirks.h"
 #include "qp.h"
 #include "qp_stream.h"
 #include "sock.h"
@@ -205,7 +205,7 @@ int xiw_conn_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
 
 	if (!qp)
 		return -EINVAL;
-	ret = xiw_consumer_owns(cm_id, qp);
+	ret = xiw_quirk_owns(cm_id, qp);
 	if (!ret)
 		ret = xiw_qp_attach(qp, ep);
 	if (ret)

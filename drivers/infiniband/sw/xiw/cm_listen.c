@@ -12,16 +12,9 @@
  * TCP's own queue for the rest of that time. So silent connections cannot lock
  * out others, and a burst of honest ones is not cut down.
  *
- * iw_cm has room for as many requests as the consumer's backlog says, which may
- * be few. What finds none stays half open until it does, or until the time for
- * its Request is over.
- *
- * iw_cm hears of the connections of one address in the order in which they were
- * made, though which Request is read first is a matter of chance: programs rely
- * on it that make several connections and number them on each side, as perftest
- * does. So a Request that is ready waits while an older child of the same peer
- * has none; that has as long as TCP needs to send a lost one again. Those that
- * are ready never overtake each other.
+ * iw_cm has room for as many requests as the backlog of the ULP says, which may
+ * be few. A request without room stays half open until there is some, or until
+ * the time for its Request is over.
  *
  * DOC: requests for the address of another interface
  *
@@ -47,6 +40,7 @@
 #include "consumer.h"
 #include "dev.h"
 #include "ep.h"
+#include "iwcm_quirks.h"
 #include "sock.h"
 
 /*
@@ -106,43 +100,6 @@ bool xiw_listen_leave(struct xiw_ep *ep)
 	}
 	spin_unlock(&listen->lock);
 	return there;
-}
-
-/**
- * xiw_listen_behind() - is there an older child whose turn is first
- * @ep: child whose Request is complete
- *
- * If there is, XIW_EPE_SOCK is raised when it has left. The oldest that is
- * ready waits for a time at most, so all get on.
- *
- * Context: The endpoint is locked.
- * Return: Milliseconds after which to look again; 0 if there is none.
- */
-u32 xiw_listen_behind(struct xiw_ep *ep)
-{
-	struct xiw_ep_listen *listen = ep->parent->listen;
-	unsigned long patience = msecs_to_jiffies(XIW_EP_ORDER_MS);
-	unsigned long now = jiffies;
-	struct xiw_ep *older;
-	u32 ms = 0;
-
-	spin_lock(&listen->lock);
-	ep->ready = true;
-	list_for_each_entry(older, &listen->half_open.list, place.node) {
-		if (older == ep)
-			break;
-		if (!listen_same_peer(older, ep))
-			continue;
-		if (older->ready)
-			ms = XIW_EP_ORDER_MS;
-		else if (time_before(now, older->place.since + patience))
-			ms = jiffies_to_msecs(older->place.since + patience -
-					      now);
-		if (ms)
-			break;
-	}
-	spin_unlock(&listen->lock);
-	return ms;
 }
 
 static struct xiw_crowd_member *
@@ -411,29 +368,6 @@ unlock:
 }
 
 /**
- * xiw_listen_room() - iw_cm has room for another request
- * @ep: listener
- *
- * The oldest that waits for that tries again.
- *
- * Context: Process context.
- */
-void xiw_listen_room(struct xiw_ep *ep)
-{
-	struct xiw_ep_listen *listen = ep->listen;
-	struct xiw_ep *child;
-
-	spin_lock(&listen->lock);
-	list_for_each_entry(child, &listen->half_open.list, place.node) {
-		if (child->no_room) {
-			xiw_ep_raise(child, XIW_EPE_SOCK);
-			break;
-		}
-	}
-	spin_unlock(&listen->lock);
-}
-
-/**
  * xiw_listen_wait() - a child's Request waits for a queue pair
  * @ep: half-open child with the number of the queue pair in @ep->qpn, and that
  *	of its peer's in @ep->peer_qpn
@@ -574,36 +508,6 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 	return ret;
 }
 
-/* rdma_cm has who listens on these listen on every device. */
-static bool listen_is_everywhere(const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in = (const void *)addr;
-
-	if (addr->ss_family == AF_INET)
-		return !in->sin_addr.s_addr ||
-		       ipv4_is_loopback(in->sin_addr.s_addr);
-	return ipv6_addr_any(&in6->sin6_addr) ||
-	       ipv6_addr_loopback(&in6->sin6_addr);
-}
-
-/* What rdma_cm hears of it. */
-static int listen_result(struct iw_cm_id *cm_id, int ret)
-{
-	struct xiw_dev *dev = to_xdev(cm_id->device);
-
-	/* Also a device that is going: nothing is heard on it any more. */
-	if (!ret || ret == -ENETUNREACH || ret == -ENODEV)
-		return 0;
-	if (!READ_ONCE(dev->joining) ||
-	    !listen_is_everywhere(&cm_id->m_local_addr))
-		return ret;
-	ibdev_info(&dev->ibdev,
-		   "who listens on %pISpc does not so on this device: %d\n",
-		   &cm_id->m_local_addr, ret);
-	return 0;
-}
-
 /**
  * xiw_cm_create_listen() - ib_device_ops.iw_create_listen
  * @cm_id: identifier with the local address; a reference is taken
@@ -621,31 +525,30 @@ static int listen_result(struct iw_cm_id *cm_id, int ret)
  */
 int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
-	struct net *net = xiw_consumer_net(cm_id);
+	struct net *net = xiw_quirk_net(cm_id);
 	struct xiw_ep *ep;
 	int ret;
 
 	if (IS_ERR(net))
-		return listen_result(cm_id, PTR_ERR(net));
+		return xiw_quirk_listen_result(cm_id, PTR_ERR(net));
 	ep = xiw_ep_create(to_xdev(cm_id->device), true);
 	if (!ep)
-		return listen_result(cm_id, -ENOMEM);
+		return xiw_quirk_listen_result(cm_id, -ENOMEM);
 	xiw_listen_init(ep);
-	ep->listen->handler = cm_id->cm_handler;
 	cm_id->add_ref(cm_id);
 	ep->cm_id = cm_id;
 	/* For xiw_cm_destroy_listen(), whatever becomes of the listener. */
 	xiw_ep_get(ep);
 	cm_id->provider_data = ep;
-	cm_id->cm_handler = xiw_passive_upcall;
+	xiw_quirk_take_handler(cm_id, ep->listen);
 	ret = xiw_listen_start(ep, net, &cm_id->m_local_addr, cm_id->afonly);
 	if (ret) {
-		cm_id->cm_handler = ep->listen->handler;
+		xiw_quirk_give_handler(cm_id, ep->listen);
 		cm_id->provider_data = NULL;
 		xiw_ep_put(ep);
 		xiw_ep_discard(ep);
 	}
-	return listen_result(cm_id, ret);
+	return xiw_quirk_listen_result(cm_id, ret);
 }
 
 /**

@@ -5,28 +5,12 @@
  *
  * DOC: requests that are with iw_cm
  *
- * When the Request is complete, iw_cm is told. It makes a cm_id of its own, or
- * drops the request without telling anybody. Therefore it gets a cookie instead
- * of a pointer: looking it up succeeds once, for accept or reject, and not when
- * the endpoint has ended, because the peer is gone or nobody answered.
- *
- * iw_cm copies the Private Data of a request and frees the copy behind the
- * consumer's handler, but not if it drops the request, because the listener
- * has ended: whoever connects while a server restarts would take memory from
- * the kernel for good. So it is told of requests without Private Data. These
- * stay with the endpoint, and the listener's handler is preceded by ours, which
- * adds them. That also tells which requests nobody will ever hear of: they end
- * with the listener.
- *
- * DOC: requests that are answered twice
- *
- * Until iw_cm has processed ESTABLISHED, which in the peer-to-peer model is up
- * to the peer, neither it nor rdma_cm keeps a process from accepting a request
- * again, or from rejecting it then. For a second accept iw_cm takes another QP
- * and forgets the one that it has a reference to; and after a reject, or a
- * failed accept, it takes any event for a bug. So from the accept on the cm_id
- * remembers that QP in place of the cookie. While nothing has been reported,
- * the connection ends without a report; otherwise what iw_cm forgot is put.
+ * When the Request is complete, it is reported to iw_cm. That makes a cm_id of
+ * its own, or drops the request without a report. Therefore it gets a cookie
+ * instead of a pointer: looking it up succeeds once, for accept or reject, and
+ * fails when the endpoint has ended, because the peer is gone or no answer
+ * came.
+ * See also "the Private Data of a request" in iwcm_quirks.c.
  */
 #include "cm_passive.h"
 
@@ -43,7 +27,7 @@
 #include "consumer.h"
 #include "dev.h"
 #include "ep.h"
-#include "iwqp.h"
+#include "iwcm_quirks.h"
 #include "proto/mpa.h"
 #include "qp.h"
 #include "sock.h"
@@ -88,51 +72,6 @@ enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
-/**
- * xiw_passive_upcall() - the first handler of a request, see above
- * @cm_id: identifier of the request, which was given the listener's handler
- * @event: CONNECT_REQUEST; gets its Private Data here
- *
- * iw_cm calls it once. The end of the listener waits for a handler that runs,
- * and with it the end of the device.
- *
- * Context: Process context, then that of the consumer's handler.
- * Return: 0, or negative errno to reject the request.
- */
-int xiw_passive_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event)
-{
-	struct xiw_dev *dev = to_xdev(cm_id->device);
-	const struct xiw_mpa_frame *req;
-	struct xiw_ep *ep;
-	int ret = 0;
-
-	xa_lock(&dev->requests);
-	ep = xa_load(&dev->requests, xa_to_value(event->provider_data));
-	/* As long as the entry is there, ep has all that it began with. */
-	if (!ep || ep->delivered) {
-		/* Gone before anybody heard of it. */
-		ret = -ECONNRESET;
-		goto unlock;
-	}
-	WRITE_ONCE(ep->delivered, true);
-	/* Of what iw_cm has preallocated, this request has just become free. */
-	xiw_listen_room(ep->parent);
-	cm_id->cm_handler = ep->parent->listen->handler;
-	req = &ep->startup->req;
-	if (!req->pd_len)
-		goto unlock;
-	event->private_data = kmemdup(ep->startup->frame + req->pd_off,
-				      req->pd_len, GFP_ATOMIC);
-	if (event->private_data)
-		event->private_data_len = req->pd_len;
-	else
-		ret = -ENOMEM;
-unlock:
-	xa_unlock(&dev->requests);
-	/* From here on as if we had not been there: iw_cm frees its "copy". */
-	return ret ? ret : cm_id->cm_handler(cm_id, event);
-}
-
 /* An entry by which accept and reject find the endpoint; 0 or -ENOMEM. */
 static int passive_enter_request(struct xiw_ep *ep)
 {
@@ -149,7 +88,7 @@ static int passive_enter_request(struct xiw_ep *ep)
 	return -ENOMEM;
 }
 
-/* xiw_listen_room() ends the wait; the timer does if iw_cm drops a request. */
+/* Delivering a request ends the wait; the timer does if iw_cm drops one. */
 static enum xiw_ep_state passive_wait_for_room(struct xiw_ep *ep)
 {
 	unsigned long patience = msecs_to_jiffies(ep->policy.request_ms);
@@ -271,7 +210,7 @@ enum xiw_ep_state xiw_passive_ready(struct xiw_ep *ep)
 
 	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
 		return XIW_EPS_DEAD;
-	ms = xiw_listen_behind(ep);
+	ms = xiw_quirk_order(ep);
 	if (!ms)
 		return passive_announce(ep);
 	xiw_ep_set_timer(ep, ms);
@@ -411,7 +350,7 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 }
 
 /**
- * xiw_passive_retract() - an accept is taken back, see above
+ * xiw_passive_retract() - take an accept back, see iwcm_quirks.c
  * @ep: endpoint in XIW_EPS_RTR
  *
  * Context: The endpoint is locked.
@@ -426,67 +365,6 @@ enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep)
 	xiw_conn_drop_cm_id(ep);
 	ep->cmd->ret = 0;
 	return passive_failed(ep);
-}
-
-/* @handle is of the QP that iw_cm has, or had, its reference to. */
-static int passive_retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
-{
-	struct xiw_ep_command cmd = { .cm_id = cm_id };
-	struct xiw_qp *qp = xiw_iwqp_qp(handle);
-	struct xiw_ep *ep;
-	int ret;
-
-	if (!qp)
-		return -ECONNRESET;
-	ep = xiw_qp_get_ep(qp);
-	xiw_qp_put(qp);
-	if (!ep)
-		return -ECONNRESET;
-	ret = xiw_ep_command(ep, XIW_EPE_REJECT, &cmd);
-	xiw_ep_put(ep);
-	return ret;
-}
-
-static int passive_reject_accepted(struct iw_cm_id *cm_id)
-{
-	struct ib_qp *handle = cm_id->provider_data;
-	int ret;
-
-	if (!handle)
-		return -EINVAL;
-	ret = passive_retract(cm_id, handle);
-	if (!ret)
-		cm_id->provider_data = NULL;
-	return ret;
-}
-
-/* iw_cm has one more, and will end its connection with that of its own. */
-static struct ib_qp *passive_second_handle(struct iw_cm_id *cm_id, u32 qpn)
-{
-	struct ib_qp *handle = xiw_iwqp_current(to_xdev(cm_id->device), qpn);
-	struct xiw_qp *qp = handle ? xiw_iwqp_qp(handle) : NULL;
-
-	if (!qp)
-		return handle;
-	if (xiw_consumer_owns(cm_id, qp))
-		xiw_iwqp_disown(handle);
-	xiw_qp_put(qp);
-	return handle;
-}
-
-static int passive_accept_again(struct iw_cm_id *cm_id, u32 qpn)
-{
-	struct ib_qp *forgotten = cm_id->provider_data;
-	int ret = 0;
-
-	if (!forgotten)
-		return 0;
-	if (!passive_retract(cm_id, forgotten))
-		ret = -EINVAL;
-	/* On an error iw_cm gives the new one back, and has none. */
-	cm_id->provider_data = ret ? NULL : passive_second_handle(cm_id, qpn);
-	xiw_iwqp_rem_ref(forgotten);
-	return ret;
 }
 
 static int passive_answer(struct iw_cm_id *cm_id, enum xiw_ep_event event,
@@ -520,7 +398,7 @@ int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	struct xiw_ep_command cmd = { .param = param };
 
 	if (!xa_is_value(cm_id->provider_data))
-		return passive_accept_again(cm_id, param->qpn);
+		return xiw_quirk_accept_again(cm_id, param->qpn);
 	cmd.handle = xiw_iwqp_current(to_xdev(cm_id->device), param->qpn);
 	return passive_answer(cm_id, XIW_EPE_ACCEPT, &cmd);
 }
@@ -542,6 +420,6 @@ int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len)
 	};
 
 	if (!xa_is_value(cm_id->provider_data))
-		return passive_reject_accepted(cm_id);
+		return xiw_quirk_reject_accepted(cm_id);
 	return passive_answer(cm_id, XIW_EPE_REJECT, &cmd);
 }

@@ -10,7 +10,6 @@
 #include "ep_state.h"
 
 struct iw_cm_conn_param;
-struct iw_cm_event;
 struct iw_cm_id;
 struct xiw_ep;
 
@@ -22,7 +21,6 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep);
-int xiw_passive_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event);
 void xiw_passive_teardown(struct xiw_ep *ep);
 
 int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);

@@ -1,136 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Whose is this iw_cm_id? A consumer hears and dials only through devices whose
- * netdev lives in its own network namespace, and connects only queue pairs of
- * its own. iw_cm passes on neither: rdma_cm offers the listeners of every
- * namespace to every device, takes the first device of the host for a loopback
- * address, and a process gives any number for that of its queue pair.
- *
- * DOC: what rdma_cm left in an iw_cm_id
- *
- * rdma_cm is the only user of iw_cm. To an iw_cm_id it gives a handler of its
- * own and, as context of that, its private identifier. That begins with the
- * public struct rdma_cm_id, also if rdma_cm made it for one device of many that
- * a consumer listens on, and it knows the consumer's namespace and, for
- * consumers in the kernel, the queue pair. The identifier and its reference on
- * the namespace last as long as the call of iw_cm in which a provider looks at
- * them.
- *
- * That the context is what it is taken for is not assumed: the kernel's symbols
- * must say that the handler is rdma_cm's, and the identifier must name the
- * device of the iw_cm_id. Whoever is not recognised is refused.
- *
- * With a member of struct iw_cm_id for the namespace, set by rdma_cm, the first
- * half of this would not be needed: packaging/patches-for/linux has it.
+ * Network namespaces: which ones may use a device, and which device rdma_cm
+ * chooses for a request.
  */
 #include "consumer.h"
 
-#include <linux/fdtable.h>
-#include <linux/fs.h>
 #include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
-#include <linux/stat.h>
-#include <linux/string.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
-#include <rdma/iw_cm.h>
-#include <rdma/rdma_cm.h>
 
 #include "dev.h"
-#include "qp.h"
 
-/* Of listeners, and of connections. */
-static const char *const rdma_cm_handlers[] = {
-	"iw_conn_req_handler",
-	"cma_iw_handler",
-};
-
-static bool consumer_is_rdma_cm(iw_cm_handler handler)
-{
-	char name[64];
-	char *module;
-	char *suffix;
-
-	/*
-	 * "function [module]", or without module if that is built in. Link time
-	 * optimisation appends ".llvm." and a number to some static functions.
-	 */
-	snprintf(name, sizeof(name), "%ps", handler);
-	module = strchr(name, ' ');
-	if (module) {
-		*module++ = '\0';
-		if (strcmp(module, "[rdma_cm]"))
-			return false;
-	}
-	suffix = strstr(name, ".llvm.");
-	if (suffix)
-		*suffix = '\0';
-	return match_string(rdma_cm_handlers, ARRAY_SIZE(rdma_cm_handlers),
-			    name) >= 0;
-}
-
-/* The consumer's identifier, or NULL if this is not rdma_cm. */
-static const struct rdma_cm_id *consumer_id(const struct iw_cm_id *cm_id)
-{
-	const struct rdma_cm_id *id = cm_id->context;
-
-	if (!id || !consumer_is_rdma_cm(cm_id->cm_handler))
-		return NULL;
-	return id->device == cm_id->device ? id : NULL;
-}
-
-static bool consumer_netdev_is_in(const struct xiw_dev *dev,
-				  const struct net *net)
+/**
+ * xiw_consumer_may_use() - may sockets of a network namespace serve a device
+ * @dev: device
+ * @net: namespace
+ *
+ * Context: Any.
+ * Return: true if the netdev is in the namespace, and the core permits the use
+ * of the device there.
+ */
+bool xiw_consumer_may_use(const struct xiw_dev *dev, const struct net *net)
 {
 	bool in;
 
 	rcu_read_lock();
 	in = net_eq(dev_net_rcu(dev->netdev), net);
 	rcu_read_unlock();
-	return in;
-}
-
-/**
- * xiw_consumer_net() - the namespace that sockets of this consumer belong to
- * @cm_id: identifier that is to connect or to listen
- *
- * A netdev that is about to leave the namespace ends the endpoints of its
- * device first, and admits no new one: so call this before xiw_ep_publish().
- *
- * Context: Call of iw_cm, before anything of @cm_id was changed.
- * Return: Namespace, which stays until that call returns. -ENETUNREACH if the
- * device cannot be used there, -EOPNOTSUPP if the consumer is not known.
- */
-struct net *xiw_consumer_net(const struct iw_cm_id *cm_id)
-{
-	const struct rdma_cm_id *id = consumer_id(cm_id);
-	struct net *net;
-
-	if (!id)
-		return ERR_PTR(-EOPNOTSUPP);
-	net = id->route.addr.dev_addr.net;
-	if (!consumer_netdev_is_in(to_xdev(cm_id->device), net) ||
-	    !rdma_dev_access_netns(cm_id->device, net))
-		return ERR_PTR(-ENETUNREACH);
-	return net;
+	return in && rdma_dev_access_netns(&dev->ibdev, net);
 }
 
 /**
  * xiw_consumer_here() - may this process use a device by number
  * @dev: device
  *
- * Context: The process' own call.
- * Return: true if the netdev is in its network namespace, and the device may be
- * used there.
+ * Context: Call of the process.
+ * Return: true if its network namespace may use it.
  */
 bool xiw_consumer_here(const struct xiw_dev *dev)
 {
-	const struct net *net = current->nsproxy->net_ns;
-
-	return consumer_netdev_is_in(dev, net) &&
-	       rdma_dev_access_netns(&dev->ibdev, net);
+	return xiw_consumer_may_use(dev, current->nsproxy->net_ns);
 }
 
 /**
@@ -162,7 +74,7 @@ struct net *xiw_consumer_get_net(const struct xiw_dev *dev)
 }
 
 /**
- * xiw_consumer_netdev() - the interface by which rdma_cm judges a request
+ * xiw_consumer_netdev() - the interface by which rdma_cm routes a request
  * @net: namespace of the connection
  * @local: its local address
  *
@@ -233,44 +145,4 @@ struct xiw_dev *xiw_consumer_get_dev(struct net *net, int ifindex)
 	ibdev = ib_device_get_by_netdev(netdev, XIW_RDMA_DRIVER_ID);
 	dev_put(netdev);
 	return ibdev ? to_xdev(ibdev) : NULL;
-}
-
-/* files->file_lock held. What is no device may keep a number there. */
-static int consumer_is_file_of(const void *ufile, struct file *file,
-			       unsigned int fd)
-{
-	return file->private_data == ufile &&
-	       S_ISCHR(file_inode(file)->i_mode);
-}
-
-/**
- * xiw_consumer_owns() - may a consumer connect with this queue pair
- * @cm_id: identifier that is to connect or to accept
- * @qp: queue pair, referenced
- *
- * One of a process belongs to everybody who has a descriptor of the file that
- * it was made through: that is its own threads, and those it was passed to or
- * forked with it. They can do everything else with it, too. One of a consumer
- * in the kernel belongs to the identifier that it was made for.
- *
- * An address may move to another interface behind xiw_consumer_takes(). rdma_cm
- * has given the consumer the device of that one then, and the number is of a
- * queue pair there: the identifier is not recognised as one of this device.
- *
- * Context: The consumer's call of iw_cm, in its task.
- * Return: 0 or -EPERM.
- */
-int xiw_consumer_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp)
-{
-	const struct rdma_cm_id *id = consumer_id(cm_id);
-
-	if (!id)
-		return -EPERM;
-	/* The context of a process outlives its queue pairs. */
-	if (qp->uctx)
-		return iterate_fd(current->files, 0, consumer_is_file_of,
-				  qp->uctx->ufile)
-			       ? 0
-			       : -EPERM;
-	return id->qp == &qp->ibqp ? 0 : -EPERM;
 }

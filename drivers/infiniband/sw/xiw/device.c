@@ -26,7 +26,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "gid.h"
-#include "iwqp.h"
+#include "iwcm_quirks.h"
 #include "mr.h"
 #include "mw.h"
 #include "policy.h"

@@ -11,14 +11,13 @@
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_portmap.h>
-#include <rdma/rdma_cm.h>
 #include <rdma/rdma_netlink.h>
 
 #include "cm.h"
 #include "dev.h"
 #include "device.h"
 #include "gid.h"
-#include "iwqp.h"
+#include "iwcm_quirks.h"
 #include "stream.h"
 
 /* Keeps two devices from being made for one netdev. */
@@ -56,19 +55,6 @@ static void xiw_module_netdev_gone(struct ib_device *ibdev)
 	ib_unregister_device_queued(ibdev);
 }
 
-/*
- * The core removes clients in the reverse order of their registration, and
- * rdma_cm waits for connects under way, of which iw_cm wants the result. So
- * that no peer can delay the end of a device, be a client that comes after
- * rdma_cm, and hear of it first: by needing this, xiw is loaded after rdma_cm,
- * which cannot be unloaded and come back later. Nobody connects without it.
- *
- * It pins iw_cm, too, which endpoints call by pointers that it gave them, also
- * after their consumer has gone.
- */
-static const char *(*const rdma_cm_stays)(enum rdma_cm_event_type ev) __used =
-	rdma_event_msg;
-
 /* Clients hear of a device in the order of their registration: rdma_cm has. */
 static int xiw_module_device_added(struct ib_device *ibdev)
 {
@@ -77,6 +63,7 @@ static int xiw_module_device_added(struct ib_device *ibdev)
 	return 0;
 }
 
+/* Before rdma_cm, see "rdma_cm stays loaded" in iwcm_quirks.c. */
 static void xiw_module_device_removed(struct ib_device *ibdev,
 				      void *client_data)
 {

@@ -2,7 +2,7 @@
 /*
  * Queue pairs: the object, its lookup and references, and asynchronous events.
  * The verbs are in qp_verbs.c, the stream operations in qp_stream.c, the
- * references of iw_cm in iwqp.c.
+ * references of iw_cm in iwcm_quirks.c.
  */
 #include "qp.h"
 

@@ -6,7 +6,7 @@
  * sq.lock or rq.lock, then stream.lock, then mem.lock (for reading) or cq.lock.
  *
  * References: the verbs object (until destroy), every iw_cm user through
- * iwqp.c, the endpoint it is attached to, and each running work item.
+ * iwcm_quirks.c, the endpoint it is attached to, and each running work item.
  * xiw_destroy_qp() takes away those of iw_cm and waits for all others.
  */
 #ifndef _XIW_QP_H
@@ -38,7 +38,7 @@ struct xiw_ep;
  * @kernel: used by a kernel consumer
  * @ref: see above
  * @freed: completed when @ref drops to zero
- * @handles: references of iw_cm; see iwqp.c
+ * @handles: references of iw_cm; see iwcm_quirks.c
  * @modify_lock: serializes state changes by the consumer, as the core does not;
  *	outside of all other locks here
  * @ib_state: what the consumer last set or what follows from the stream's

@@ -12,7 +12,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "ep.h"
-#include "iwqp.h"
+#include "iwcm_quirks.h"
 #include "mw.h"
 #include "qp.h"
 #include "qp_stream.h"
@@ -459,7 +459,7 @@ static void qp_verbs_end_connection(struct xiw_qp *qp)
  * @udata: unused
  *
  * Ends the connection as the change to the error state does, and waits until
- * all references but those of iw_cm are dropped, see iwqp.c.
+ * all references but those of iw_cm are dropped, see iwcm_quirks.c.
  *
  * Context: Sleeps.
  * Return: 0.

@@ -16,5 +16,6 @@
 #include <net/tcp.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
 
 MODULE_IMPORT_NS("XIW_PROBE");

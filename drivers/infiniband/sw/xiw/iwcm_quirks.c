@@ -1,0 +1,814 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Workarounds for bugs and gaps of iw_cm and rdma_cm, one section each. The
+ * beginning of a section names the change of the core that makes it
+ * unnecessary; packaging/patches-for/linux has those that are written, and a
+ * kernel that has one of these compiles the section without the workaround.
+ *
+ * Three more are woven into the life of endpoints: "processes that are killed"
+ * in ep.c, "requests for the address of another interface" in cm_listen.c, and
+ * the client of the core in main.c, which has to be registered after rdma_cm.
+ */
+#include "iwcm_quirks.h"
+
+#include <linux/fdtable.h>
+#include <linux/fs.h>
+#include <linux/inet.h>
+#include <linux/jiffies.h>
+#include <linux/llist.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/stat.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include <rdma/iw_cm.h>
+#include <rdma/rdma_cm.h>
+
+#include "consumer.h"
+#include "dev.h"
+#include "ep.h"
+#include "qp.h"
+
+/*
+ * rdma_cm stays loaded
+ *
+ * The core removes clients in the reverse order of their registration, and
+ * rdma_cm waits for connects in progress, whose result iw_cm awaits. So that no
+ * peer can delay the end of a device, the client in main.c has to be registered
+ * after rdma_cm, so that it is notified first. This reference makes the module
+ * loader load rdma_cm first, and keeps it from being unloaded and loaded again
+ * later. It pins iw_cm, too, into which endpoints call through function
+ * pointers even after their ULP has gone.
+ *
+ * Unnecessary if iw_cm could cancel a connect, and held a reference on the
+ * modules behind an iw_cm_id.
+ */
+
+static const char *(*const rdma_cm_stays)(enum rdma_cm_event_type ev) __used =
+	rdma_event_msg;
+
+/*
+ * The namespace and the owner of an iw_cm_id
+ *
+ * rdma_cm offers the listeners of every network namespace to every device,
+ * takes the first device of the host for a loopback address, and passes on any
+ * number that a process names as that of its queue pair. iw_cm passes on
+ * neither the namespace nor the owner of the queue pair.
+ *
+ * rdma_cm is the only user of iw_cm. It gives an iw_cm_id a handler of its own
+ * and, as context of that, its private identifier. That begins with the public
+ * struct rdma_cm_id, also if rdma_cm made it for one device of many that a ULP
+ * listens on, and has the namespace and, for ULPs in the kernel, the queue
+ * pair. The identifier and its reference on the namespace last as long as the
+ * call of iw_cm in which a provider reads them.
+ *
+ * The type of the context is not assumed: the kernel's symbols must say that
+ * the handler is rdma_cm's, and the identifier must name the device of the
+ * iw_cm_id. An iw_cm_id that is not recognised is refused.
+ *
+ * For the namespace, "RDMA/iwcm: Tell providers the network namespace of the
+ * consumer" makes this unnecessary. For the queue pair, iw_cm would have to
+ * pass the one that rdma_cm has, in place of a number.
+ */
+
+/* Of listeners, and of connections. */
+static const char *const rdma_cm_handlers[] = {
+	"iw_conn_req_handler",
+	"cma_iw_handler",
+};
+
+static bool quirks_is_rdma_cm(iw_cm_handler handler)
+{
+	char name[64];
+	char *module;
+	char *suffix;
+
+	/*
+	 * "function [module]", or without module if that is built in. Link time
+	 * optimisation appends ".llvm." and a number to some static functions.
+	 */
+	snprintf(name, sizeof(name), "%ps", handler);
+	module = strchr(name, ' ');
+	if (module) {
+		*module++ = '\0';
+		if (strcmp(module, "[rdma_cm]"))
+			return false;
+	}
+	suffix = strstr(name, ".llvm.");
+	if (suffix)
+		*suffix = '\0';
+	return match_string(rdma_cm_handlers, ARRAY_SIZE(rdma_cm_handlers),
+			    name) >= 0;
+}
+
+/* The identifier of rdma_cm, or NULL if the iw_cm_id is not recognised. */
+static const struct rdma_cm_id *quirks_cma_id(const struct iw_cm_id *cm_id)
+{
+	const struct rdma_cm_id *id = cm_id->context;
+
+	if (!id || !quirks_is_rdma_cm(cm_id->cm_handler))
+		return NULL;
+	return id->device == cm_id->device ? id : NULL;
+}
+
+#ifdef XIW_HAVE_IW_CM_ID_NET
+static struct net *quirks_net_of(const struct iw_cm_id *cm_id)
+{
+	return cm_id->net;
+}
+#else
+static struct net *quirks_net_of(const struct iw_cm_id *cm_id)
+{
+	const struct rdma_cm_id *id = quirks_cma_id(cm_id);
+
+	return id ? id->route.addr.dev_addr.net : NULL;
+}
+#endif
+
+/**
+ * xiw_quirk_net() - the namespace that sockets of this ULP belong to
+ * @cm_id: identifier that is to connect or to listen
+ *
+ * A netdev that is about to leave the namespace ends the endpoints of its
+ * device first, and admits no new one: so call this before xiw_ep_publish().
+ *
+ * Context: Call of iw_cm, before anything of @cm_id was changed.
+ * Return: Namespace, which stays until that call returns. -ENETUNREACH if the
+ * device cannot be used there, -EOPNOTSUPP if the ULP is not recognised.
+ */
+struct net *xiw_quirk_net(const struct iw_cm_id *cm_id)
+{
+	struct net *net = quirks_net_of(cm_id);
+
+	if (!net)
+		return ERR_PTR(-EOPNOTSUPP);
+	return xiw_consumer_may_use(to_xdev(cm_id->device), net) ?
+		net : ERR_PTR(-ENETUNREACH);
+}
+
+/* files->file_lock held. Files of another kind may have the same pointer. */
+static int quirks_is_file_of(const void *ufile, struct file *file,
+			     unsigned int fd)
+{
+	return file->private_data == ufile &&
+	       S_ISCHR(file_inode(file)->i_mode);
+}
+
+/**
+ * xiw_quirk_owns() - may a ULP connect with this queue pair
+ * @cm_id: identifier that is to connect or to accept
+ * @qp: queue pair, referenced
+ *
+ * The queue pair of a process is open to every process that has a descriptor of
+ * the file through which it was created: its own threads, and processes that
+ * the descriptor was passed to or inherited by. They can do everything else
+ * with it, too. The queue pair of a ULP in the kernel belongs to the identifier
+ * for which it was created.
+ *
+ * An address may move to another interface behind xiw_consumer_takes(). Then
+ * rdma_cm has given the ULP the device of that interface, and the number is of
+ * a queue pair there: the identifier is not recognised as one of this device.
+ *
+ * Context: Call of iw_cm, in the task of the ULP.
+ * Return: 0 or -EPERM.
+ */
+int xiw_quirk_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp)
+{
+	const struct rdma_cm_id *id = quirks_cma_id(cm_id);
+
+	if (!id)
+		return -EPERM;
+	/* The context of a process outlives its queue pairs. */
+	if (qp->uctx)
+		return iterate_fd(current->files, 0, quirks_is_file_of,
+				  qp->uctx->ufile)
+			       ? 0
+			       : -EPERM;
+	return id->qp == &qp->ibqp ? 0 : -EPERM;
+}
+
+/*
+ * A local port that rdma_cm has drawn
+ *
+ * For a ULP that names no port rdma_cm draws one of the ephemeral range without
+ * asking TCP, and does not tell the provider. So every port of that range
+ * counts as drawn.
+ *
+ * "RDMA/iwcm: Tell providers that a local port was drawn" makes this
+ * unnecessary.
+ */
+
+/**
+ * xiw_quirk_port_was_drawn() - may a port be shared with other connections
+ * @cm_id: identifier that is to connect
+ * @net: namespace of the connection
+ *
+ * Context: Any.
+ * Return: false if the ULP has certainly asked for this very port.
+ */
+bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
+{
+#ifdef XIW_HAVE_IW_CM_ID_ANY_PORT
+	return cm_id->any_port;
+#else
+	/* At the same place in IPv4 and IPv6. */
+	const struct sockaddr_in *local = (const void *)&cm_id->m_local_addr;
+	u16 port = ntohs(local->sin_port);
+	int low, high;
+
+	inet_get_local_port_range(net, &low, &high);
+	return port >= low && port <= high;
+#endif
+}
+
+/*
+ * Handles of queue pairs
+ *
+ * For each call that connects or accepts, iw_cm looks a queue pair up by
+ * number, passes it to ib_modify_qp(), which calls xiw_modify_qp() with it, and
+ * puts it. It gets a handle instead of the queue pair itself, for three
+ * reasons.
+ *
+ * Destroying a queue pair must not wait for iw_cm. iw_cm puts a queue pair in
+ * its only thread, which may be waiting to report to a ULP that is just
+ * destroying the queue pair: in a handler of rdma_cm, which excludes others. Or
+ * iw_cm puts it when the identifier is destroyed, which the same caller may do
+ * later. So a handle outlives its queue pair. Unnecessary if iw_cm took the
+ * core's own reference, and dropped it when the core destroys a queue pair.
+ *
+ * A handle is used without a reference. To disconnect, iw_cm drops the lock
+ * under which it has read its handle and then calls, while another of its
+ * threads may put the handle, and a process may destroy the queue pair. iw_cm
+ * does not sleep in between, but may be preempted; so the memory of a handle is
+ * freed when every task has slept, or was in user space, since the handle could
+ * no longer be found. This wait costs a look at every task of the host, so one
+ * wait serves all handles of a second. Unnecessary if iw_cm took a reference
+ * around that call.
+ *
+ * The reference is taken by the look-up, and xiw_iwqp_add_ref() does nothing:
+ * iw_cm looks a queue pair up without a reference and asks for one afterwards,
+ * while a process may be destroying it. Unnecessary if the look-up of a
+ * provider returned a reference by contract.
+ *
+ * iw_cm looks queue pairs up with interrupts off and has only one error for
+ * that, which says that there is no such queue pair. So the first handle is
+ * allocated with the queue pair. Another one is needed only while iw_cm has
+ * that of an earlier connection, or makes two calls at a time.
+ *
+ * Handles with a queue pair are on its list, in use or not, until it is
+ * destroyed, or are used again by it. All under handle_lock. Handles that are
+ * to be freed are on dead_handles.
+ */
+
+/* How long handles to be freed are collected, in jiffies. */
+#define XIW_IWQP_COLLECT	HZ
+
+struct quirks_handle {
+	struct ib_qp ibqp;
+	struct xiw_qp *qp;		/* NULL if destroyed, or disowned */
+	const struct task_struct *caller;
+	bool used;			/* has a reference on @qp */
+	bool known;			/* was returned to iw_cm */
+	struct list_head node;
+	struct llist_node dead;
+};
+
+static DEFINE_SPINLOCK(handle_lock);
+static LLIST_HEAD(dead_handles);
+
+static struct quirks_handle *quirks_to_handle(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct quirks_handle, ibqp);
+}
+
+static struct quirks_handle *quirks_alloc_handle(struct xiw_qp *qp, gfp_t gfp)
+{
+	struct quirks_handle *h = kzalloc(sizeof(*h), gfp);
+
+	if (!h)
+		return NULL;
+	h->ibqp.device = qp->ibqp.device;
+	h->ibqp.real_qp = &h->ibqp;
+	h->ibqp.qp_type = IB_QPT_RC;
+	h->qp = qp;
+	INIT_LIST_HEAD(&h->node);
+	return h;
+}
+
+static struct quirks_handle *quirks_get_handle(struct xiw_qp *qp)
+{
+	struct quirks_handle *h = NULL;
+
+	spin_lock(&handle_lock);
+	/* Set before xiw_iwqp_drop() takes the lock. */
+	if (READ_ONCE(qp->destroying))
+		goto unlock;
+	list_for_each_entry(h, &qp->handles, node)
+		if (!h->used)
+			goto found;
+	h = quirks_alloc_handle(qp, GFP_ATOMIC | __GFP_NOWARN);
+	if (!h)
+		goto unlock;
+found:
+	/* The newest is the first. */
+	list_move(&h->node, &qp->handles);
+	h->ibqp.qp_num = qp->qpn;
+	h->known = true;
+	h->used = true;
+	h->caller = current;
+unlock:
+	spin_unlock(&handle_lock);
+	return h;
+}
+
+static void quirks_free_handles(struct work_struct *work)
+{
+	struct llist_node *dead = llist_del_all(&dead_handles);
+	struct quirks_handle *next;
+	struct quirks_handle *h;
+
+	synchronize_rcu_tasks();
+	llist_for_each_entry_safe(h, next, dead, dead)
+		kfree(h);
+}
+
+static DECLARE_DELAYED_WORK(free_work, quirks_free_handles);
+
+static void quirks_free_handle(struct quirks_handle *h)
+{
+	if (!h->known)
+		kfree(h);
+	else if (llist_add(&h->dead, &dead_handles))
+		queue_delayed_work(system_dfl_wq, &free_work, XIW_IWQP_COLLECT);
+}
+
+/**
+ * xiw_iwqp_init() - allocate the first handle of a queue pair
+ * @qp: new queue pair that has its device
+ *
+ * Context: Sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int xiw_iwqp_init(struct xiw_qp *qp)
+{
+	struct quirks_handle *h = quirks_alloc_handle(qp, GFP_KERNEL_ACCOUNT);
+
+	if (!h)
+		return -ENOMEM;
+	list_add(&h->node, &qp->handles);
+	return 0;
+}
+
+/**
+ * xiw_iwqp_drop() - take a queue pair away from its handles
+ * @qp: queue pair that cannot be found any more, or yet
+ *
+ * Handles in use are freed by xiw_iwqp_rem_ref().
+ *
+ * Context: Process context.
+ */
+void xiw_iwqp_drop(struct xiw_qp *qp)
+{
+	struct quirks_handle *next;
+	struct quirks_handle *h;
+
+	spin_lock_irq(&handle_lock);
+	list_for_each_entry_safe(h, next, &qp->handles, node) {
+		list_del_init(&h->node);
+		h->qp = NULL;
+		if (h->used)
+			xiw_qp_put(qp);
+		else
+			quirks_free_handle(h);
+	}
+	spin_unlock_irq(&handle_lock);
+}
+
+/**
+ * xiw_iwqp_module_exit() - wait until all handles are freed
+ *
+ * Context: Sleeps; no device exists.
+ */
+void xiw_iwqp_module_exit(void)
+{
+	flush_delayed_work(&free_work);
+}
+
+/**
+ * xiw_iwqp_qp() - the queue pair behind a handle
+ * @ibqp: from xiw_iwqp_get()
+ *
+ * Context: Any with interrupts on.
+ * Return: The queue pair with a reference for the caller, NULL if it is being
+ * destroyed or was disowned.
+ */
+struct xiw_qp *xiw_iwqp_qp(struct ib_qp *ibqp)
+{
+	struct xiw_qp *qp;
+
+	spin_lock_irq(&handle_lock);
+	qp = quirks_to_handle(ibqp)->qp;
+	if (qp && !kref_get_unless_zero(&qp->ref))
+		qp = NULL;
+	spin_unlock_irq(&handle_lock);
+	return qp;
+}
+
+/* Of a queue pair that the ULP does not own: iw_cm must not disconnect it. */
+static void quirks_disown(struct ib_qp *ibqp)
+{
+	struct quirks_handle *h = quirks_to_handle(ibqp);
+	struct xiw_qp *qp;
+
+	spin_lock_irq(&handle_lock);
+	qp = h->qp;
+	list_del_init(&h->node);
+	h->qp = NULL;
+	spin_unlock_irq(&handle_lock);
+	if (qp)
+		xiw_qp_put(qp);
+}
+
+/**
+ * xiw_iwqp_rem_ref() - ib_device_ops.iw_rem_ref
+ * @ibqp: from xiw_iwqp_get(), once per call of that
+ *
+ * Context: Process context.
+ */
+void xiw_iwqp_rem_ref(struct ib_qp *ibqp)
+{
+	struct quirks_handle *h = quirks_to_handle(ibqp);
+	struct xiw_qp *qp;
+
+	spin_lock_irq(&handle_lock);
+	qp = h->qp;
+	h->used = false;
+	spin_unlock_irq(&handle_lock);
+	if (qp)
+		xiw_qp_put(qp);
+	else
+		quirks_free_handle(h);
+}
+
+/**
+ * xiw_iwqp_current() - the handle that iw_cm has looked up for its current call
+ * @dev: device
+ * @qpn: number of the queue pair that the call names
+ *
+ * Context: The caller of xiw_iwqp_get(), with interrupts on.
+ * Return: Result of that call, or NULL.
+ */
+struct ib_qp *xiw_iwqp_current(struct xiw_dev *dev, u32 qpn)
+{
+	struct xiw_qp *qp = xiw_qp_get_by_num(dev, qpn);
+	struct ib_qp *ibqp = NULL;
+	struct quirks_handle *h;
+
+	if (!qp)
+		return NULL;
+	spin_lock_irq(&handle_lock);
+	list_for_each_entry(h, &qp->handles, node) {
+		if (h->used && h->caller == current) {
+			ibqp = &h->ibqp;
+			break;
+		}
+	}
+	spin_unlock_irq(&handle_lock);
+	xiw_qp_put(qp);
+	return ibqp;
+}
+
+/**
+ * xiw_iwqp_get() - ib_device_ops.iw_get_qp
+ * @ibdev: device
+ * @qpn: QP number
+ *
+ * Context: iw_cm's, with interrupts off.
+ * Return: Handle of the queue pair, with a reference on it, or NULL.
+ */
+struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
+{
+	struct xiw_dev *dev = to_xdev(ibdev);
+	struct xiw_qp *qp;
+	struct quirks_handle *h;
+
+	lockdep_assert_irqs_disabled();
+
+	xa_lock(&dev->qps);
+	qp = xiw_qp_get_by_num_locked(dev, qpn);
+	xa_unlock(&dev->qps);
+	if (!qp)
+		return NULL;
+	h = quirks_get_handle(qp);
+	if (h)
+		return &h->ibqp;
+	xiw_qp_put(qp);
+	return NULL;
+}
+
+/**
+ * xiw_iwqp_add_ref() - ib_device_ops.iw_add_ref
+ * @ibqp: handle that iw_cm has just looked up
+ *
+ * Nothing to do: xiw_iwqp_get() has taken the reference, see above.
+ *
+ * Context: Any.
+ */
+void xiw_iwqp_add_ref(struct ib_qp *ibqp)
+{
+}
+
+/*
+ * The Private Data of a request
+ *
+ * iw_cm copies the Private Data of a request and frees the copy after the
+ * handler of the ULP. It does not free it if it drops the request because the
+ * listener has ended: an Initiator that connects while a server restarts would
+ * leak memory of the kernel. So requests are reported without Private Data,
+ * which stays with the endpoint, and a handler in front of that of the ULP adds
+ * it. The same handler records which requests were delivered: the others end
+ * with the listener. And it notices that iw_cm has room for another request.
+ *
+ * Unnecessary if iw_cm freed the Private Data of the requests that it drops,
+ * and reported to the provider that it has dropped one.
+ */
+
+/*
+ * The oldest request that waits for room in iw_cm is reported now. Process
+ * context.
+ */
+static void quirks_has_room(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = ep->listen;
+	struct xiw_ep *child;
+
+	spin_lock(&listen->lock);
+	list_for_each_entry(child, &listen->half_open.list, place.node) {
+		if (child->no_room) {
+			xiw_ep_raise(child, XIW_EPE_SOCK);
+			break;
+		}
+	}
+	spin_unlock(&listen->lock);
+}
+
+/*
+ * Called once by iw_cm, with the cm_id of a request, which has inherited the
+ * handler of the listener. @event gets its Private Data here. The end of the
+ * listener waits for a handler that runs, and with it the end of the device.
+ */
+static int quirks_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event)
+{
+	struct xiw_dev *dev = to_xdev(cm_id->device);
+	const struct xiw_mpa_frame *req;
+	struct xiw_ep *ep;
+	int ret = 0;
+
+	xa_lock(&dev->requests);
+	ep = xa_load(&dev->requests, xa_to_value(event->provider_data));
+	/* An endpoint in this array still has all that it was created with. */
+	if (!ep || ep->delivered) {
+		/* The endpoint has ended before the request was delivered. */
+		ret = -ECONNRESET;
+		goto unlock;
+	}
+	WRITE_ONCE(ep->delivered, true);
+	/* iw_cm has just released its preallocated entry of this request. */
+	quirks_has_room(ep->parent);
+	cm_id->cm_handler = ep->parent->listen->handler;
+	req = &ep->startup->req;
+	if (!req->pd_len)
+		goto unlock;
+	event->private_data = kmemdup(ep->startup->frame + req->pd_off,
+				      req->pd_len, GFP_ATOMIC);
+	if (event->private_data)
+		event->private_data_len = req->pd_len;
+	else
+		ret = -ENOMEM;
+unlock:
+	xa_unlock(&dev->requests);
+	/* From here on as if iw_cm had called it: iw_cm frees its "copy". */
+	return ret ? ret : cm_id->cm_handler(cm_id, event);
+}
+
+/**
+ * xiw_quirk_take_handler() - put a handler in front of that of the ULP
+ * @cm_id: identifier that is to listen
+ * @listen: of the listener
+ *
+ * Context: Call of iw_cm.
+ */
+void xiw_quirk_take_handler(struct iw_cm_id *cm_id,
+			    struct xiw_ep_listen *listen)
+{
+	listen->handler = cm_id->cm_handler;
+	cm_id->cm_handler = quirks_upcall;
+}
+
+/**
+ * xiw_quirk_give_handler() - undo xiw_quirk_take_handler()
+ * @cm_id: identifier that does not listen
+ * @listen: of the listener
+ *
+ * Context: Call of iw_cm.
+ */
+void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
+			    const struct xiw_ep_listen *listen)
+{
+	cm_id->cm_handler = listen->handler;
+}
+
+/*
+ * Requests that are answered twice
+ *
+ * Until iw_cm has processed ESTABLISHED, which in the peer-to-peer model is up
+ * to the peer, neither it nor rdma_cm keeps a process from accepting a request
+ * again, or from rejecting it then. For a second accept iw_cm takes another QP
+ * and forgets the one that it has a reference to; and after a reject, or a
+ * failed accept, it takes any event for a bug. So from the accept on the cm_id
+ * remembers that QP in place of the cookie. While nothing has been reported,
+ * the connection ends without a report; otherwise the forgotten QP is put.
+ *
+ * Unnecessary if iw_cm refused the second answer.
+ */
+
+/* @handle is of the QP that iw_cm has, or had, a reference on. */
+static int quirks_retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
+{
+	struct xiw_ep_command cmd = { .cm_id = cm_id };
+	struct xiw_qp *qp = xiw_iwqp_qp(handle);
+	struct xiw_ep *ep;
+	int ret;
+
+	if (!qp)
+		return -ECONNRESET;
+	ep = xiw_qp_get_ep(qp);
+	xiw_qp_put(qp);
+	if (!ep)
+		return -ECONNRESET;
+	ret = xiw_ep_command(ep, XIW_EPE_REJECT, &cmd);
+	xiw_ep_put(ep);
+	return ret;
+}
+
+/**
+ * xiw_quirk_reject_accepted() - reject a request that was accepted
+ * @cm_id: its identifier, with the handle of the accept
+ *
+ * Context: Call of iw_cm; sleeps, but not for the peer.
+ * Return: 0, or negative errno if the connection cannot be taken back.
+ */
+int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id)
+{
+	struct ib_qp *handle = cm_id->provider_data;
+	int ret;
+
+	if (!handle)
+		return -EINVAL;
+	ret = quirks_retract(cm_id, handle);
+	if (!ret)
+		cm_id->provider_data = NULL;
+	return ret;
+}
+
+/* The new handle of iw_cm, by which it will end its connection. */
+static struct ib_qp *quirks_second_handle(struct iw_cm_id *cm_id, u32 qpn)
+{
+	struct ib_qp *handle = xiw_iwqp_current(to_xdev(cm_id->device), qpn);
+	struct xiw_qp *qp = handle ? xiw_iwqp_qp(handle) : NULL;
+
+	if (!qp)
+		return handle;
+	if (xiw_quirk_owns(cm_id, qp))
+		quirks_disown(handle);
+	xiw_qp_put(qp);
+	return handle;
+}
+
+/**
+ * xiw_quirk_accept_again() - accept a request that was accepted
+ * @cm_id: its identifier, with the handle of the first accept
+ * @qpn: number of the QP of the second one
+ *
+ * Context: Call of iw_cm; sleeps, but not for the peer.
+ * Return: 0 if the first accept stays, or -EINVAL if it was taken back.
+ */
+int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
+{
+	struct ib_qp *forgotten = cm_id->provider_data;
+	int ret = 0;
+
+	if (!forgotten)
+		return 0;
+	if (!quirks_retract(cm_id, forgotten))
+		ret = -EINVAL;
+	/* On an error iw_cm gives the new one back, and has none. */
+	cm_id->provider_data = ret ? NULL : quirks_second_handle(cm_id, qpn);
+	xiw_iwqp_rem_ref(forgotten);
+	return ret;
+}
+
+/*
+ * The order of requests
+ *
+ * The connections of one address are reported in the order in which they were
+ * made, though the order in which their Requests are read is random: programs
+ * rely on the order that make several connections and number them on each side,
+ * as perftest does. So a Request that is ready waits while an older child of
+ * the same peer has none. That has as long as TCP needs to retransmit a lost
+ * one. Those that are ready never overtake each other.
+ *
+ * Unnecessary if such programs put the number into the Private Data.
+ */
+
+/**
+ * xiw_quirk_order() - how long must a child wait for an older one
+ * @ep: child whose Request is complete
+ *
+ * XIW_EPE_SOCK is raised when that has left. The wait of the oldest that is
+ * ready is bounded by XIW_EP_ORDER_MS, so there is no deadlock.
+ *
+ * Context: The endpoint is locked.
+ * Return: Milliseconds after which to look again; 0 if there is none.
+ */
+u32 xiw_quirk_order(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = ep->parent->listen;
+	unsigned long patience = msecs_to_jiffies(XIW_EP_ORDER_MS);
+	unsigned long now = jiffies;
+	struct xiw_ep *older;
+	u32 ms = 0;
+
+	spin_lock(&listen->lock);
+	ep->ready = true;
+	list_for_each_entry(older, &listen->half_open.list, place.node) {
+		if (older == ep)
+			break;
+		if (!ipv6_addr_equal(&older->place.peer, &ep->place.peer))
+			continue;
+		if (older->ready)
+			ms = XIW_EP_ORDER_MS;
+		else if (time_before(now, older->place.since + patience))
+			ms = jiffies_to_msecs(older->place.since + patience -
+					      now);
+		if (ms)
+			break;
+	}
+	spin_unlock(&listen->lock);
+	return ms;
+}
+
+/*
+ * Listeners on a device that is added
+ *
+ * rdma_cm starts a listener on a wildcard address on every device of the host,
+ * also on those that come later. If one fails while rdma_cm adds a device,
+ * rdma_cm does not use the device at all, and a port that is taken is enough
+ * for that. And a device that cannot be used in the namespace of the ULP must
+ * not end its other listeners.
+ *
+ * Unnecessary if rdma_cm ignored such an error, or started listeners only on
+ * devices that can be used in their namespace.
+ */
+
+/* For these addresses rdma_cm makes a listener on every device. */
+static bool quirks_is_everywhere(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+
+	if (addr->ss_family == AF_INET)
+		return !in->sin_addr.s_addr ||
+		       ipv4_is_loopback(in->sin_addr.s_addr);
+	return ipv6_addr_any(&in6->sin6_addr) ||
+	       ipv6_addr_loopback(&in6->sin6_addr);
+}
+
+/**
+ * xiw_quirk_listen_result() - the result of a listen for rdma_cm
+ * @cm_id: identifier that was to listen
+ * @ret: 0 or negative errno
+ *
+ * Context: Call of iw_cm.
+ * Return: 0 or negative errno.
+ */
+int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret)
+{
+	struct xiw_dev *dev = to_xdev(cm_id->device);
+
+	/* A device that is going accepts nothing any more. */
+	if (!ret || ret == -ENETUNREACH || ret == -ENODEV)
+		return 0;
+	if (!READ_ONCE(dev->joining) ||
+	    !quirks_is_everywhere(&cm_id->m_local_addr))
+		return ret;
+	ibdev_info(&dev->ibdev,
+		   "who listens on %pISpc does not so on this device: %d\n",
+		   &cm_id->m_local_addr, ret);
+	return 0;
+}

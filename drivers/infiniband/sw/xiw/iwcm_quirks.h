@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Workarounds for bugs and gaps of iw_cm and rdma_cm.
+ */
+#ifndef _XIW_IWCM_QUIRKS_H
+#define _XIW_IWCM_QUIRKS_H
+
+#include <linux/types.h>
+
+struct ib_device;
+struct ib_qp;
+struct iw_cm_id;
+struct net;
+struct xiw_dev;
+struct xiw_ep;
+struct xiw_ep_listen;
+struct xiw_qp;
+
+struct net *xiw_quirk_net(const struct iw_cm_id *cm_id);
+int xiw_quirk_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp);
+bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net);
+
+void xiw_iwqp_module_exit(void);
+void xiw_iwqp_add_ref(struct ib_qp *ibqp);
+void xiw_iwqp_rem_ref(struct ib_qp *ibqp);
+struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn);
+struct ib_qp *xiw_iwqp_current(struct xiw_dev *dev, u32 qpn);
+struct xiw_qp *xiw_iwqp_qp(struct ib_qp *ibqp);
+int xiw_iwqp_init(struct xiw_qp *qp);
+void xiw_iwqp_drop(struct xiw_qp *qp);
+
+void xiw_quirk_take_handler(struct iw_cm_id *cm_id,
+			    struct xiw_ep_listen *listen);
+void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
+			    const struct xiw_ep_listen *listen);
+int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id);
+int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn);
+u32 xiw_quirk_order(struct xiw_ep *ep);
+int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret);
+
+#endif /* _XIW_IWCM_QUIRKS_H */
