@@ -270,10 +270,7 @@ static void tx_run(struct xiw_stream *s, bool posted)
 	u32 first;
 	u64 pos;
 
-	/*
-	 * TCP may process its backlog, or find room, while it takes a batch,
-	 * and its callbacks run this function again: the outer call continues.
-	 */
+	/* A callback of TCP may nest in a send: the outer call continues. */
 	if (tx->active || (tx->deferred && !yield)) {
 		atomic_or(XIW_TX_KICK, &tx->run);
 		return;

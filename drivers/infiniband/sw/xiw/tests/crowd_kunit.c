@@ -58,11 +58,10 @@ static void join(struct room *room, struct wait *wait, struct in6_addr peer)
 
 static struct wait *leave(struct room *room, unsigned long grace)
 {
-	struct wait *wait = container_of(xiw_crowd_victim(&room->crowd, grace),
-					 struct wait, member);
+	struct xiw_crowd_member *m = xiw_crowd_victim(&room->crowd, grace);
 
-	xiw_crowd_leave(&room->crowd, &wait->member);
-	return wait;
+	xiw_crowd_leave(&room->crowd, m);
+	return container_of(m, struct wait, member);
 }
 
 /*
