@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The ib_device: what it says about itself, its registration with the core,
- * and the two objects without any behaviour of their own, user context and
- * protection domain.
+ * The ib_device: its attributes, its registration with the core, and the two
+ * objects without behaviour of their own, user context and protection domain.
  */
 #include "device.h"
 
@@ -41,14 +40,14 @@
 
 #define XIW_PORT		1
 
-/* Where the OUI of a company is expected; consumers take 0 for an error. */
+/* The field is for the OUI of a company; applications reject 0. */
 #define XIW_VENDOR_ID		0xffffff
 
 static int xiw_query_device(struct ib_device *ibdev,
 			    struct ib_device_attr *attr,
 			    struct ib_udata *udata)
 {
-	/* Newer kernels have none when they ask for themselves. */
+	/* Newer kernels pass NULL when the core itself queries the device. */
 	if (udata && (udata->inlen || udata->outlen))
 		return -EOPNOTSUPP;
 
@@ -93,7 +92,7 @@ static int xiw_query_device(struct ib_device *ibdev,
 	return 0;
 }
 
-/* A netdev without a notion of speed is not worth the core's warning. */
+/* ib_get_eth_speed() would warn about a netdev that reports no speed. */
 static void xiw_device_query_speed(struct xiw_dev *dev,
 				   struct ib_port_attr *attr)
 {
@@ -109,14 +108,15 @@ static void xiw_device_query_speed(struct xiw_dev *dev,
 
 /**
  * xiw_query_port_speed() - ib_device_ops.query_port_speed
- * @ibdev: of the port
- * @port_num: its number
- * @speed: becomes that of the netdev, in units of 100 Mb/s
+ * @ibdev: device
+ * @port_num: port
+ * @speed: result: speed of the netdev in units of 100 Mb/s
  *
- * The port's attributes have room for InfiniBand's speeds only, of which they
- * tell the next higher one.
+ * The attributes of the port can only hold a speed of InfiniBand, so they have
+ * the next higher one.
  *
- * Return: 0 or a negative errno, -EOPNOTSUPP if the netdev does not know
+ * Context: Process context, takes the RTNL.
+ * Return: 0 or a negative errno, -EOPNOTSUPP if the netdev reports no speed
  */
 int xiw_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 {
@@ -129,7 +129,7 @@ int xiw_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 		return 0;
 	}
 	rtnl_lock();
-	/* What it becomes without this lock is not REGISTERED either. */
+	/* Without the RTNL it changes only when it is not REGISTERED. */
 	if (data_race(dev->netdev->reg_state) == NETREG_REGISTERED)
 		ret = __ethtool_get_link_ksettings(dev->netdev, &link);
 	rtnl_unlock();
@@ -179,8 +179,8 @@ static void device_dispatch(struct xiw_dev *dev, enum ib_event_type type)
  * xiw_device_update_port() - report a change of the port's state, if any
  * @dev: registered device, to which the caller has a reference
  *
- * The first time there is something to report in any case: what the core has
- * found out by itself may be out of date.
+ * The first call always reports the state: the core has read it before, and it
+ * may have changed since.
  *
  * Context: Process context.
  */
@@ -198,7 +198,7 @@ void xiw_device_update_port(struct xiw_dev *dev)
 		queue_delayed_work(system_dfl_wq, &dev->port_work, delay);
 		goto unlock;
 	}
-	/* What makes the port known needs no other one behind it. */
+	/* The first report does not delay the next one. */
 	if (dev->port_state != IB_PORT_NOP)
 		dev->port_next = jiffies + XIW_EVENT_PERIOD;
 	dev->port_state = state;
@@ -213,7 +213,7 @@ static void device_port_work(struct work_struct *work)
 	struct xiw_dev *dev = container_of(to_delayed_work(work),
 					   struct xiw_dev, port_work);
 
-	/* Only of a device that is registered may anything be reported. */
+	/* Events are permitted only while the device is registered. */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	xiw_device_update_port(dev);
@@ -224,17 +224,18 @@ static void device_port_work(struct work_struct *work)
  * xiw_report_port_event() - ib_device_ops.report_port_event
  * @ibdev: device
  * @netdev: its netdev
- * @event: what has happened to that
+ * @event: NETDEV_* event of the netdev
  *
- * The core calls this instead of reporting a port's state itself. The module's
- * own notifier sees bonds, too, which the core leaves out, and does it.
+ * The core calls this instead of reporting the state of the port itself. It
+ * does nothing, as the module's own notifier reports the state. That one is
+ * called for bonds as well, which the core excludes.
  */
 void xiw_report_port_event(struct ib_device *ibdev, struct net_device *netdev,
 			   unsigned long event)
 {
 }
 
-/* The description is for administrators and their tools alone. */
+/* Administrators may set a description of the node, shown by tools. */
 static int xiw_modify_device(struct ib_device *ibdev, int mask,
 			     struct ib_device_modify *change)
 {
@@ -256,8 +257,8 @@ static int xiw_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 }
 
 /*
- * iWARP has no partitions, but rdma_cm wants to see one before it connects to
- * a loopback address.
+ * iWARP has no partitions, but rdma_cm requires a P_Key before it connects to a
+ * loopback address.
  */
 static int xiw_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index,
 			  u16 *pkey)
@@ -303,8 +304,8 @@ static void xiw_dealloc_ucontext(struct ib_ucontext *ibuctx)
 }
 
 /*
- * That this exists lets the device go away under a process. The process
- * keeps the pages of its rings, see queue.c, and nothing has to be revoked.
+ * Required by the core for hot-unplug with open contexts. The process keeps
+ * the pages of its rings, see queue.c, so nothing has to be revoked.
  */
 static void xiw_disassociate_ucontext(struct ib_ucontext *ibuctx)
 {
@@ -333,19 +334,18 @@ static int xiw_enable_driver(struct ib_device *ibdev)
 {
 	struct xiw_dev *dev = to_xdev(ibdev);
 
-	/* What was reserved before the move has ended with the clients. */
+	/* Release the ports that were reserved in the former namespace. */
 	xiw_rdv_device_exit(dev);
 	xiw_cm_device_open(dev);
-	/* The notifiers find it from now on. Make up for what they missed. */
+	/* The notifiers find the device now. Check for earlier changes. */
 	xiw_device_update_port(dev);
 	xiw_gid_update(dev);
 	return 0;
 }
 
 /*
- * The last thing the core does with a device, registered or not: all its
- * clients are gone, and so are their objects. What can be left are endpoints
- * that close a connection nobody waits for.
+ * The last call of the core for a device, registered or not. All clients and
+ * their objects are gone. Endpoints that close a connection may remain.
  */
 static void xiw_dealloc_driver(struct ib_device *ibdev)
 {
@@ -452,7 +452,7 @@ static const struct xiw_mpa_policy default_policy = {
 	.max_ord = XIW_MAX_ORD,
 };
 
-/* Interfaces such as loopback and tunnels have no address: invent one. */
+/* Loopback, tunnels and others have no MAC address: use a random one. */
 static void xiw_device_choose_guid(struct xiw_dev *dev,
 				   const struct net_device *netdev)
 {
@@ -489,14 +489,14 @@ static void device_init(struct xiw_dev *dev)
 	ibdev->phys_port_cnt = XIW_PORT;
 	ibdev->num_comp_vectors = num_possible_cpus();
 	/*
-	 * A doorbell is one of these commands without a work request, and with
-	 * the last one a process does work.
+	 * A doorbell is one of the first three commands without a work request.
+	 * The last one runs busy-poll work.
 	 */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV) |
 				  BIT_ULL(IB_USER_VERBS_CMD_POLL_CQ);
-	/* TCP's port space is the only one there is. */
+	/* The device uses TCP's own port space. */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 }
 
@@ -532,7 +532,7 @@ static struct xiw_dev *device_alloc(struct net_device *netdev)
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	xiw_device_rename(dev);
 	xiw_gid_init(dev);
-	/* From here on ib_dealloc_device() cleans up all of the above. */
+	/* With the operations set, ib_dealloc_device() undoes all of this. */
 	ib_set_device_ops(&dev->ibdev, &device_ops);
 	return dev;
 
@@ -544,12 +544,12 @@ err_dealloc:
 }
 
 /**
- * xiw_device_add() - make and register the device of a netdev
+ * xiw_device_add() - create and register the device of a netdev
  * @name: name of the new device
- * @netdev: netdev, which the caller holds
+ * @netdev: netdev, to which the caller has a reference
  *
- * On success the device belongs to the core and may be unregistered and freed
- * by anybody at any time.
+ * On success the device belongs to the core, and may be unregistered and freed
+ * at any time.
  *
  * Context: Process context, may sleep; without the RTNL.
  * Return: 0 or a negative error.
@@ -579,7 +579,7 @@ err_dealloc:
 }
 
 /**
- * xiw_device_rename() - take over the name of the netdev
+ * xiw_device_rename() - set the interface name reported to iw_cm
  * @dev: device
  *
  * Context: RTNL held, or the device is not registered yet.

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The GIDs of a port. Those from index 1 on are the addresses of the netdev,
- * IPv4 ones mapped into IPv6: programs that connect by number name the ends of
- * a connection with them. Index and address stay together for as long as the
- * netdev has the address. Link-local addresses are kept behind the others, and
- * the first index is left to IPv4, so that the same index means the same kind
- * of address on both hosts.
+ * The GIDs of a port. GIDs from index 1 on are the addresses of the netdev,
+ * with IPv4 addresses mapped into IPv6; out-of-band connections identify their
+ * ends by them. An address keeps its index for as long as the netdev has it.
+ * Link-local addresses follow the others, and index 1 is for IPv4, so that an
+ * index has the same kind of address on both hosts.
  *
- * The first GID never changes. It is the link-local address of the netdev, or
- * the one that its hardware address makes if it has none yet. rdma_cm takes its
- * entry in the core's table for the device (cma_validate_port()) and reads the
- * entry's netdev without a lock: where the core has taken that entry out of the
- * table in between, there is none, and rdma_cm crashes with its mutex held. The
- * core takes out and puts in again all entries when the driver reports a
- * change, the same or not (config_non_roce_gid_cache()). But it leaves an entry
- * alone if the driver has no netdev when it asks for that, as it does after it
- * asked for the GID: so there is none for a GID that the table has already,
- * which is always so for the first one. packaging/patches-for/linux has what
- * makes that unnecessary. Before Linux 6.6 entries have no netdev; rdma_cm then
- * refuses to resolve an address while the first GID is taken out.
+ * GID 0 never changes. It is the link-local address of the netdev, or if there
+ * is none yet, the address derived from its MAC address. rdma_cm looks up the
+ * entry of GID 0 in the core's table (cma_validate_port()), and reads the
+ * netdev of that entry without a lock. If the core has removed the entry in
+ * between, the netdev is NULL, and rdma_cm crashes with its mutex held. When
+ * the driver reports a change, the core removes and adds all entries, changed
+ * or not (config_non_roce_gid_cache()): for each it first queries the GID, then
+ * the netdev, and it skips an entry without netdev. So xiw_get_netdev() returns
+ * NULL after a query of a GID that the table has already. For GID 0 that is
+ * always so. A patch in packaging/patches-for/linux makes this unnecessary.
+ * Before Linux 6.6 entries have no netdev, and rdma_cm fails to resolve
+ * addresses while GID 0 is not in the table.
  *
- * The notifiers of addresses may be called in atomic context, so all they do is
- * to queue a work item, which looks at the netdev, at most once per
+ * The notifiers for addresses may be called in atomic context, so they only
+ * queue a work item, which reads the addresses, at most once per
  * XIW_EVENT_PERIOD. No notifier is called when an IPv6 address stops being
- * tentative, so the work item looks again while there is one.
+ * tentative, so the work item repeats while there is such an address.
  */
 #include "gid.h"
 
@@ -40,7 +39,7 @@
 #include "dev.h"
 #include "rdv_listen.h"
 
-/* The indices from which on an address looks for a place. */
+/* First index to try for an address of each kind */
 enum gid_place {
 	GID_IPV4	= 1,
 	GID_IPV6	= 2,
@@ -48,15 +47,15 @@ enum gid_place {
 };
 
 /**
- * struct gid_look - a look at the addresses of a netdev
+ * struct gid_look - a walk over the addresses of a netdev
  * @dev: its device
- * @visit: called for each address that can be used; false ends the look
- * @again: those that are tentative again are visited, too
- * @seen: indices whose address the netdev has
- * @tentative: some address may become usable by itself
+ * @visit: called for each usable address; false ends the walk
+ * @again: visit addresses that are tentative again as well
+ * @seen: indices of addresses that the netdev has
+ * @tentative: some address may become usable without a notification
  * @changed: the GIDs have changed
- * @full: @left_out found no place
- * @left_out: an address
+ * @full: the table was full, and @left_out has no GID
+ * @left_out: address
  */
 struct gid_look {
 	struct xiw_dev *dev;
@@ -90,7 +89,7 @@ static bool gid_visit_ipv4(struct gid_look *look)
 	return go_on;
 }
 
-/* Nothing can be bound to an address that may be somebody else's. */
+/* Sockets cannot bind to an address during duplicate address detection. */
 static bool gid_usable(struct gid_look *look, const struct inet6_ifaddr *ifa)
 {
 	u32 flags = READ_ONCE(ifa->flags);
@@ -131,7 +130,7 @@ static void gid_look_at(struct gid_look *look,
 		gid_visit_ipv6(look);
 }
 
-/* The first one is not among those that are looked for. */
+/* Index of @addr, XIW_MAX_GIDS if there is none; GID 0 does not count. */
 static u32 gid_find(const struct xiw_dev *dev, const struct in6_addr *addr)
 {
 	u32 slot;
@@ -151,7 +150,7 @@ static u32 gid_first_choice(const struct in6_addr *addr)
 	       GID_LINK_LOCAL : GID_IPV6;
 }
 
-/* XIW_MAX_GIDS if there is none. */
+/* A free index, preferably from @first on; XIW_MAX_GIDS if there is none */
 static u32 gid_free_slot(const struct xiw_dev *dev, u32 first)
 {
 	u32 slot;
@@ -207,10 +206,9 @@ static void gid_forget(struct gid_look *look)
 }
 
 /*
- * What changes between the two looks is another occasion. An address that was
+ * A change between the two walks queues the work again. An address that was
  * usable keeps its index while it is tentative again, as after a link flap. The
- * second look ends when the table is full, so it does not take long, however
- * many addresses there are.
+ * second walk ends when the table is full, which limits the time it takes.
  */
 static void gid_refresh(struct gid_look *look)
 {
@@ -242,7 +240,7 @@ static void gid_choose_first(struct gid_look *look)
 	gid_visit_ipv6(look);
 }
 
-/* Once, until all have a place again. */
+/* Logs once until all addresses have a GID again. */
 static void gid_note_left_out(struct xiw_dev *dev, const struct gid_look *look)
 {
 	if (look->full && !dev->gids_full)
@@ -252,7 +250,7 @@ static void gid_note_left_out(struct xiw_dev *dev, const struct gid_look *look)
 	dev->gids_full = look->full;
 }
 
-/* Only of a device that is registered may anything be reported. */
+/* Events are permitted only while the device is registered. */
 static void gid_work(struct work_struct *work)
 {
 	struct xiw_dev *dev = container_of(to_delayed_work(work),
@@ -271,7 +269,7 @@ static void gid_work(struct work_struct *work)
 	gid_note_left_out(dev, &look);
 	if (look.changed)
 		ib_dispatch_event(&event);
-	/* While the link is down nothing becomes of them. */
+	/* While the link is down tentative addresses stay so. */
 	if (look.tentative && xiw_dev_port_active(dev))
 		xiw_gid_update(dev);
 	xiw_rdv_reserve(dev);
@@ -279,7 +277,7 @@ static void gid_work(struct work_struct *work)
 }
 
 /**
- * xiw_gid_init() - the GIDs of a new device
+ * xiw_gid_init() - fill the GIDs of a new device
  * @dev: device that is not registered yet, with its netdev and GUID
  *
  * Context: Sleeps.
@@ -295,7 +293,7 @@ void xiw_gid_init(struct xiw_dev *dev)
 }
 
 /**
- * xiw_gid_exit() - let go of a device
+ * xiw_gid_exit() - stop updating the GIDs of a device
  * @dev: device that is not registered any more
  *
  * Context: Sleeps.
@@ -306,7 +304,7 @@ void xiw_gid_exit(struct xiw_dev *dev)
 }
 
 /**
- * xiw_gid_update() - the addresses of the netdev may have changed
+ * xiw_gid_update() - read the addresses of the netdev again
  * @dev: registered device, to which the caller has a reference
  *
  * Context: Any.
@@ -318,12 +316,12 @@ void xiw_gid_update(struct xiw_dev *dev)
 }
 
 /**
- * xiw_gid_is_address() - is a GID an address that the netdev can use
+ * xiw_gid_is_address() - check that a GID is a usable address of the netdev
  * @dev: device
  * @gid: GID
  *
  * Context: Process context.
- * Return: true if it is, as far as that was looked at.
+ * Return: true if it was when the addresses were last read.
  */
 bool xiw_gid_is_address(struct xiw_dev *dev, const union ib_gid *gid)
 {
@@ -346,7 +344,7 @@ static bool gid_in_table(struct xiw_dev *dev, int index,
 	attr = rdma_get_gid_attr(&dev->ibdev, 1, index);
 	if (IS_ERR(attr))
 		return false;
-	/* The first one never changes. */
+	/* GID 0 never changes. */
 	same = !index || !memcmp(&attr->gid, gid, sizeof(*gid));
 	rdma_put_gid_attr(attr);
 	return same;
@@ -356,11 +354,11 @@ static bool gid_in_table(struct xiw_dev *dev, int index,
  * xiw_query_gid() - ib_device_ops.query_gid
  * @ibdev: device
  * @port_num: port
- * @index: of the GID
- * @gid: result; zero where there is none
+ * @index: index of the GID
+ * @gid: result; zero if there is none
  *
- * Only the core asks, to fill its table: from index 0 to the last one, in one
- * task at a time, with the table's mutex held.
+ * Called only by the core when it fills its table: from index 0 to the last
+ * one, in one task at a time, with the mutex of the table held.
  *
  * Context: Process context.
  * Return: 0.
@@ -374,7 +372,7 @@ int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 	spin_lock(&dev->port_lock);
 	*gid = dev->gids[index];
 	spin_unlock(&dev->port_lock);
-	/* That of the last index is given up even if the core does not ask. */
+	/* Clear it at the last index: no query of the netdev may follow. */
 	keep = index < XIW_MAX_GIDS - 1 && gid_in_table(dev, index, gid);
 	WRITE_ONCE(dev->gid_keeper, keep ? current : NULL);
 	return 0;
@@ -386,9 +384,9 @@ int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
  * @port_num: port
  *
  * Context: Any.
- * Return: The netdev, with a reference for the caller. NULL for the task that
- * has just asked for a GID that the core has in its table, which is to stay
- * there.
+ * Return: The netdev, with a reference for the caller. NULL for a task that has
+ * just queried a GID which the core's table has already, so that the core keeps
+ * that entry.
  */
 struct net_device *xiw_get_netdev(struct ib_device *ibdev, u32 port_num)
 {
@@ -461,7 +459,7 @@ static void gid_unregister_ipv6(void)
 #endif
 
 /**
- * xiw_gid_module_init() - before the first device
+ * xiw_gid_module_init() - register the notifiers
  *
  * Context: Sleeps.
  * Return: 0 or negative errno.
@@ -480,7 +478,7 @@ int xiw_gid_module_init(void)
 }
 
 /**
- * xiw_gid_module_exit() - after the last device
+ * xiw_gid_module_exit() - unregister the notifiers
  *
  * Context: Sleeps.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Software iWARP: RDMA (RFC 5040, 5041, 5044, 6581, 7306) over kernel TCP
- * sockets. This file is the module: how devices come and go. "rdma link add"
- * makes one for a netdev; "rdma link delete", the end of the netdev in its
- * namespace, and the end of the module remove it.
+ * sockets. This file is the module: it adds and removes devices. "rdma link
+ * add" creates one for a netdev. "rdma link delete", the removal of the netdev
+ * from its namespace, and unloading the module remove it.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -20,7 +20,7 @@
 #include "iwcm_quirks.h"
 #include "stream.h"
 
-/* Keeps two devices from being made for one netdev. */
+/* Prevents two devices for one netdev. */
 static DEFINE_MUTEX(xiw_link_mutex);
 
 static struct ib_device *xiw_module_find_device(struct net_device *netdev)
@@ -43,10 +43,10 @@ static int xiw_module_add_device(const char *name, struct net_device *netdev)
 }
 
 /*
- * The netdev goes, also to another namespace, where the sockets of the device
- * are not. The RTNL is held, so only start the device's end; the netdev waits
- * for its references. Peers cannot answer any more: that connects do not wait
- * for them must not depend on which client comes first, see
+ * The netdev is unregistered, or moves to another namespace, while the sockets
+ * of the device stay in this one. The RTNL is held, so only start the removal;
+ * the netdev waits until its references are dropped. Peers can no longer
+ * answer, so end all connects now, before any client removes the device; see
  * xiw_module_device_removed().
  */
 static void xiw_module_netdev_gone(struct ib_device *ibdev)
@@ -55,7 +55,7 @@ static void xiw_module_netdev_gone(struct ib_device *ibdev)
 	ib_unregister_device_queued(ibdev);
 }
 
-/* Clients hear of a device in the order of their registration: rdma_cm has. */
+/* Clients add a device in the order of registration: rdma_cm has added it. */
 static int xiw_module_device_added(struct ib_device *ibdev)
 {
 	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
@@ -78,8 +78,8 @@ static struct ib_client xiw_client = {
 };
 
 /*
- * The notifier does not see a device before it is registered. The netdev may
- * have gone meanwhile.
+ * The notifier finds a device only after its registration. The netdev may have
+ * been unregistered, or moved, before that.
  */
 static void xiw_module_sync_device(struct net_device *netdev,
 				   const struct net *net)
@@ -128,8 +128,8 @@ static struct rdma_link_ops xiw_link_ops = {
 };
 
 /*
- * IPv6 addresses may begin to be usable when the link comes up, of which their
- * own notifier says nothing. The MTU is looked up when it is asked for.
+ * IPv6 addresses may become usable when the link comes up, for which their own
+ * notifier is not called. The MTU is read at each query of the port.
  */
 static int xiw_netdev_event(struct notifier_block *nb, unsigned long event,
 			    void *info)
@@ -193,7 +193,7 @@ err_stream:
 
 static void __exit xiw_exit(void)
 {
-	/* No new devices, then no new reasons to remove one, then none. */
+	/* Stop adding devices, then the notifiers, then remove all devices. */
 	rdma_link_unregister(&xiw_link_ops);
 	xiw_gid_module_exit();
 	unregister_netdevice_notifier(&xiw_netdev_nb);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What "rdma resource show" tells of our objects beyond what the core knows.
- * No addresses and no STags: the command is open to everybody.
+ * Driver details of "rdma resource show". They contain no addresses and no
+ * STags, as any user may run the command.
  *
  * Values of queue pairs are read without the locks of the data path, so they
- * need not be of one moment.
+ * may be inconsistent with each other.
  */
 #include "restrack.h"
 
@@ -18,9 +18,9 @@
 #include "srq.h"
 
 /**
- * struct fact - one line of a report
- * @name: what is told
- * @value: its value
+ * struct fact - one value of an object
+ * @name: name
+ * @value: value
  */
 struct fact {
 	const char *name;
@@ -98,7 +98,7 @@ int xiw_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 		{ "mod_count" }, { "mod_usecs" },
 	};
 
-	/* The ring may be replaced by a resize, and go before the object. */
+	/* Resize replaces the ring, destroy frees it before the object. */
 	spin_lock_irq(&cq->lock);
 	facts[0].value = cq->prod;
 	if (cq->queue.ctrl) {
@@ -154,7 +154,7 @@ int xiw_fill_res_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 		{ "posted" },
 	};
 
-	/* The ring goes before the object. */
+	/* The ring is freed before the object. */
 	spin_lock_irq(&srq->rq.lock);
 	if (srq->rq.queue.ctrl)
 		facts[4].value = READ_ONCE(srq->rq.queue.ctrl->prod);
