@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Shows the event counters as port counters: all of them in "rdma statistic
- * show" and /sys/class/infiniband/<device>/ports/1/hw_counters, and some beside
- * that in counters, under the names that monitoring knows.
+ * Event counters of the port. "rdma statistic show" and the directory
+ * /sys/class/infiniband/<device>/ports/1/hw_counters have all of them, the
+ * directory "counters" beside it has some by InfiniBand's names.
  */
 #include "counters.h"
 
@@ -50,7 +50,7 @@ static_assert(ARRAY_SIZE(xiw_stat_descs) == XIW_STAT_COUNT);
  * @port_num: port
  *
  * Context: Process context, may sleep.
- * Return: What the core then asks xiw_get_hw_stats() to fill in, or NULL.
+ * Return: Structure that xiw_get_hw_stats() fills in, or NULL.
  */
 struct rdma_hw_stats *xiw_alloc_hw_port_stats(struct ib_device *ibdev,
 					      u32 port_num)
@@ -73,8 +73,7 @@ static u64 counters_sum_up(const struct xiw_dev *dev, enum xiw_stat stat)
  * xiw_get_hw_stats() - ib_device_ops.get_hw_stats
  * @ibdev: device
  * @hw_stats: result
- * @port_num: port; 0 would be counters of the whole device, of which there
- *	are none
+ * @port_num: port; 0 stands for the device, which has no counters
  * @index: unused, all counters are filled in
  *
  * Context: Process context.
@@ -95,10 +94,10 @@ int xiw_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *hw_stats,
 }
 
 /*
- * The core fills in "counters" for those who speak InfiniBand's performance
- * management, which iWARP has not. Monitoring reads that directory of whatever
- * is an RDMA device; some gives up on all of them if one has none. Data is
- * counted in units of four octets there, and a packet is an FPDU.
+ * The core creates "counters" only for devices with InfiniBand's performance
+ * management, which iWARP does not have. Monitoring tools read that directory
+ * of each RDMA device, and some stop if one is missing. It counts data in units
+ * of four bytes; a packet is an FPDU.
  */
 struct port_counter {
 	struct ib_port_attribute attr;

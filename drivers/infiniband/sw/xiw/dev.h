@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The RDMA device of one netdev: what all its objects share, and the limits it
- * advertises. What it does is in device.c.
+ * The RDMA device of one netdev: state shared by its objects, and its limits.
+ * See device.c.
  */
 #ifndef _XIW_DEV_H
 #define _XIW_DEV_H
@@ -26,9 +26,9 @@
 struct xiw_ep_ops;
 
 /*
- * The core keeps an event for each process that has the device open, for as
- * long as it does not read them. So one of a kind is reported at once, and the
- * state at the end of the period if more has happened.
+ * The core allocates an event for each process that has the device open, and
+ * keeps it until the process reads it. So limit the rate: report a change at
+ * once, and after later changes only the state at the end of the period.
  */
 #define XIW_EVENT_PERIOD	HZ
 
@@ -54,26 +54,26 @@ enum xiw_limits {
 
 /**
  * struct xiw_dev - one RDMA device
- * @ibdev: the device as the core sees it; its allocation is this struct
- * @netdev: the netdev below, with a reference of our own, because the core
- *	drops its reference before the last endpoints are gone
+ * @ibdev: the core's part; its allocation is this struct
+ * @netdev: lower device, with a reference of its own, as the core drops its
+ *	reference before the last endpoints are gone
  * @netdev_tracker: tracks that reference
  * @port_lock: protects @port_state, @port_next and @gids
- * @port_state: of the port, last reported by an event; IB_PORT_NOP before
- * @port_next: when the next change may be reported, in jiffies
- * @port_work: reports what came too early
- * @gids: addresses of the port, zero where there is none; see gid.c
- * @gids_full: the log says that one address found no place in @gids; written
- *	by @gid_work only
- * @gid_next: when to look at the addresses again, in jiffies
- * @gid_work: brings @gids up to date
- * @gid_keeper: task of the core that is to leave a GID as it is; written in
- *	that task only, which holds the mutex of the core's table
+ * @port_state: state of the port in the last event; IB_PORT_NOP before
+ * @port_next: time of the next permitted event, in jiffies
+ * @port_work: reports changes that came before @port_next
+ * @gids: addresses of the port, zero if unused; see gid.c
+ * @gids_full: a full table was logged; written by @gid_work only
+ * @gid_next: time of the next update of @gids, in jiffies
+ * @gid_work: updates @gids
+ * @gid_keeper: task of the core that queried an unchanged GID, see
+ *	xiw_get_netdev(); written in that task only, which holds the mutex of
+ *	the core's table
  * @qps: QP number to struct ib_qp; its lock guards look-up and reference
  * @mems: STags
  * @cqs: CQ numbers
  * @srqs: SRQ numbers
- * @num_qp: QPs that exist, bounded by XIW_MAX_QP; likewise the others
+ * @num_qp: number of QPs, at most XIW_MAX_QP; the next ones have limits too
  * @num_cq: CQs
  * @num_srq: SRQs
  * @num_mr: memory regions
@@ -82,29 +82,28 @@ enum xiw_limits {
  * @num_ctx: user contexts
  * @policy: MPA policy for new connections
  * @policy_lock: protects @policy
- * @caps: XIW_CAP_* in force
- * @ep_ops: what endpoints of rdma_cm do
- * @rdv_ops: what those of connections by number do
- * @cm_wq: runs the endpoints' work; created with the device
+ * @caps: XIW_CAP_* supported
+ * @ep_ops: operations of rdma_cm's endpoints
+ * @rdv_ops: operations of endpoints of out-of-band connections
+ * @cm_wq: runs the work items of endpoints
  * @ep_lock: protects @eps, @eps_closed, @lingering, @rdv_dialled and
  *	@rdv_dialled_at
- * @eps: every struct xiw_ep of the device, for teardown; listeners first
- * @eps_closed: teardown began, no endpoint may be added
- * @joining: rdma_cm is being told of the device, see xiw_cm_create_listen()
- * @lingering: those whose closed connections wait for the peer's FIN
- * @requests: connection requests that nobody answered yet, by the cookie that
- *	iw_cm knows them by; see cm_passive.c
- * @last_request: cookie given out last; none is given out twice, as iw_cm may
- *	answer what has long ended
- * @rdv_lock: protects @rdv_ports; within the queue pairs' modify_lock, outside
- *	of the endpoints' mutexes
- * @rdv_ports: where connections by number are listened for
- * @rdv_port: TCP port for new ones, 0 if there are to be none
- * @rdv_dialled: how many of their Initiators have dialled since
- *	@rdv_dialled_at
+ * @eps: all endpoints of the device, for teardown; listeners first
+ * @eps_closed: teardown has begun, no endpoint may be added
+ * @joining: clients are adding the device, see xiw_cm_create_listen()
+ * @lingering: endpoints whose closed connections wait for the peer's FIN
+ * @requests: connection requests without an answer, by the cookie passed to
+ *	iw_cm; see cm_passive.c
+ * @last_request: last cookie; none is used twice, as iw_cm may answer a
+ *	request that has ended long ago
+ * @rdv_lock: protects @rdv_ports; nests inside the queue pairs' modify_lock,
+ *	outside of the endpoints' mutexes
+ * @rdv_ports: listeners for out-of-band connections
+ * @rdv_port: TCP port for new ones, 0 to refuse them
+ * @rdv_dialled: number of connects by their Initiators since @rdv_dialled_at
  * @rdv_dialled_at: in jiffies
  * @stats: event counters
- * @env: what streams see of the device
+ * @env: state shared by the streams
  */
 struct xiw_dev {
 	struct ib_device ibdev;
@@ -160,7 +159,7 @@ struct xiw_dev {
 
 /**
  * struct xiw_ucontext - an open device in a process
- * @ibuctx: as the core sees it; its allocation is this struct
+ * @ibuctx: the core's part; its allocation is this struct
  */
 struct xiw_ucontext {
 	struct ib_ucontext ibuctx;
@@ -168,7 +167,7 @@ struct xiw_ucontext {
 
 /**
  * struct xiw_pd - protection domain
- * @ibpd: as the core sees it; its allocation is this struct
+ * @ibpd: the core's part; its allocation is this struct
  */
 struct xiw_pd {
 	struct ib_pd ibpd;
@@ -184,7 +183,7 @@ static inline bool xiw_dev_port_active(const struct xiw_dev *dev)
 	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev);
 }
 
-/* For how long to wait, in jiffies, with what may be reported from @next on. */
+/* Delay in jiffies of an event that is permitted from @next on. */
 static inline unsigned long xiw_dev_event_delay(unsigned long next)
 {
 	unsigned long now = jiffies;
@@ -193,7 +192,7 @@ static inline unsigned long xiw_dev_event_delay(unsigned long next)
 	       min_t(unsigned long, next - now, XIW_EVENT_PERIOD) : 0;
 }
 
-/* MPA policy for a new connection, a private copy. Process context. */
+/* Copies the MPA policy for a new connection. Process context. */
 static inline void xiw_dev_get_policy(struct xiw_dev *dev,
 				      struct xiw_mpa_policy *policy)
 {
@@ -203,8 +202,8 @@ static inline void xiw_dev_get_policy(struct xiw_dev *dev,
 }
 
 /*
- * No command of this ABI has input for the driver. What is not zero, a later
- * one has a meaning for: the caller must learn that this kernel has not.
+ * No command of this ABI has input for the driver. Non-zero input belongs to a
+ * later ABI: the command must fail, as this kernel does not support it.
  */
 static inline bool xiw_udata_known(struct ib_udata *udata)
 {
@@ -218,9 +217,9 @@ static inline bool xiw_udata_room(const struct ib_udata *udata, size_t len)
 }
 
 /*
- * Is there room for the response that version 1 of the ABI had? @_last was its
- * last member. ib_respond_udata() cuts off later members, so older providers go
- * on working.
+ * Is there room for the response of version 1 of the ABI? @_last was its last
+ * member. ib_respond_udata() truncates later members, so older providers
+ * continue to work.
  */
 #define xiw_udata_has_room(_udata, _type, _last) \
 	xiw_udata_room(_udata, offsetofend(_type, _last))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The MPA policy of a device in /sys/class/infiniband/<device>/mpa. What is
- * written here is in force for connections that begin afterwards.
+ * The MPA policy of a device in /sys/class/infiniband/<device>/mpa. New values
+ * apply to later connections.
  */
 #include "policy.h"
 
@@ -13,10 +13,10 @@
 #include "dev.h"
 #include "rdv_listen.h"
 
-/* No wait of connection set-up is of use for longer than an hour. */
+/* Limit for timeouts of the connection setup: an hour */
 #define POLICY_MAX_MS		(3600 * MSEC_PER_SEC)
 
-/* What an Ethernet without jumbo frames needs for the largest FPDU. */
+/* TCP segments of the largest FPDU at an MTU of 1500 */
 #define POLICY_MAX_SEGMENTS	46
 
 enum policy_field {
@@ -33,11 +33,11 @@ enum policy_field {
 };
 
 /**
- * struct policy_attr - a number in struct xiw_mpa_policy
- * @attr: the file
- * @field: which one
- * @min: least value
- * @max: greatest value
+ * struct policy_attr - file for a number in struct xiw_mpa_policy
+ * @attr: attribute
+ * @field: member
+ * @min: minimum
+ * @max: maximum
  */
 struct policy_attr {
 	struct device_attribute attr;
@@ -191,7 +191,7 @@ static ssize_t rtr_types_show(struct device *device,
 	return len + sysfs_emit_at(buf, len, "\n");
 }
 
-/* The mask that a list of names stands for, 0 if one of them is unknown. */
+/* Converts a list of names to a mask; 0 if a name is unknown. */
 static u8 policy_rtr_parse(char *list)
 {
 	char *word;

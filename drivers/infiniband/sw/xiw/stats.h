@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Event counters of a device, one per event somebody may want to know of.
- * counters.c shows them.
+ * Event counters of a device; exported by counters.c.
  */
 #ifndef _XIW_STATS_H
 #define _XIW_STATS_H
@@ -44,7 +43,7 @@ struct xiw_stats {
 	u64 cnt[XIW_STAT_COUNT];
 };
 
-/* @stats: those of a device, struct xiw_stats __percpu *. Any context. */
+/* @stats: struct xiw_stats __percpu * of a device. Any context. */
 #define xiw_stat_add(stats, stat, n) \
 	this_cpu_add((stats)->cnt[(stat)], (n))
 #define xiw_stat_inc(stats, stat)	xiw_stat_add(stats, stat, 1)
