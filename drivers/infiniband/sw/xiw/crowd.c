@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connections that cost this side something while peers keep them waiting: half
- * open at a listener, or lingering. Their number is bounded, and those peers
- * that exhaust the bound are to lose by it.
- *
- * DOC: who has to go
+ * Limit for connections that use resources while they wait for their peers:
+ * half open at a listener, or lingering. When the limit is exceeded, the peers
+ * with most connections lose theirs.
  *
  * A connection counts for its peer's address and for the peer's network: a /64
- * of IPv6, of which one host may use every address, or a /24 of IPv4. When one
- * has to go, it is the oldest of those for which the sum of both counts is
- * highest. So a peer that floods from one address gives way to others of its
- * network, and a network that floods from many addresses to other networks.
+ * of IPv6, of which one host may use every address, or a /24 of IPv4. The entry
+ * to evict is the oldest of those with the highest sum of both counts. So a
+ * flood from one address evicts entries of that address only, and a flood from
+ * many addresses of a network entries of that network only.
  *
- * One that has just come should get its chance first, so the caller waits until
- * it had. But it does not come to that if one of long ago holds half as much at
- * least: else a flood could have everybody wait for the youngest of its
- * connections again and again.
+ * A new connection has a grace period, so the caller waits for its end before
+ * it evicts the entry. But if an entry older than that has at least half the
+ * count, that one is evicted instead: otherwise a flood could make the caller
+ * wait for the end of one grace period after the other.
  *
- * The counts are in two tables, in slots by a secret hash. A connection that
- * shares a slot with a flood by chance may be chosen instead of one of the
- * flood.
+ * The counts are in two tables, in slots chosen by a secret hash. A connection
+ * that shares a slot with a flood by chance may be evicted in its place.
  */
 #include "crowd.h"
 
@@ -47,8 +44,8 @@ static u8 crowd_slot_of(const struct xiw_crowd *crowd,
 }
 
 /**
- * xiw_crowd_init() - prepare for the first one
- * @crowd: all zero
+ * xiw_crowd_init() - set up without entries
+ * @crowd: zeroed
  *
  * Context: Any.
  */
@@ -60,11 +57,11 @@ void xiw_crowd_init(struct xiw_crowd *crowd)
 EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_init);
 
 /**
- * xiw_crowd_join() - one more waits
- * @crowd: crowd whose lock is held
- * @m: connection that is in no list; its peer is known
+ * xiw_crowd_join() - add an entry
+ * @crowd: limit
+ * @m: entry in no list, with its @peer set
  *
- * Context: Any.
+ * Context: Any, with the caller's lock for @crowd held.
  */
 void xiw_crowd_join(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
 {
@@ -82,11 +79,11 @@ void xiw_crowd_join(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
 EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_join);
 
 /**
- * xiw_crowd_leave() - one waits no longer
- * @crowd: crowd whose lock is held
- * @m: connection that has joined it
+ * xiw_crowd_leave() - remove an entry
+ * @crowd: limit
+ * @m: entry of it
  *
- * Context: Any.
+ * Context: Any, with the caller's lock for @crowd held.
  */
 void xiw_crowd_leave(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
 {
@@ -111,13 +108,13 @@ static u32 crowd_count_of(const struct xiw_crowd *crowd,
 }
 
 /**
- * xiw_crowd_victim() - who has to go
- * @crowd: crowd whose lock is held, not empty
- * @grace: jiffies since it joined before which none has to
+ * xiw_crowd_victim() - choose the entry to evict
+ * @crowd: limit, with at least one entry
+ * @grace: grace period of new entries in jiffies
  *
- * Context: Any.
- * Return: The connection, which is still in the crowd. If it is younger than
- * that, nobody has to go before it is not.
+ * Context: Any, with the caller's lock for @crowd held.
+ * Return: The entry, which is not removed. If it is younger than @grace, the
+ * caller has to wait for the end of that period.
  */
 struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd,
 					  unsigned long grace)
@@ -130,7 +127,7 @@ struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd,
 	u32 most = 0;
 	u32 held;
 
-	/* Oldest first: the best of all up to an aged one is aged, too. */
+	/* Oldest first: entries before one past its grace are past it too. */
 	list_for_each_entry(m, &crowd->list, node) {
 		held = crowd_count_of(crowd, m);
 		if (held > most) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Connections that wait, and which of them has to go when they are too many;
- * see crowd.c.
+ * Limit for waiting connections, fair among peers. See crowd.c.
  */
 #ifndef _XIW_CROWD_H
 #define _XIW_CROWD_H
@@ -12,7 +11,7 @@
 
 #define XIW_CROWD_SLOTS 256
 
-/* What a connection counts for */
+/* Keys by which connections are counted */
 enum xiw_crowd_by {
 	XIW_CROWD_ADDRESS,
 	XIW_CROWD_NETWORK,
@@ -20,11 +19,11 @@ enum xiw_crowd_by {
 };
 
 /**
- * struct xiw_crowd_member - a connection that may wait
- * @node: in the crowd's list, or in one of its user's
+ * struct xiw_crowd_member - entry of a connection
+ * @node: in struct xiw_crowd.list, or in a list of the caller
  * @peer: the peer's address
- * @since: jiffies when it joined
- * @slots: where the crowd counts it
+ * @since: when it was added, in jiffies
+ * @slots: slots of its counts
  */
 struct xiw_crowd_member {
 	struct list_head node;
@@ -34,12 +33,11 @@ struct xiw_crowd_member {
 };
 
 /**
- * struct xiw_crowd - connections that wait
- * @list: of struct xiw_crowd_member, oldest first
- * @count: its elements
+ * struct xiw_crowd - waiting connections
+ * @list: entries, struct xiw_crowd_member, oldest first
+ * @count: number of entries
  * @seed: secret of the hash
- * @held: how many of them belong to the addresses, and to the networks, of a
- *	slot
+ * @held: number of entries per slot, of addresses and of networks
  */
 struct xiw_crowd {
 	struct list_head list;

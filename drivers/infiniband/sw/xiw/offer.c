@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DOC: help from who polls
+ * Busy-poll work: deferred work of streams that busy-polling processes run.
  *
  * The scheduler treats work items and processes alike. Where a process
  * busy-polls on each CPU, as with MPI, a work item runs only when the scheduler
  * preempts a poller, and until then the pollers wait for that very work. So a
- * stream posts its work to the queue pair first (an offer). If a process
- * busy-polls the CQs (cq.c), flags in their rings announce the work, and the
- * process enters the kernel and runs it, on its own account. If no process
- * claims it within XIW_WORK_OFFER_NS, or none is busy-polling, the work is
- * queued.
+ * stream posts its work to the queue pair first. If a process busy-polls the
+ * CQs (cq.c), flags in their rings announce the work, and the process enters
+ * the kernel and runs it, on its own account. If no process claims it within
+ * XIW_WORK_OFFER_NS, or none is busy-polling, the work is queued.
  *
- * A process that was busy-polling may stop at any time. So each expired offer
- * doubles the number of later ones that are skipped.
+ * A process that was busy-polling may stop at any time. So each time posted
+ * work expires, the number of later times that work is queued at once doubles.
  *
  * The first process claims the work exclusively, and runs it with the socket
  * lock of the attached stream held. The work always belongs to that stream, as
- * the offer of an earlier one is cancelled before another is attached. If the
- * process does not get the lock, or the CPU, before the offer expires, the work
+ * the work of an earlier one is cancelled before another is attached. If the
+ * process does not get the lock, or the CPU, before the work expires, the work
  * is queued.
  */
 #include "offer.h"
@@ -99,7 +98,7 @@ void xiw_offer_rx(struct xiw_stream *s)
 		offer_or_queue(s, XIW_WORK_RX);
 }
 
-/* Passes the work and its reference to the caller, and withdraws the offer. */
+/* Passes the posted work and its reference to the caller. */
 static u32 offer_take_locked(struct xiw_stream *s)
 {
 	struct xiw_offer *offer = &s->offer;
