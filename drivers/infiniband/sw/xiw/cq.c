@@ -2,25 +2,25 @@
 /*
  * Completion queues. The data path adds entries from any context; user
  * processes take them from the mapped ring without entering the kernel,
- * kernel consumers through xiw_poll_cq().
+ * kernel ULPs through xiw_poll_cq().
  *
- * Notification: the consumer sets bits in the ring's arm word, then looks at
+ * Notification: the ULP sets bits in the ring's arm word, then looks at
  * the ring once more; the kernel stores the producer index, then looks at the
  * arm word. With a full barrier on each side, one of the two sees the other's
  * store.
  *
  * With moderation the notification that an entry causes is held back until
  * there are more of them or some time has passed. The arm word stays set until
- * then, so the consumer may arm as often as it likes.
+ * then, so the ULP may arm as often as it likes.
  *
- * The core requires that a kernel consumer is not called back from its own call
+ * The core requires that a kernel ULP is not called back from its own call
  * chain, and that its handlers never run concurrently: they run from a work
  * item. The handler of a process's event file only wakes waiters, and is called
  * directly.
  *
- * Completion vectors: the handlers of a consumer that asks for vector n other
+ * Completion vectors: the handlers of a ULP that asks for vector n other
  * than 0 run on the n-th CPU, as the interrupt of an adapter would. Vector 0,
- * the default of most consumers, is the CPU that generates the completion: its
+ * the default of most ULPs, is the CPU that generates the completion: its
  * cache has the data, and no other CPU has to be interrupted.
  *
  * DOC: who spins
@@ -103,7 +103,7 @@ static bool cq_cqe_is_solicited(const struct xiw_cqe *cqe)
 	return cqe->flags & XIW_CQE_SOLICITED || cqe->status != IB_WC_SUCCESS;
 }
 
-/* Count an entry that the consumer is armed for. Is a notification due? */
+/* Count an entry that the ULP is armed for. Is a notification due? */
 static bool cq_mod_due_locked(struct xiw_cq *cq)
 {
 	struct xiw_cq_mod *mod = &cq->mod;
@@ -237,12 +237,12 @@ static u32 cq_add_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 }
 
 /**
- * xiw_cq_add() - add an entry, and notify the consumer if it asked for that
+ * xiw_cq_add() - add an entry, and notify the ULP if it asked for that
  * @cq: completion queue
  * @cqe: the entry; its timestamp is filled in here
  *
  * An entry for which there is no room breaks the queue: that is reported to the
- * consumer once, and nothing is added any more.
+ * ULP once, and nothing is added any more.
  *
  * Context: Any. The caller holds no lock that a completion handler of a
  * process's event file may need, that is, none but its own.
@@ -426,7 +426,7 @@ static bool cq_widen_gap_locked(struct xiw_cq *cq, u32 qpn)
  * @cq: completion queue
  * @qpn: number of the QP, which is being destroyed or reset, and adds no more
  *
- * Only for kernel consumers; a process removes them from its ring itself. There
+ * Only for kernel ULPs; a process removes them from its ring itself. There
  * may be a million entries, so they are processed in pieces, between which
  * others can poll and add.
  *
@@ -513,7 +513,7 @@ static bool cq_take_locked(struct xiw_cq *cq, int num_entries, struct ib_wc *wc,
  * A process takes them from the ring it maps. Its call runs busy-poll work
  * instead, see XIW_RING_WORK.
  *
- * Context: Kernel consumers: any. A process: sleeps.
+ * Context: Kernel ULPs: any. A process: sleeps.
  * Return: Number of completions taken; 0 for a process.
  */
 int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
@@ -536,7 +536,7 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 }
 
 /**
- * xiw_req_notify_cq() - arm the notification of a kernel consumer
+ * xiw_req_notify_cq() - arm the notification of a kernel ULP
  * @ibcq: completion queue
  * @flags: which completions, and whether to report missed ones
  *
@@ -606,7 +606,7 @@ static s64 cq_time_offset(void)
  * xiw_create_cq() - create a completion queue
  * @ibcq: the core's part, zeroed beyond
  * @attr: size and flags
- * @attrs: of the call from user space, NULL for a kernel consumer
+ * @attrs: of the call from user space, NULL for a kernel ULP
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL, -EOPNOTSUPP for an unknown flag or input, -ENOMEM or
@@ -749,7 +749,7 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
  * xiw_resize_cq() - ib_device_ops.resize_user_cq
  * @ibcq: completion queue
  * @cqe: least number of entries
- * @udata: of the call from user space, NULL for a kernel consumer
+ * @udata: of the call from user space, NULL for a kernel ULP
  *
  * A process neither polls nor arms during the call, and maps the new ring when
  * it returns.
@@ -804,7 +804,7 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
  * @count: completions per notification
  * @usecs: how long the first of them waits for the others at most
  *
- * Only completions that the consumer is armed for count. If either is 0, or
+ * Only completions that the ULP is armed for count. If either is 0, or
  * @count is 1, each one is reported at once, and those that were held back are
  * reported now.
  *

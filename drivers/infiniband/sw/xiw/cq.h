@@ -56,10 +56,10 @@ struct xiw_cq_gap {
  * struct xiw_cq - completion queue
  * @ibcq: as the core sees it; its allocation is this struct
  * @id: number
- * @kernel: used by kernel consumers, so the ring is not mapped
+ * @kernel: used by kernel ULPs, so the ring is not mapped
  * @lock: protects @prod, @seen, @broken, @pending, @mod, @gap, @work, @polls
  *	and the ring's producer side; innermost of all locks, taken with
- *	interrupts off because kernel consumers may poll with them off. For
+ *	interrupts off because kernel ULPs may poll with them off. For
  *	kernel CQs also the consumer side
  * @resize_lock: one resize or purge at a time, as both walk the ring in pieces;
  *	outside of @lock
@@ -72,7 +72,7 @@ struct xiw_cq_gap {
  * @time_offset: by which the clock of the creator, a process, is ahead, in ns
  * @cpu: where the handlers are to be called, or XIW_CQ_ANY_CPU
  * @pending: what @notify_work has to report, see cq.c
- * @notify_work: calls the handlers of a kernel consumer outside of the call
+ * @notify_work: calls the handlers of a kernel ULP outside of the call
  *	chain that caused the completion, and all handlers on another CPU
  * @mod: moderation of the notifications
  * @gap: while a kernel CQ is purged

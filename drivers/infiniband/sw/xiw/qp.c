@@ -119,15 +119,15 @@ static void qp_event_work(struct work_struct *work)
  * @qp: queue pair
  * @event: which; the same one twice in a row may be reported once
  *
- * Delivered from a work item: the consumer's handler may sleep, and is never
- * called from the consumer's own call.
+ * Delivered from a work item: the ULP's handler may sleep, and is never
+ * called from the ULP's own call.
  *
  * Context: Any.
  */
 void xiw_qp_async(struct xiw_qp *qp, enum ib_event_type event)
 {
 	set_bit(event, &qp->events);
-	/* A consumer's handler may block, so it must not occupy our queue. */
+	/* A ULP's handler may block, so it must not occupy our queue. */
 	xiw_qp_get(qp);
 	if (!queue_work(system_dfl_wq, &qp->event_work))
 		xiw_qp_put(qp);
@@ -145,7 +145,7 @@ void xiw_qp_init(struct xiw_qp *qp)
 	init_completion(&qp->freed);
 	INIT_LIST_HEAD(&qp->handles);
 	mutex_init(&qp->modify_lock);
-	/* iWARP consumers expect INIT: Idle has no RESET before it. */
+	/* iWARP ULPs expect INIT: Idle has no RESET before it. */
 	qp->ib_state = IB_QPS_INIT;
 	INIT_WORK(&qp->event_work, qp_event_work);
 	xiw_mw_owner_init(&qp->windows);

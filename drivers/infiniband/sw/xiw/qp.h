@@ -35,13 +35,13 @@ struct xiw_ep;
  * @dev: device
  * @qpn: number
  * @uctx: context of the process that made it, or NULL
- * @kernel: used by a kernel consumer
+ * @kernel: used by a kernel ULP
  * @ref: see above
  * @freed: completed when @ref drops to zero
  * @handles: references of iw_cm; see iwcm_quirks.c
- * @modify_lock: serializes state changes by the consumer, as the core does not;
+ * @modify_lock: serializes state changes by the ULP, as the core does not;
  *	outside of all other locks here
- * @ib_state: what the consumer last set or what follows from the stream's
+ * @ib_state: what the ULP last set or what follows from the stream's
  *	state; protected by @stream.lock, like @ep
  * @ep: endpoint, with a reference, or NULL
  * @events: asynchronous events to be reported, bits by enum ib_event_type

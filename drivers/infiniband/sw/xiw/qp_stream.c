@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The stream operations of a queue pair: receive buffers and completions, the
- * effects of a state change on consumer and endpoint, and the flush.
+ * effects of a state change on ULP and endpoint, and the flush.
  *
  * DOC: end of a stream
  *
@@ -274,7 +274,7 @@ static void qp_stream_withdraw(struct xiw_stream *s)
  */
 
 /**
- * xiw_qp_ib_state() - state of a queue pair in the consumer's terms
+ * xiw_qp_ib_state() - state of a queue pair in the ULP's terms
  * @qp: queue pair
  *
  * Context: The stream's lock is held.
@@ -294,7 +294,7 @@ enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp)
 	case XIW_QPS_ERROR:
 		return IB_QPS_ERR;
 	default:
-		/* RESET and INIT differ only for the consumer. */
+		/* RESET and INIT differ only for the ULP. */
 		return qp->ib_state;
 	}
 }
@@ -325,9 +325,9 @@ static u32 qp_stream_to_ep_events(enum xiw_qp_event event,
 
 /*
  * In these cases the endpoint calls xiw_qp_stop(), which detaches the stream
- * and then flushes; later posts are left to the flush work. Kernel consumers
+ * and then flushes; later posts are left to the flush work. Kernel ULPs
  * always need the flush work, which has a rescuer: the endpoint's work may wait
- * for memory that the consumer frees only after the flush.
+ * for memory that the ULP frees only after the flush.
  */
 static bool qp_stream_ep_flushes(const struct xiw_qp *qp, u32 events)
 {

@@ -143,8 +143,8 @@ static void qp_drop_name(struct xiw_qp *qp)
 /**
  * xiw_create_qp() - ib_device_ops.create_qp
  * @ibqp: allocated by the core as part of struct xiw_qp
- * @attr: what the consumer asks for, updated to what it gets
- * @udata: user request and response, NULL for kernel consumers
+ * @attr: what the ULP asks for, updated to what it gets
+ * @udata: user request and response, NULL for kernel ULPs
  *
  * Context: Sleeps.
  * Return: 0 or -errno.
@@ -299,7 +299,7 @@ static int qp_to_closing(struct xiw_qp *qp)
  * A process may reuse its buffers when this returns, without waiting for any
  * completion: the endpoint detaches the stream now, so that the peer cannot
  * write there; if it is closing already, the flush has ended that. Kernel
- * consumers drain the queues instead: an endpoint may be waiting for memory
+ * ULPs drain the queues instead: an endpoint may be waiting for memory
  * that they free only after the drain.
  */
 static int qp_to_error(struct xiw_qp *qp)
@@ -356,7 +356,7 @@ static void qp_verbs_set_access(struct xiw_qp *qp, int flags)
  * @mask: which of them
  * @udata: of the call from user space, else NULL
  *
- * For consumers of rdma_cm the MPA negotiation changes the queue pair to RTS;
+ * For ULPs of rdma_cm the MPA negotiation changes the queue pair to RTS;
  * they may only confirm that. RTR has the same effect as INIT: the connection
  * manager sets it before it accepts. SQD is a graceful close. ERR ends the
  * stream at once, and TCP still delivers what has completed. RTR with an

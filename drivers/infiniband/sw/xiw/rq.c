@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive queues, own and shared: posting by kernel consumers, and taking the
+ * Receive queues, own and shared: posting by kernel ULPs, and taking the
  * next entry for an arriving message.
  *
  * A user ring is written by a process that may be hostile. Its producer index
@@ -23,7 +23,7 @@
  * @max_wr: entries wanted
  * @max_sge: elements per entry, at most XIW_ABI_MAX_SGE
  * @uctx: context of the process that may map the ring, or NULL for a kernel
- *	consumer
+ *	ULP
  * @key: result: offset for mmap(), only with @uctx
  *
  * Context: Process context, may sleep.
@@ -97,7 +97,7 @@ static int rq_write(struct xiw_rq *rq, u32 prod, const struct ib_recv_wr *wr)
 }
 
 /**
- * xiw_rq_post() - add a kernel consumer's work requests
+ * xiw_rq_post() - add a kernel ULP's work requests
  * @rq: queue
  * @wr: list of work requests
  * @bad_wr: result: first work request that was not added, on error

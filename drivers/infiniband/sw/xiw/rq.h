@@ -13,8 +13,8 @@
 
 /**
  * struct xiw_rq - a receive queue
- * @lock: protects @cons, @seen, @limit and, for kernel consumers, the producer
- *	side; taken with interrupts off because kernel consumers may post with
+ * @lock: protects @cons, @seen, @limit and, for kernel ULPs, the producer
+ *	side; taken with interrupts off because kernel ULPs may post with
  *	them off
  * @queue: the ring
  * @cons: entries consumed; the copy in the ring is for the user to read

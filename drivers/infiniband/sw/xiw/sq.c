@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Send queues: checked private copies of a consumer's work requests.
+ * Send queues: checked private copies of a ULP's work requests.
  *
- * Kernel consumers post directly into the private array, from any context.
+ * Kernel ULPs post directly into the private array, from any context.
  * User processes write their mapped ring; the owner of the transmit side
  * fetches from there, reading each entry once. Both end with one release
  * store of the producer index, which pairs with the acquire in xiw_sq_fetch().
@@ -53,8 +53,8 @@ static u8 sq_traits_of(const struct xiw_sq *sq, u32 opcode)
 /**
  * xiw_sq_init() - allocate a send queue
  * @sq: queue
- * @attr: what the consumer asks for; checked against the device limits
- * @uctx: the process that will map the ring, or NULL for a kernel consumer
+ * @attr: what the ULP asks for; checked against the device limits
+ * @uctx: the process that will map the ring, or NULL for a kernel ULP
  * @key: mmap() offset of the ring, set for user queues
  *
  * Context: Sleeps.
@@ -120,7 +120,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_sq_destroy);
 
 /**
  * xiw_sq_want_doorbell() - set the doorbell mode of a user queue
- * @sq: user queue; nothing happens for kernel consumers
+ * @sq: user queue; nothing happens for kernel ULPs
  * @how: XIW_RING_NEED_DB or XIW_RING_LAZY_DB, or 0 for not at all
  *
  * The full barrier pairs with the user's between storing the producer index
@@ -142,7 +142,7 @@ void xiw_sq_want_doorbell(struct xiw_sq *sq, u32 how)
 
 /**
  * xiw_sq_ring_empty() - were all entries of the user ring fetched
- * @sq: any send queue; kernel consumers have no ring, so true
+ * @sq: any send queue; kernel ULPs have no ring, so true
  *
  * Context: Owner of the transmit side; for others the result is a snapshot.
  * Return: true if there is nothing to fetch.
@@ -247,7 +247,7 @@ static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
 
 /**
  * xiw_sq_fetch() - copy posted requests from a user ring
- * @sq: send queue; for kernel consumers nothing is copied
+ * @sq: send queue; for kernel ULPs nothing is copied
  * @ahead: limit of requests that are copied and not yet started. No more than
  *	are going to be started, as each is copied and validated
  *
@@ -399,8 +399,8 @@ static int sq_build_wr(const struct xiw_sq *sq, struct xiw_swr *wr,
 }
 
 /**
- * xiw_sq_post() - add a kernel consumer's work requests
- * @sq: send queue of a kernel consumer
+ * xiw_sq_post() - add a kernel ULP's work requests
+ * @sq: send queue of a kernel ULP
  * @wr: list of work requests
  * @bad_wr: result: first work request that was not added, on error
  *

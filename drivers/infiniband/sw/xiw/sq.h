@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Send queues: the ring in which a process posts, and the private, checked
- * copies of its work requests, which kernel consumers post directly.
+ * copies of its work requests, which kernel ULPs post directly.
  */
 #ifndef _XIW_SQ_H
 #define _XIW_SQ_H
@@ -64,9 +64,9 @@ struct xiw_swr {
 
 /**
  * struct xiw_sq - send queue
- * @lock: serializes kernel consumers that post. Taken with interrupts disabled
+ * @lock: serializes kernel ULPs that post. Taken with interrupts disabled
  *	because they may post with them off; innermost
- * @queue: ring shared with the user; unused for kernel consumers
+ * @queue: ring shared with the user; unused for kernel ULPs
  * @wrs: private copies, @size of them, @stride bytes apart
  * @stride: bytes
  * @size: entries, a power of two
@@ -78,7 +78,7 @@ struct xiw_swr {
  * @max_wr: requests that may be outstanding
  * @max_sge: elements per request
  * @max_inline: inline bytes per request
- * @kernel: a kernel consumer posts directly into @wrs
+ * @kernel: a kernel ULP posts directly into @wrs
  * @sig_all: every request is signaled
  * @send_imm: the peer may support Send with Immediate, as it is connected out
  *	of band

@@ -72,7 +72,7 @@ static int srq_check_attr(const struct ib_srq_init_attr *attr,
  * xiw_create_srq() - create a shared receive queue
  * @ibsrq: the core's part, zeroed beyond
  * @attr: size; result: what was really allocated
- * @udata: of the call from user space, NULL for a kernel consumer
+ * @udata: of the call from user space, NULL for a kernel ULP
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL, -EOPNOTSUPP for other types and for unknown input,
@@ -136,8 +136,8 @@ static void srq_async(struct xiw_srq *srq, enum ib_event_type event)
 
 /*
  * Report a limit that is armed while streams wait for entries: otherwise the
- * consumer waits for the event, and the streams wait for receives. Without
- * waiting streams, a consumer may arm an empty queue before it posts.
+ * ULP waits for the event, and the streams wait for receives. Without
+ * waiting streams, a ULP may arm an empty queue before it posts.
  */
 static void srq_check_limit(struct xiw_srq *srq)
 {

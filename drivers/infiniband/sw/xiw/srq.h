@@ -32,7 +32,7 @@ struct xiw_srq_waiter {
  * @ibsrq: as the core sees it; its allocation is this struct
  * @rq: the queue
  * @id: number, not 0
- * @kernel: used by a kernel consumer
+ * @kernel: used by a kernel ULP
  * @waiters: streams that wait for an entry, in the order of their arrival;
  *	protected by @rq.lock, like @woken and @moved_at
  * @woken: streams that were woken and have not taken their entry yet
