@@ -22,8 +22,10 @@
  * than 0 run on the n-th CPU, as the interrupt of an adapter would. Vector 0,
  * the default of most ULPs, is the CPU that generates the completion: its
  * cache has the data, and no other CPU has to be interrupted.
- *
- * DOC: who spins
+ */
+
+/**
+ * DOC: Busy-poll work
  *
  * Busy-poll work of a stream is posted for a process that busy-polls (offer.c):
  * one with many empty polls since the last check. The rate of the polls is no
@@ -338,7 +340,7 @@ bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s)
 	spin_lock_irqsave(&cq->lock, flags);
 	if (!cq->work) {
 		cq_set_work_locked(cq, s);
-		/* See "who spins" above. */
+		/* See "Busy-poll work" above. */
 		smp_mb();
 		offered = !READ_ONCE(cq->queue.ctrl->arm);
 		if (!offered)

@@ -9,7 +9,7 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-/* Work budgets, see "how long a turn is" in tx.c. */
+/* See "Work budgets" in tx.c. */
 enum xiw_turn_limits {
 	/* a message of 64 KiB with its headers */
 	XIW_TURN_BYTES		= 72 * 1024,

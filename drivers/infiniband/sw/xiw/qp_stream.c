@@ -2,8 +2,10 @@
 /*
  * The stream operations of a queue pair: receive buffers and completions, the
  * effects of a state change on ULP and endpoint, and the flush.
- *
- * DOC: end of a stream
+ */
+
+/**
+ * DOC: End of a stream
  *
  * Every end of a stream is reported to xiw_stream_event(), which reads the
  * actions from its table. Those that are impossible in the caller's context

@@ -8,8 +8,10 @@
  *
  * When no receive is posted for a Send, reading stops (RNR wait): TCP's window
  * closes and stops the peer until a receive is posted or the wait expires.
- *
- * DOC: where the work is done
+ */
+
+/**
+ * DOC: Inline and bulk receive
  *
  * The callback runs on the CPU that has received the packets, which is also
  * that of a sender on the same host. Small amounts of data are processed there

@@ -7,8 +7,10 @@
  * Like the socket of a process, one that connects or listens has a reference on
  * its network namespace, so that TCP can finish a closed connection in the
  * background.
- *
- * DOC: who pays for TCP's memory
+ */
+
+/**
+ * DOC: Memory accounting
  *
  * TCP charges the memory of a socket to the control group of the task that
  * creates or accepts it. For accepted and for retried connections that task is

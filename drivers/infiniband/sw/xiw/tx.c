@@ -2,8 +2,10 @@
 /*
  * Transmit engine: its contexts, its work budget, and when it waits. It sends
  * batches of FPDUs, see train.c.
- *
- * DOC: who runs the engine
+ */
+
+/**
+ * DOC: Contexts of the engine
  *
  * The engine runs under the socket lock, in any context that has work for it:
  * the poster's, the receive path, the socket's write_space callback, or the
@@ -19,33 +21,39 @@
  * TCP calls write_space for the ACK that has made room, in softirq context. Up
  * to two thirds of TCP's buffer are still unsent or in flight then, so there is
  * time for the retry work to do the copying, on any CPU.
+ */
+
+/**
+ * DOC: Doorbell deferral
  *
- * Doorbell deferral: a user process is likely to continue posting if two of its
- * posts in a row came while earlier data was in flight, or right after the
- * engine has run for the previous post and without waiting for that. One post
- * is not enough, as a Write and the Send that announces it are followed by
- * waiting for an answer. RUNNING then stays set for a short time, together with
- * WINDOW, and the process posts without system calls. The engine sends all
- * these requests as one batch when the process enters the kernel to wait for
- * completions, or when a timer expires. The number of requests collected
- * determines how soon the next deferral begins (pace.h), so there are hardly
- * any for a process that waits for each request before it posts the next.
+ * A user process is likely to continue posting if two of its posts in a row
+ * came while earlier data was in flight, or right after the engine has run for
+ * the previous post and without waiting for that. One post is not enough, as a
+ * Write and the Send that announces it are followed by waiting for an answer.
+ * RUNNING then stays set for a short time, together with XIW_TX_WINDOW, and the
+ * process posts without system calls. The engine sends all these requests as
+ * one batch when the process enters the kernel to wait for completions, or when
+ * a timer expires. The number of requests collected determines how soon the
+ * next deferral begins (pace.h), so there are hardly any for a process that
+ * waits for each request before it posts the next.
  *
  * Messages from the peer do not end a deferral: the engine sends the requests
- * that it finds, and leaves WINDOW set.
- *
- * DOC: how long a turn is
+ * that it finds, and leaves XIW_TX_WINDOW set.
+ */
+
+/**
+ * DOC: Work budgets
  *
  * Each call of the engine, or of the receive side, has a work budget. Where the
  * socket lock is held as a spinlock, that is in softirqs, in the timer, and for
  * kernel ULPs, which post from any context, this CPU is blocked and another one
- * may spin on the lock. So the basic budget is small: XIW_TURN_BYTES or
- * XIW_TURN_STEPS, whichever is used up first. A step is an FPDU, or a request
- * that sends nothing. A work item then continues, the retry work for sending
- * and the bulk work for receiving. tx.deferred and rx.deferred are set until it
- * runs; while they are, packets and posts do not run the engine. The steps left
- * also limit how many ring entries are fetched, and XIW_TURN_STEPS how many
- * requests are completed at once.
+ * may spin on the lock. So the basic budget is small: XIW_TURN_BYTES, or a cost
+ * of XIW_TURN_STEPS, whichever is used up first. An FPDU costs one, and so does
+ * a request that sends nothing. A work item then continues, the retry work for
+ * sending and the bulk work for receiving. tx.deferred and rx.deferred are set
+ * until it runs; while they are, packets and posts do not run the engine. The
+ * rest of the cost also limits how many ring entries are fetched, and
+ * XIW_TURN_STEPS how many requests are completed at once.
  *
  * A process or a work item that owns the lock can be interrupted, so its budget
  * is a multiple of that. Packets received in that time, mainly ACKs, are queued

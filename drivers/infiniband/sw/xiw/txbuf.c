@@ -16,8 +16,10 @@
  * Blocks are an optimisation. If none can be allocated without reserves, or if
  * the share of the device or of the control group is used up, single pages are
  * used instead.
- *
- * DOC: how many blocks are kept
+ */
+
+/**
+ * DOC: Blocks of a stream
  *
  * A full block is in flight until TCP drops its references, the oldest first.
  * Then the block is spare; spare blocks are reused last in, first out. So a
@@ -28,8 +30,10 @@
  * all of them if next to nothing was sent. It also frees a block that has been
  * the oldest in flight since the last trim, as a packet socket may hold it for
  * long.
- *
- * DOC: how many blocks a control group has
+ */
+
+/**
+ * DOC: Blocks of a control group
  *
  * A peer that closes its window keeps blocks in flight for any length of time.
  * So a group gets no more blocks than it leaves free. A single group has at
