@@ -14,13 +14,13 @@
 #include <linux/jiffies.h>
 #include <linux/log2.h>
 
-#include "fpdu.h"
-#include "pages.h"
 #include "place.h"
 #include "proto/rdmap.h"
+#include "rx_mpa.h"
 #include "sendq.h"
 #include "stream.h"
 #include "trace.h"
+#include "txbuf.h"
 
 static const u8 recv_wc_status[] = {
 	[XIW_RECV_FLUSH]	= IB_WC_WR_FLUSH_ERR,

@@ -29,7 +29,6 @@
 #include "mr.h"
 #include "mw.h"
 #include "policy.h"
-#include "post.h"
 #include "qp.h"
 #include "qp_verbs.h"
 #include "queue.h"

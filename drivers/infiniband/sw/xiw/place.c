@@ -6,7 +6,7 @@
 
 #include "place.h"
 
-#include "fpdu.h"
+#include "rx_mpa.h"
 #include "stream.h"
 
 /**

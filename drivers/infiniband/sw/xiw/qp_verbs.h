@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The verbs of queue pairs but those that post.
+ * The verbs of queue pairs.
  */
 #ifndef _XIW_QP_VERBS_H
 #define _XIW_QP_VERBS_H
@@ -8,6 +8,8 @@
 struct ib_qp;
 struct ib_qp_attr;
 struct ib_qp_init_attr;
+struct ib_recv_wr;
+struct ib_send_wr;
 struct ib_udata;
 
 int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
@@ -17,5 +19,9 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init);
 int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad_wr);
+int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad_wr);
 
 #endif /* _XIW_QP_VERBS_H */

@@ -29,10 +29,10 @@
 #include <linux/skbuff.h>
 
 #include "deliver.h"
-#include "fpdu.h"
 #include "llp.h"
 #include "offer.h"
 #include "proto/rdmap.h"
+#include "rx_mpa.h"
 #include "stream.h"
 #include "trace.h"
 #include "tx.h"

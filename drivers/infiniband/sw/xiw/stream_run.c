@@ -23,10 +23,10 @@
 #include "sendq.h"
 #include "llp.h"
 #include "offer.h"
-#include "pages.h"
 #include "stream.h"
 #include "trace.h"
 #include "tx.h"
+#include "txbuf.h"
 
 static void stream_run_on_data_ready(struct xiw_llp *llp, void *ctx)
 {

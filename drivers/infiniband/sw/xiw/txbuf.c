@@ -40,17 +40,87 @@
  * most half of the supply; of N groups at their limit each has 1/(N+1), and as
  * much is left for another one. Kernel ULPs count as one group. Groups are
  * hashed into slots, and groups in the same slot share one limit.
+ *
+ * DOC: charging
+ *
+ * All memory of a stream is charged to the control group of the process that
+ * created the queue pair, in any context. The queue pair has a reference on the
+ * group, so softirqs can charge it, too. Kernel ULPs are not charged.
  */
 #include "txbuf.h"
 
 #include <kunit/visibility.h>
+#include <linux/gfp.h>
 #include <linux/hash.h>
 #include <linux/mm.h>
-
-#include "pages.h"
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
 
 /* Divisor: the share of the host's memory for the blocks of a device */
 #define XIW_TXBUF_SHARE		32
+
+/**
+ * xiw_pages_alloc() - allocate contiguous pages
+ * @memcg: control group to charge, or NULL
+ * @gfp: flags that do not permit to sleep
+ * @order: log2 of the pages wanted
+ *
+ * Context: Any but hardirq.
+ * Return: Pages, or NULL.
+ */
+struct page *xiw_pages_alloc(struct mem_cgroup *memcg, gfp_t gfp, u32 order)
+{
+	struct mem_cgroup *old;
+	struct page *page;
+
+	if (!memcg)
+		return alloc_pages(gfp, order);
+	old = set_active_memcg(memcg);
+	page = alloc_pages(gfp | __GFP_ACCOUNT, order);
+	set_active_memcg(old);
+	return page;
+}
+
+/**
+ * xiw_pages_calloc() - allocate a zeroed array
+ * @memcg: control group to charge, or NULL
+ * @gfp: flags
+ * @n: elements
+ * @size: bytes of each
+ *
+ * Context: That of @gfp, but no hardirq.
+ * Return: Memory for kvfree(), or NULL.
+ */
+void *xiw_pages_calloc(struct mem_cgroup *memcg, gfp_t gfp, size_t n,
+		       size_t size)
+{
+	struct mem_cgroup *old;
+	void *p;
+
+	if (!memcg)
+		return kvcalloc(n, size, gfp);
+	old = set_active_memcg(memcg);
+	p = kvcalloc(n, size, gfp | __GFP_ACCOUNT);
+	set_active_memcg(old);
+	return p;
+}
+
+/**
+ * xiw_pages_alloc_linear() - allocate virtually contiguous memory
+ * @memcg: control group to charge, or NULL
+ * @len: bytes
+ *
+ * Context: Sleeps.
+ * Return: Memory for kvfree(), or NULL.
+ */
+void *xiw_pages_alloc_linear(struct mem_cgroup *memcg, size_t len)
+{
+	struct mem_cgroup *old = set_active_memcg(memcg);
+	void *p = kvmalloc(len, GFP_KERNEL_ACCOUNT);
+
+	set_active_memcg(old);
+	return p;
+}
 
 /**
  * xiw_txbuf_init() - set up a buffer

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Transmit memory of a stream, for encoded FPDUs.
+ * Memory of a stream: for encoded FPDUs, and charged to its process.
  */
 #ifndef _XIW_TXBUF_H
 #define _XIW_TXBUF_H
 
 #include <linux/atomic.h>
+#include <linux/gfp_types.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/types.h>
@@ -77,6 +78,11 @@ static inline u8 *xiw_txbuf_cursor(const struct xiw_txbuf *buf)
 {
 	return (u8 *)page_address(buf->page) + buf->off;
 }
+
+struct page *xiw_pages_alloc(struct mem_cgroup *memcg, gfp_t gfp, u32 order);
+void *xiw_pages_calloc(struct mem_cgroup *memcg, gfp_t gfp, size_t n,
+		       size_t size);
+void *xiw_pages_alloc_linear(struct mem_cgroup *memcg, size_t len);
 
 void xiw_txbuf_init(struct xiw_txbuf *buf, struct mem_cgroup *memcg,
 		    struct xiw_txbuf_supply *supply);

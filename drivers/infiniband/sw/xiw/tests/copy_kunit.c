@@ -13,7 +13,7 @@
 #include <linux/string.h>
 
 #include "../copy.h"
-#include "../fpdu.h"
+#include "../rx_mpa.h"
 #include "../mem.h"
 
 enum {
