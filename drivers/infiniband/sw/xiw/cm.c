@@ -10,11 +10,6 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
-#include "cm_active.h"
-#include "cm_conn.h"
-#include "cm_end.h"
-#include "cm_listen.h"
-#include "cm_passive.h"
 #include "dev.h"
 #include "ep.h"
 #include "sock.h"

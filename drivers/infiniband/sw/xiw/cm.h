@@ -1,18 +1,96 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The connection manager of a device.
+ * The connection manager of a device: what its files cm*.c offer.
  */
 #ifndef _XIW_CM_H
 #define _XIW_CM_H
 
+#include <linux/socket.h>
+#include <linux/types.h>
+#include <rdma/iw_cm.h>
+
+#include "ep_state.h"
+#include "llp.h"
+
+struct iw_cm_conn_param;
+struct iw_cm_event;
+struct iw_cm_id;
+struct net;
 struct xiw_dev;
 struct xiw_ep;
+struct xiw_sock;
 
+/* cm.c */
 void xiw_cm_teardown(struct xiw_ep *ep);
 int xiw_cm_device_init(struct xiw_dev *dev);
 void xiw_cm_device_open(struct xiw_dev *dev);
 void xiw_cm_device_joined(struct xiw_dev *dev);
 void xiw_cm_device_kill(struct xiw_dev *dev);
 void xiw_cm_device_exit(struct xiw_dev *dev);
+
+/* cm_active.c */
+enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep);
+enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep);
+enum xiw_ep_state xiw_active_timeout(struct xiw_ep *ep);
+enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep);
+
+int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
+
+/* cm_conn.c */
+void xiw_conn_own_sock(struct xiw_ep *ep, struct xiw_sock *xs);
+enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep);
+int xiw_conn_bound_if(const struct xiw_ep *ep,
+		      const struct sockaddr_storage *addr);
+int xiw_conn_collect(struct xiw_ep *ep, bool reply);
+int xiw_conn_report(struct xiw_ep *ep, enum iw_cm_event_type type, int status,
+		    const void *pdata, u8 pdata_len);
+void xiw_conn_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
+			 bool valid, u16 ird, u16 ord);
+int xiw_conn_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id,
+		       u32 qpn);
+void xiw_conn_detach_qp(struct xiw_ep *ep);
+void xiw_conn_drop_cm_id(struct xiw_ep *ep);
+
+/* cm_end.c */
+enum xiw_ep_state xiw_end_close(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_peer_closed(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep);
+void xiw_end_teardown(struct xiw_ep *ep);
+
+/* cm_listen.c */
+enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep);
+enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep);
+bool xiw_listen_leave(struct xiw_ep *ep);
+int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event);
+bool xiw_listen_wait(struct xiw_ep *ep, u32 max);
+void xiw_listen_wake(struct xiw_ep *ep, u32 qpn);
+void xiw_listen_teardown(struct xiw_ep *ep);
+void xiw_listen_init(struct xiw_ep *ep);
+int xiw_listen_start(struct xiw_ep *ep, struct net *net,
+		     const struct sockaddr_storage *addr, bool afonly);
+
+int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog);
+int xiw_cm_destroy_listen(struct iw_cm_id *cm_id);
+
+/* cm_passive.c */
+enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_ready(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep);
+void xiw_passive_teardown(struct xiw_ep *ep);
+
+int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
+int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len);
 
 #endif /* _XIW_CM_H */

@@ -4,14 +4,12 @@
  * the stream to the QP (RFC 5044 section 7.1, RFC 6581). iw_cm hears exactly
  * one CONNECT_REPLY of every connect that did not fail at once.
  */
-#include "cm_active.h"
+#include "cm.h"
 
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
 #include <net/net_namespace.h>
 
-#include "cm_conn.h"
-#include "cm_end.h"
 #include "dev.h"
 #include "ep.h"
 #include "iwcm_quirks.h"

@@ -3,7 +3,7 @@
  * What all of the connection manager's files do with an endpoint: its socket,
  * the peer's startup frame, its QP, and what iw_cm hears.
  */
-#include "cm_conn.h"
+#include "cm.h"
 
 #include <linux/in.h>
 #include <linux/netdevice.h>

@@ -4,9 +4,8 @@
  * waits for what is left to be sent, the abort, and the time in which a closed
  * connection waits for the peer's FIN. iw_cm hears exactly one CLOSE.
  */
-#include "cm_end.h"
+#include "cm.h"
 
-#include "cm_conn.h"
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"

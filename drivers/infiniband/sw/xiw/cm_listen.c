@@ -26,7 +26,7 @@
  * that the same ULP has on that device. Without one it stays here, and its
  * Request is refused.
  */
-#include "cm_listen.h"
+#include "cm.h"
 
 #include <linux/jiffies.h>
 #include <linux/slab.h>
@@ -35,8 +35,6 @@
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
-#include "cm_conn.h"
-#include "cm_passive.h"
 #include "consumer.h"
 #include "dev.h"
 #include "ep.h"

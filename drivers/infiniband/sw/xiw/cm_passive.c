@@ -12,7 +12,7 @@
  * came.
  * See also "the Private Data of a request" in iwcm_quirks.c.
  */
-#include "cm_passive.h"
+#include "cm.h"
 
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
@@ -21,9 +21,6 @@
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
-#include "cm_conn.h"
-#include "cm_end.h"
-#include "cm_listen.h"
 #include "consumer.h"
 #include "dev.h"
 #include "ep.h"

@@ -18,9 +18,6 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "cm.h"
-#include "cm_active.h"
-#include "cm_listen.h"
-#include "cm_passive.h"
 #include "counters.h"
 #include "cq.h"
 #include "dev.h"
@@ -32,8 +29,7 @@
 #include "qp.h"
 #include "qp_verbs.h"
 #include "queue.h"
-#include "rdv_ep.h"
-#include "rdv_listen.h"
+#include "rdv.h"
 #include "restrack.h"
 #include "srq.h"
 

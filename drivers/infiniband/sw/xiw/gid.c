@@ -37,7 +37,7 @@
 #include <rdma/ib_cache.h>
 
 #include "dev.h"
-#include "rdv_listen.h"
+#include "rdv.h"
 
 /* First index to try for an address of each kind */
 enum gid_place {

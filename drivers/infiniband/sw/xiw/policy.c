@@ -11,7 +11,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "dev.h"
-#include "rdv_listen.h"
+#include "rdv.h"
 
 /* Limit for timeouts of the connection setup: an hour */
 #define POLICY_MAX_MS		(3600 * MSEC_PER_SEC)

@@ -442,8 +442,51 @@ static void qp_stream_ring_broken(struct xiw_stream *s)
 }
 
 /*
- * Flush
+ * Retry timer
  */
+
+static bool qp_stream_is_awaited(const struct xiw_rdv_use *use,
+				 enum xiw_rdv_timer what)
+{
+	return what == XIW_RDV_STREAM ? READ_ONCE(use->waits) :
+					READ_ONCE(use->gone);
+}
+
+static u32 qp_stream_wait_ms(const struct xiw_rdv_use *use,
+			     enum xiw_rdv_timer what)
+{
+	if (what == XIW_RDV_ANSWER)
+		return READ_ONCE(use->answer_ms);
+	if (use->final)
+		return 0;
+	return xiw_rdv_wait_ms(READ_ONCE(use->timeout),
+			       READ_ONCE(use->retry_cnt));
+}
+
+/*
+ * Nothing happens if @use does not wait for @what any more, or if the timer
+ * already runs for it. True if @use->expire was queued, with the caller's
+ * reference to the queue pair.
+ */
+static bool qp_stream_start_retry(struct xiw_rdv_use *use,
+				  enum xiw_rdv_timer what)
+{
+	unsigned long flags;
+	bool queued = false;
+	unsigned long wait;
+
+	spin_lock_irqsave(&use->lock, flags);
+	if (qp_stream_is_awaited(use, what) && use->armed != what) {
+		/* Under the lock, as xiw_rdv_give_up() checks "armed". */
+		wait = msecs_to_jiffies(qp_stream_wait_ms(use, what));
+		use->armed = what;
+		use->due = jiffies + wait;
+		/* The work may be queued for the other purpose. */
+		queued = !mod_delayed_work(system_dfl_wq, &use->expire, wait);
+	}
+	spin_unlock_irqrestore(&use->lock, flags);
+	return queued;
+}
 
 /**
  * xiw_qp_await() - start the retry timer for what was posted
@@ -456,9 +499,13 @@ void xiw_qp_await(struct xiw_qp *qp, enum xiw_rdv_timer what)
 {
 	/* The timer's reference */
 	xiw_qp_get(qp);
-	if (!xiw_rdv_await(&qp->rdv, what))
+	if (!qp_stream_start_retry(&qp->rdv, what))
 		xiw_qp_put(qp);
 }
+
+/*
+ * Flush
+ */
 
 /*
  * Out of band, nothing is flushed while the stream is not established, nor

@@ -17,7 +17,6 @@
 #include "qp.h"
 #include "qp_stream.h"
 #include "rdv.h"
-#include "rdv_wait.h"
 #include "rx.h"
 #include "stream_run.h"
 #include "tx.h"

@@ -17,10 +17,6 @@
 #include "gid.h"
 #include "qp.h"
 #include "qp_stream.h"
-#include "rdv_active.h"
-#include "rdv_listen.h"
-#include "rdv_qp.h"
-#include "rdv_wait.h"
 #include "stream_run.h"
 
 /* Log why a connection is refused, and the remedy. */

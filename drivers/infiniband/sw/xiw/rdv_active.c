@@ -6,14 +6,14 @@
  * to itself has neither Request nor Reply, see section 3 of
  * Documentation/rendezvous.rst.
  */
-#include "rdv_active.h"
+#include "rdv.h"
 
 #include <linux/jiffies.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <net/sock.h>
 
-#include "cm_conn.h"
+#include "cm.h"
 #include "consumer.h"
 #include "dev.h"
 #include "ep.h"
@@ -21,8 +21,6 @@
 #include "proto/rendezvous.h"
 #include "qp.h"
 #include "qp_stream.h"
-#include "rdv_conn.h"
-#include "rdv_wait.h"
 #include "sock.h"
 #include "stream_run.h"
 

@@ -6,18 +6,12 @@
  * not arrive, or the PSNs differ. Then the QP is rolled back: the Initiator
  * connects again, and the Responder waits for another Request.
  */
-#include "rdv_ep.h"
+#include "rdv.h"
 
 #include "cm.h"
-#include "cm_conn.h"
-#include "cm_end.h"
-#include "cm_listen.h"
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
-#include "rdv_active.h"
-#include "rdv_passive.h"
-#include "rdv_qp.h"
 
 static enum xiw_ep_state rdv_ep_kill_at_once(struct xiw_ep *ep)
 {

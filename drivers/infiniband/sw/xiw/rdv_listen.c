@@ -6,7 +6,7 @@
  * In other namespaces, and after a failure, a listener exists while a Responder
  * needs it.
  */
-#include "rdv_listen.h"
+#include "rdv.h"
 
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -14,13 +14,11 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "cm_conn.h"
-#include "cm_listen.h"
+#include "cm.h"
 #include "consumer.h"
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
-#include "rdv_conn.h"
 
 /**
  * struct xiw_rdv_port - a listener; protected by xiw_dev.rdv_lock

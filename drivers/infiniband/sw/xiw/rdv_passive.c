@@ -4,23 +4,18 @@
  * answers it once its queue pair was named this very peer. An earlier Request
  * waits among the half-open connections of its listener.
  */
-#include "rdv_passive.h"
+#include "rdv.h"
 
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <net/sock.h>
 
-#include "cm_conn.h"
-#include "cm_end.h"
-#include "cm_listen.h"
-#include "cm_passive.h"
+#include "cm.h"
 #include "dev.h"
 #include "ep.h"
 #include "proto/mpa.h"
 #include "proto/rendezvous.h"
 #include "qp.h"
-#include "rdv_conn.h"
-#include "rdv_qp.h"
 #include "sock.h"
 #include "stream_run.h"
 

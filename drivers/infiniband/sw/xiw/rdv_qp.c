@@ -1,21 +1,157 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How a queue pair that is connected out of band gets a stream as Responder,
- * and how either side rolls back a connection that was never established.
+ * Queue pairs that are connected out of band: how one gets a stream, how either
+ * side rolls back a connection that was never established, and how the wait of
+ * its requests ends. The wait is for the stream, or for an answer of a peer
+ * that has gone; the timer expires, the peer refuses for good, or the queue
+ * pair is reset.
+ *
+ * DOC: a peer whose end was silent
+ *
+ * On RoCE the end of the peer is not reported. Later requests are sent again
+ * until the retries are used up, and only then fail. Programs rely on that
+ * time, as they do not end simultaneously: a request that the peer did not wait
+ * for must not fail before the program that posted it ends, too.
+ * So requests wait here, although no answer is possible. Before RTS the number
+ * of retries is not known yet, and they do not wait.
  */
-#include "rdv_qp.h"
+#include "rdv.h"
 
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/jiffies.h>
+#include <net/ipv6.h>
 
 #include "dev.h"
 #include "ep.h"
 #include "llp.h"
 #include "qp.h"
 #include "qp_stream.h"
-#include "rdv_wait.h"
 #include "sendq.h"
+#include "sock.h"
 #include "stream_run.h"
 #include "tx.h"
+
+/*
+ * Addresses, and the start of the stream
+ */
+
+/**
+ * xiw_rdv_policy() - set MPA revision 2 with the peer-to-peer model
+ * @ep: new endpoint
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_rdv_policy(struct xiw_ep *ep)
+{
+	ep->policy.rev = 2;
+	ep->policy.p2p = true;
+	ep->policy.fallback = false;
+}
+
+/**
+ * xiw_rdv_to_addr() - convert a GID to a socket address
+ * @dev: device; its link is the scope of link-local addresses
+ * @gid: GID
+ * @port: TCP port
+ * @addr: result
+ *
+ * Context: Any.
+ */
+void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
+		     struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *in6 = (void *)addr;
+	struct sockaddr_in *in = (void *)addr;
+	struct in6_addr ip;
+
+	memset(addr, 0, sizeof(*addr));
+	memcpy(&ip, gid, sizeof(ip));
+	if (ipv6_addr_v4mapped(&ip)) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		in->sin_addr.s_addr = ip.s6_addr32[3];
+		return;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(port);
+	in6->sin6_addr = ip;
+	if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&ip)))
+		in6->sin6_scope_id = dev->netdev->ifindex;
+}
+
+/**
+ * xiw_rdv_to_gid() - convert a socket address to a GID
+ * @addr: address
+ * @gid: result: XIW_RDV_GID_LEN bytes
+ *
+ * Context: Any.
+ */
+void xiw_rdv_to_gid(const struct sockaddr_storage *addr, u8 *gid)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	struct in6_addr ip = in6->sin6_addr;
+
+	if (addr->ss_family == AF_INET)
+		ipv6_addr_set_v4mapped(in->sin_addr.s_addr, &ip);
+	memcpy(gid, &ip, sizeof(ip));
+}
+
+/**
+ * xiw_rdv_port_of() - the port of an address
+ * @addr: address
+ *
+ * Context: Any.
+ * Return: TCP port.
+ */
+u16 xiw_rdv_port_of(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+
+	return ntohs(addr->ss_family == AF_INET ? in->sin_port :
+						  in6->sin6_port);
+}
+
+/**
+ * xiw_rdv_agree() - set the negotiated features
+ * @ep: endpoint before the start of its stream
+ * @features: XIW_RDV_FEAT_* of the Reply
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_rdv_agree(struct xiw_ep *ep, u16 features)
+{
+	ep->conn.send_imm = features & XIW_RDV_FEAT_IMM;
+	ep->conn.hello = false;
+	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
+	if (!ep->conn.fpdu_segments && !(features & XIW_RDV_FEAT_LONG))
+		ep->conn.fpdu_segments = 1;
+}
+
+/**
+ * xiw_rdv_start_stream() - start the stream after the MPA negotiation
+ * @ep: endpoint with its QP attached, and conn.agreed
+ * @path: attributes that the consumer has set so far
+ * @initiator: which side this is
+ *
+ * Context: The endpoint is locked.
+ * Return: 0 or negative errno.
+ */
+int xiw_rdv_start_stream(struct xiw_ep *ep, const struct xiw_rdv_path *path,
+			 bool initiator)
+{
+	struct xiw_conn *conn = &ep->conn;
+
+	conn->initiator = initiator;
+	conn->agreed.ord = xiw_rdv_ord(path, conn->agreed.ord);
+	return xiw_stream_start(&ep->qp->stream, &ep->xs->llp, conn);
+}
+
+/*
+ * Requests of a Responder
+ */
 
 /*
  * Limits guesses at a secret of 24 bits to one a second. Requests from a port
@@ -110,6 +246,143 @@ int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
 	spin_unlock_bh(&s->lock);
 	return ret;
 }
+
+/*
+ * Waiting
+ */
+
+static bool rdv_qp_anything_posted(const struct xiw_qp *qp)
+{
+	const struct xiw_sq *sq = &qp->sq;
+
+	return READ_ONCE(sq->head) != READ_ONCE(sq->prod) ||
+	       (!sq->kernel && !xiw_sq_ring_empty(sq));
+}
+
+/**
+ * xiw_rdv_await_posted() - start the retry timer for what was posted earlier
+ * @qp: queue pair that may just have begun to wait for a stream
+ *
+ * Context: Any with interrupts on.
+ */
+void xiw_rdv_await_posted(struct xiw_qp *qp)
+{
+	/* Pairs with the one in xiw_post_send(), before it reads "waits". */
+	smp_mb();
+	if (READ_ONCE(qp->rdv.waits) && rdv_qp_anything_posted(qp))
+		xiw_qp_await(qp, XIW_RDV_STREAM);
+}
+
+/* Disarm the timer and return its purpose; ignore an obsolete expiry. */
+static enum xiw_rdv_timer rdv_qp_disarm(struct xiw_rdv_use *use)
+{
+	enum xiw_rdv_timer armed = XIW_RDV_NOTHING;
+
+	spin_lock_irq(&use->lock);
+	if (!time_before(jiffies, use->due)) {
+		armed = use->armed;
+		use->armed = XIW_RDV_NOTHING;
+	}
+	spin_unlock_irq(&use->lock);
+	return armed;
+}
+
+/*
+ * A stream that is established concurrently does not prevent the error: the
+ * peer then sees its connection end.
+ */
+static bool rdv_qp_wait_is_over(struct xiw_qp *qp, enum xiw_rdv_timer armed)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+
+	lockdep_assert_held(&qp->stream.lock);
+
+	if (use->over || !rdv_qp_anything_posted(qp))
+		return false;
+	return (armed == XIW_RDV_STREAM && use->waits) ||
+	       (armed == XIW_RDV_ANSWER && use->gone);
+}
+
+static void rdv_qp_expire(struct work_struct *work)
+{
+	struct xiw_rdv_use *use = container_of(to_delayed_work(work),
+					       struct xiw_rdv_use, expire);
+	struct xiw_qp *qp = container_of(use, struct xiw_qp, rdv);
+	enum xiw_rdv_timer armed = rdv_qp_disarm(use);
+	struct xiw_stream *s = &qp->stream;
+	bool over;
+
+	spin_lock_bh(&s->lock);
+	over = rdv_qp_wait_is_over(qp, armed);
+	if (over)
+		use->status = IB_WC_RETRY_EXC_ERR;
+	spin_unlock_bh(&s->lock);
+	if (over && armed == XIW_RDV_STREAM)
+		xiw_stat_inc(qp->dev->stats, XIW_STAT_CONN_TIMEOUT);
+	if (over)
+		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
+	xiw_qp_put(qp);
+}
+
+/**
+ * xiw_rdv_give_up() - stop waiting for a peer that will always refuse
+ * @qp: queue pair connected out of band
+ *
+ * Requests that wait fail now, and later ones fail at once.
+ *
+ * Context: Process context.
+ */
+void xiw_rdv_give_up(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+
+	spin_lock_irq(&use->lock);
+	use->final = true;
+	if (use->armed == XIW_RDV_STREAM) {
+		use->due = jiffies;
+		/* If the work is running already, queue it once more. */
+		xiw_qp_get(qp);
+		if (mod_delayed_work(system_dfl_wq, &use->expire, 0))
+			xiw_qp_put(qp);
+	}
+	spin_unlock_irq(&use->lock);
+}
+
+/**
+ * xiw_rdv_wait_end() - end all waits of a queue pair and cancel their timer
+ * @qp: queue pair
+ *
+ * Context: Sleeps.
+ */
+void xiw_rdv_wait_end(struct xiw_qp *qp)
+{
+	struct xiw_rdv_use *use = &qp->rdv;
+
+	spin_lock_bh(&qp->stream.lock);
+	spin_lock_irq(&use->lock);
+	WRITE_ONCE(use->waits, false);
+	WRITE_ONCE(use->gone, false);
+	spin_unlock_irq(&use->lock);
+	spin_unlock_bh(&qp->stream.lock);
+	if (cancel_delayed_work_sync(&use->expire))
+		xiw_qp_put(qp);
+}
+
+/**
+ * xiw_rdv_wait_init() - initialise the wait timer of a new queue pair
+ * @qp: queue pair
+ *
+ * Context: Any.
+ */
+void xiw_rdv_wait_init(struct xiw_qp *qp)
+{
+	spin_lock_init(&qp->rdv.lock);
+	INIT_DELAYED_WORK(&qp->rdv.expire, rdv_qp_expire);
+}
+
+/*
+ * Rollback
+ */
 
 /*
  * Checks again: before the socket was locked, the first FPDU may have arrived,

@@ -114,8 +114,6 @@ static inline void xiw_rdv_guesses_init(struct xiw_rdv_use *use)
 	}
 }
 
-bool xiw_rdv_await(struct xiw_rdv_use *use, enum xiw_rdv_timer what);
-
 /* Was the connection never established? The stream's lock is held. */
 static inline bool xiw_rdv_undone(const struct xiw_rdv_use *use)
 {
