@@ -141,6 +141,7 @@ int xiw_cm_device_init(struct xiw_dev *dev)
 	dev->ep_ops = &cm_ep_ops;
 	xa_init(&dev->requests);
 	xiw_crowd_init(&dev->lingering);
+	hash_init(dev->listeners);
 	return 0;
 }
 

@@ -107,27 +107,46 @@ listen_find_victim(const struct xiw_ep_listen *listen)
 				msecs_to_jiffies(XIW_EP_GRACE_MS));
 }
 
-/*
- * May one more connection be taken from TCP? If not, the listener is told to
- * come back: by its timer, or by a child that leaves.
- */
-static bool listen_is_room(struct xiw_ep *ep)
+/* Jiffies until a connection may be dropped in favour of one more. */
+static long listen_grace_left(const struct xiw_ep_listen *listen)
 {
 	unsigned long grace = msecs_to_jiffies(XIW_EP_GRACE_MS);
-	struct xiw_ep_listen *listen = ep->listen;
-	struct xiw_crowd_member *victim;
-	long left = 0;
+
+	lockdep_assert_held(&listen->lock);
+
+	if (listen->half_open.count < XIW_EP_BACKLOG)
+		return 0;
+	return max_t(long, listen_find_victim(listen)->since + grace - jiffies,
+		     0);
+}
+
+/*
+ * May @ep take one more connection from TCP for @to, which is @ep or a twin? If
+ * not, the timer of @ep is started; if @to is @ep, a child that leaves may end
+ * the wait.
+ */
+static bool listen_is_room(struct xiw_ep *ep, struct xiw_ep *to)
+{
+	struct xiw_ep_listen *listen = to->listen;
+	long left;
 
 	spin_lock(&listen->lock);
-	if (listen->half_open.count >= XIW_EP_BACKLOG) {
-		victim = listen_find_victim(listen);
-		left = max_t(long, victim->since + grace - jiffies, 0);
-	}
-	listen->full = left;
+	left = listen_grace_left(listen);
+	if (to == ep)
+		listen->full = left;
 	spin_unlock(&listen->lock);
 	if (left)
 		xiw_ep_set_timer(ep, jiffies_to_msecs(left));
 	return !left;
+}
+
+/* Is the timer of @ep running because a twin was full? */
+static bool listen_waits_for_twin(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = ep->listen;
+
+	listen->twin_full &= ep->timed && time_before(jiffies, ep->expires);
+	return listen->twin_full;
 }
 
 /* In favour of one that has come. */
@@ -154,7 +173,9 @@ static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 	spin_lock(&listen->lock);
 	if (listen->closed)
 		goto unlock;
-	if (listen->half_open.count >= XIW_EP_BACKLOG)
+	/* A twin may hold more than that for the rest of the grace period. */
+	while (listen->half_open.count >= XIW_EP_BACKLOG &&
+	       !listen_grace_left(listen))
 		listen_drop_child(listen);
 	xiw_crowd_join(&listen->half_open, &ep->place);
 	ret = 0;
@@ -200,28 +221,35 @@ static bool listen_is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
 	bool twin;
 
 	spin_lock(&listen->lock);
-	/* A listener without cm_id belongs to connections by number. */
-	twin = !listen->closed && other->cm_id &&
+	twin = !listen->closed &&
 	       !memcmp(&other->cm_id->local_addr, &ep->cm_id->local_addr,
 		       sizeof(ep->cm_id->local_addr));
 	spin_unlock(&listen->lock);
 	return twin;
 }
 
+/* That of the address that rdma_cm gave it, in network order. */
+static u16 listen_port(const struct xiw_ep *ep)
+{
+	const struct sockaddr_in *in = (const void *)&ep->cm_id->local_addr;
+
+	/* The port is at the same offset in IPv4 and IPv6 addresses. */
+	return (__force u16)in->sin_port;
+}
+
 /* Returns a reference, or NULL. */
 static struct xiw_ep *listen_get_twin(struct xiw_dev *dev,
 				      const struct xiw_ep *ep)
 {
+	struct xiw_ep_listen *other;
 	struct xiw_ep *twin = NULL;
-	struct xiw_ep *other;
 
 	spin_lock(&dev->ep_lock);
-	list_for_each_entry(other, &dev->eps, node) {
-		if (!other->listen)
-			break;
-		if (listen_is_twin(other, ep)) {
-			xiw_ep_get(other);
-			twin = other;
+	hash_for_each_possible(dev->listeners, other, by_port,
+			       listen_port(ep)) {
+		if (listen_is_twin(other->ep, ep)) {
+			xiw_ep_get(other->ep);
+			twin = other->ep;
 			break;
 		}
 	}
@@ -250,13 +278,19 @@ static struct xiw_dev *listen_get_other_dev(const struct xiw_ep *ep,
 	return dev;
 }
 
-/* A new connection goes to the listener of the device that has its address. */
+/*
+ * A new connection goes to the listener of the device that has its address.
+ * That is known only behind the accept, so a full twin gets it all the same, and
+ * then this listener waits.
+ */
 static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 {
 	struct xiw_dev *dev = listen_get_other_dev(ep, xs);
 	struct xiw_ep *twin = dev ? listen_get_twin(dev, ep) : NULL;
 	int ret = listen_add_child(twin ?: ep, xs);
 
+	if (!ret && twin)
+		ep->listen->twin_full = !listen_is_room(ep, twin);
 	if (twin)
 		xiw_ep_put(twin);
 	if (dev)
@@ -277,7 +311,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 	struct xiw_sock *xs;
 	int ret;
 
-	while (listen_is_room(ep)) {
+	while (!listen_waits_for_twin(ep) && listen_is_room(ep, ep)) {
 		if (!left--) {
 			/* First what else has happened; it may be the end. */
 			xiw_ep_raise(ep, XIW_EPE_SOCK);
@@ -426,13 +460,20 @@ void xiw_listen_wake(struct xiw_ep *ep, u32 qpn)
 }
 
 /**
- * xiw_listen_teardown() - a child ends
+ * xiw_listen_teardown() - a child or a listener ends
  * @ep: any endpoint that ends
  *
  * Context: The endpoint is locked.
  */
 void xiw_listen_teardown(struct xiw_ep *ep)
 {
+	struct xiw_dev *dev = ep->dev;
+
+	if (ep->listen) {
+		spin_lock(&dev->ep_lock);
+		hash_del(&ep->listen->by_port);
+		spin_unlock(&dev->ep_lock);
+	}
 	if (!ep->parent)
 		return;
 	xiw_listen_leave(ep);
@@ -482,6 +523,20 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 	return xiw_sock_listen(xs, XIW_EP_BACKLOG);
 }
 
+/* The place is given back before cm_id is. */
+static int listen_publish(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+	int ret = xiw_ep_publish(ep);
+
+	if (ret || !ep->cm_id)
+		return ret;
+	spin_lock(&dev->ep_lock);
+	hash_add(dev->listeners, &ep->listen->by_port, listen_port(ep));
+	spin_unlock(&dev->ep_lock);
+	return 0;
+}
+
 /**
  * xiw_listen_start() - begin to listen
  * @ep: endpoint after xiw_listen_init()
@@ -500,7 +555,7 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 	int ret = listen_open_listener(ep, net, addr, afonly);
 
 	if (!ret)
-		ret = xiw_ep_publish(ep);
+		ret = listen_publish(ep);
 	if (!ret)
 		xiw_ep_arm(ep, XIW_EPS_LISTEN);
 	return ret;

@@ -6,6 +6,7 @@
 #ifndef _XIW_DEV_H
 #define _XIW_DEV_H
 
+#include <linux/hashtable.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
@@ -86,9 +87,10 @@ enum xiw_limits {
  * @ep_ops: operations of rdma_cm's endpoints
  * @rdv_ops: operations of endpoints of out-of-band connections
  * @cm_wq: runs the work items of endpoints
- * @ep_lock: protects @eps, @eps_closed, @lingering, @rdv_dialled and
- *	@rdv_dialled_at
- * @eps: all endpoints of the device, for teardown; listeners first
+ * @ep_lock: protects @eps, @listeners, @eps_closed, @lingering, @rdv_dialled
+ *	and @rdv_dialled_at
+ * @eps: all endpoints of the device, for teardown
+ * @listeners: listeners of rdma_cm, by port; see listen_get_twin()
  * @eps_closed: teardown has begun, no endpoint may be added
  * @joining: clients are adding the device, see xiw_cm_create_listen()
  * @lingering: endpoints whose closed connections wait for the peer's FIN
@@ -141,6 +143,7 @@ struct xiw_dev {
 	struct workqueue_struct *cm_wq;
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
+	DECLARE_HASHTABLE(listeners, 6);
 	bool eps_closed;
 	bool joining;
 	struct xiw_crowd lingering;

@@ -395,9 +395,6 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
  * xiw_ep_publish() - let the device's teardown find the endpoint
  * @ep: new endpoint
  *
- * Listeners come first in the device's list, so that a search for one need not
- * pass all connections.
- *
  * Context: Process context.
  * Return: 0, or -ENODEV if teardown has begun.
  */
@@ -408,10 +405,7 @@ int xiw_ep_publish(struct xiw_ep *ep)
 
 	spin_lock(&dev->ep_lock);
 	if (!dev->eps_closed) {
-		if (ep->listen)
-			list_add(&ep->node, &dev->eps);
-		else
-			list_add_tail(&ep->node, &dev->eps);
+		list_add_tail(&ep->node, &dev->eps);
 		ret = 0;
 	}
 	spin_unlock(&dev->ep_lock);

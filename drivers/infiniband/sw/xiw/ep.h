@@ -120,6 +120,8 @@ struct xiw_ep_startup {
  * @reported: children whose request is with iw_cm
  * @handler: the consumer's
  * @ep: the listener
+ * @by_port: in xiw_dev.listeners, under xiw_dev.ep_lock
+ * @twin_full: nothing is accepted until the timer expires; under the mutex
  */
 struct xiw_ep_listen {
 	spinlock_t lock; /* see above */
@@ -130,6 +132,8 @@ struct xiw_ep_listen {
 	struct list_head reported;
 	iw_cm_handler handler;
 	struct xiw_ep *ep;
+	struct hlist_node by_port;
+	bool twin_full;
 };
 
 /**
