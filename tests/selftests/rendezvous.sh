@@ -105,6 +105,13 @@ not_squats()
 	! squats "$1"
 }
 
+# end_listener ADDRESS: as an administrator may do.
+end_listener()
+{
+	ss -HKltn "sport = :4791 and src $1" | grep -q . &&
+	! listens_at "$1:4791"
+}
+
 # The port is reserved on the host, as long as the address and the device last.
 reserved()
 {
@@ -119,6 +126,7 @@ reserved()
 	ip addr del 10.99.0.2/24 dev rsv0 &&
 	echo 0 >"$knob" && squats 10.99.0.1 &&
 	echo 4791 >"$knob" && not_squats 10.99.0.1 &&
+	end_listener 10.99.0.1 && wait_for 10 listens_at 10.99.0.1:4791 &&
 	rdma link del xiwR && wait_for 10 squats 10.99.0.1 &&
 	ip link del rsv0
 }
@@ -138,7 +146,7 @@ enslaved()
 
 listens_at()
 {
-	ss -Hltn "sport = :4791" | grep -F "$1"
+	ss -Hltn | grep -F "$1 "
 }
 
 # A namespace ends with its last process, and the device with it.

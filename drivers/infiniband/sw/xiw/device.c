@@ -346,9 +346,10 @@ static void xiw_dealloc_driver(struct ib_device *ibdev)
 {
 	struct xiw_dev *dev = to_xdev(ibdev);
 
+	/* Listeners may queue what xiw_gid_exit() waits for. */
+	xiw_rdv_device_exit(dev);
 	xiw_gid_exit(dev);
 	cancel_delayed_work_sync(&dev->port_work);
-	xiw_rdv_device_exit(dev);
 	xiw_cm_device_exit(dev);
 
 	WARN_ON(!xa_empty(&dev->qps));

@@ -11,6 +11,7 @@
 #include "cm.h"
 #include "dev.h"
 #include "ep.h"
+#include "gid.h"
 #include "qp.h"
 
 static enum xiw_ep_state rdv_ep_kill_at_once(struct xiw_ep *ep)
@@ -63,6 +64,15 @@ static enum xiw_ep_state rdv_ep_on_timer(struct xiw_ep *ep)
 	return rdv_ep_end_by(ep, xiw_end_stalled);
 }
 
+/* An administrator may end a listener (ss -K): xiw_rdv_reserve() renews it. */
+static enum xiw_ep_state rdv_ep_on_listener(struct xiw_ep *ep)
+{
+	if (xiw_conn_status(ep) != XIW_LLP_LOST)
+		return xiw_listen_children(ep);
+	xiw_gid_update(ep->dev);
+	return xiw_listen_kill(ep);
+}
+
 static enum xiw_ep_state rdv_ep_stay(struct xiw_ep *ep)
 {
 	return ep->state;
@@ -82,8 +92,8 @@ static enum xiw_ep_state rdv_ep_on_late(struct xiw_ep *ep)
 static enum xiw_ep_state
 (*const handlers[XIW_EPS_COUNT][XIW_EPE_COUNT])(struct xiw_ep *ep) = {
 	[XIW_EPS_LISTEN] = {
-		[XIW_EPE_SOCK]		= xiw_listen_children,
-		[XIW_EPE_TIMER]		= xiw_listen_children,
+		[XIW_EPE_SOCK]		= rdv_ep_on_listener,
+		[XIW_EPE_TIMER]		= rdv_ep_on_listener,
 		[XIW_EPE_KILL]		= xiw_listen_kill,
 	},
 	[XIW_EPS_PAUSE] = {

@@ -141,8 +141,18 @@ static struct xiw_rdv_port *rdv_listen_add_port(struct xiw_dev *dev,
  */
 void xiw_rdv_port_wake(struct xiw_qp *qp)
 {
-	if (qp->rdv.listener)
-		xiw_listen_wake(qp->rdv.listener->ep, qp->qpn);
+	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_dev *dev = qp->dev;
+	struct xiw_rdv_port *p;
+
+	if (!use->listener)
+		return;
+	mutex_lock(&dev->rdv_lock);
+	/* Another one may have taken the place of its listener. */
+	p = rdv_listen_find_port(dev, use->listener->gid, use->listener->port);
+	if (p)
+		xiw_listen_wake(p->ep, qp->qpn);
+	mutex_unlock(&dev->rdv_lock);
 }
 
 /**
