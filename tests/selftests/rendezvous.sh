@@ -105,6 +105,13 @@ not_squats()
 	! squats "$1"
 }
 
+# plainly_set PORT FILE: by a process that may use no port below 1024 itself.
+plainly_set()
+{
+	setpriv --bounding-set -net_bind_service --inh-caps -net_bind_service \
+		sh -c "echo $1 >$2"
+}
+
 # end_listener ADDRESS: as an administrator may do.
 end_listener()
 {
@@ -120,11 +127,13 @@ reserved()
 	ip link add rsv0 type veth peer name rsv1 &&
 	ip addr add 10.99.0.1/24 dev rsv0 && ip link set rsv0 up &&
 	rdma link add xiwR type xiw netdev rsv0 &&
-	wait_for 10 not_squats 10.99.0.1 && not_squats 0.0.0.0 &&
+	listens_at 10.99.0.1:4791 &&
+	not_squats 10.99.0.1 && not_squats 0.0.0.0 &&
 	ip addr add 10.99.0.2/24 dev rsv0 &&
 	wait_for 10 not_squats 10.99.0.2 &&
 	ip addr del 10.99.0.2/24 dev rsv0 &&
 	echo 0 >"$knob" && squats 10.99.0.1 &&
+	plainly_set 700 "$knob" && listens_at 10.99.0.1:700 &&
 	echo 4791 >"$knob" && not_squats 10.99.0.1 &&
 	end_listener 10.99.0.1 && wait_for 10 listens_at 10.99.0.1:4791 &&
 	rdma link del xiwR && wait_for 10 squats 10.99.0.1 &&

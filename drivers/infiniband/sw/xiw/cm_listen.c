@@ -501,6 +501,22 @@ void xiw_listen_init(struct xiw_ep *ep)
 	listen->ep = ep;
 }
 
+/*
+ * By number an address may be a GID before it is usable, and the task may be one
+ * that just changes a policy: of Responders rdv_check_privilege() asks for the
+ * right to use the port.
+ */
+static int listen_bind(struct xiw_ep *ep, const struct sockaddr_storage *addr,
+		       bool afonly)
+{
+	int bound_if = xiw_conn_bound_if(ep, addr);
+
+	if (ep->cm_id)
+		return xiw_sock_bind(ep->xs, addr, bound_if, afonly);
+	xiw_sock_set_freebind(ep->xs);
+	return xiw_sock_bind_as_kernel(ep->xs, addr, bound_if, afonly);
+}
+
 static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 				const struct sockaddr_storage *addr,
 				bool afonly)
@@ -514,10 +530,7 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 	if (ep->cm_id && ep->cm_id->tos_set)
 		xiw_sock_set_tos(xs, addr->ss_family, ep->cm_id->tos);
 	xiw_conn_own_sock(ep, xs);
-	/* By number: an address may be a GID before it is usable. */
-	if (!ep->cm_id)
-		xiw_sock_set_freebind(xs);
-	ret = xiw_sock_bind(xs, addr, xiw_conn_bound_if(ep, addr), afonly);
+	ret = listen_bind(ep, addr, afonly);
 	if (ret)
 		return ret;
 	return xiw_sock_listen(xs, XIW_EP_BACKLOG);

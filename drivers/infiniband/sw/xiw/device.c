@@ -332,6 +332,8 @@ static int xiw_enable_driver(struct ib_device *ibdev)
 	/* Release the ports that were reserved in the former namespace. */
 	xiw_rdv_device_exit(dev);
 	xiw_cm_device_open(dev);
+	/* Reserve before another program can impersonate the device. */
+	xiw_rdv_reserve(dev);
 	/* The notifiers find the device now. Check for earlier changes. */
 	xiw_device_update_port(dev);
 	xiw_gid_update(dev);

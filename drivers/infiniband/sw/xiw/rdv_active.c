@@ -60,7 +60,8 @@ static int rdv_bind_privileged(struct xiw_ep *ep, struct xiw_sock *xs)
 	ep->crowded = false;
 	xiw_rdv_to_addr(ep->dev, rdv_active_use_of(ep)->path.own.gid, port,
 			&own);
-	return xiw_sock_bind(xs, &own, xiw_conn_bound_if(ep, &own), false);
+	return xiw_sock_bind_as_kernel(xs, &own, xiw_conn_bound_if(ep, &own),
+				       false);
 }
 
 /* A QP that is connected to itself connects to its own source port. */

@@ -21,9 +21,11 @@
  */
 #include "sock.h"
 
+#include <linux/cred.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/memcontrol.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
 #include <net/inet_ecn.h>
@@ -658,6 +660,35 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 	sock_set_reuseaddr(sk);
 	/* The type of the parameter depends on the kernel's age. */
 	return kernel_bind(xs->sock, (void *)addr, xiw_sock_addr_len(addr));
+}
+
+/**
+ * xiw_sock_bind_as_kernel() - bind to a port that needs a privilege
+ * @xs: new socket
+ * @addr: as of xiw_sock_bind()
+ * @bound_if: as of xiw_sock_bind()
+ * @v6only: as of xiw_sock_bind()
+ *
+ * For what the kernel does on its own account, in whichever task that happens.
+ *
+ * Context: Sleeps.
+ * Return: 0 or negative errno.
+ */
+int xiw_sock_bind_as_kernel(struct xiw_sock *xs,
+			    const struct sockaddr_storage *addr, int bound_if,
+			    bool v6only)
+{
+	struct cred *kernel = prepare_kernel_cred(&init_task);
+	const struct cred *caller;
+	int ret;
+
+	if (!kernel)
+		return -ENOMEM;
+	caller = override_creds(kernel);
+	ret = xiw_sock_bind(xs, addr, bound_if, v6only);
+	revert_creds(caller);
+	put_cred(kernel);
+	return ret;
 }
 
 static int xiw_sock_set_ip_option(struct xiw_sock *xs, int name, int value)
