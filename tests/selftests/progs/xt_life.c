@@ -154,6 +154,9 @@ static void test_reset(void)
 	xt_wc_ok(p.a.rcq, 11);
 	xt_wc_ok(p.b.scq, 1);
 	xt_expect(&p.a, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	/* No way back, other than the end of the connection. */
+	XT_EQ(to_state(&p.a, IBV_QPS_INIT), EINVAL);
+	XT_EQ(to_state(&p.a, IBV_QPS_RESET), EBUSY);
 
 	/* Nor is what has completed and was not polled. */
 	xt_recvs(&p.a, 21, 5);

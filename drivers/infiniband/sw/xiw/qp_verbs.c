@@ -213,13 +213,13 @@ err_count:
 
 static int qp_to_init(struct xiw_qp *qp)
 {
-	int ret = 0;
+	int ret = -EINVAL;
 
 	spin_lock_bh(&qp->stream.lock);
-	if (qp->stream.state == XIW_QPS_IDLE)
+	if (qp->stream.state == XIW_QPS_IDLE) {
 		WRITE_ONCE(qp->ib_state, IB_QPS_INIT);
-	else if (!qp->ep)
-		ret = -EINVAL;
+		ret = 0;
+	}
 	spin_unlock_bh(&qp->stream.lock);
 	return ret;
 }
