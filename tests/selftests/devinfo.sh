@@ -68,7 +68,7 @@ known_counters()
 	local known ours unit
 
 	while read -r known ours unit; do
-		tap_is "$known tells of $ours" "$(port_file "$known")" \
+		tap_is "$known is $ours" "$(port_file "$known")" \
 			"$(($(counter "$DEV_A" "$ours") / unit))"
 	done <<-END
 		port_xmit_data tx_bytes 4

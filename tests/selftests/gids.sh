@@ -214,9 +214,9 @@ seen()
 flap()
 {
 	ip -n "$NS_A" link set "$VETH_A" down
-	tap_run "the link goes: that is told" wait_for 20 seen PORT_ERR "$1"
+	tap_run "the link goes down: an event reports it" wait_for 20 seen PORT_ERR "$1"
 	ip -n "$NS_A" link set "$VETH_A" up
-	tap_run "the link comes: that is told" wait_for 20 seen PORT_ACTIVE "$1"
+	tap_run "the link comes up: an event reports it" wait_for 20 seen PORT_ACTIVE "$1"
 }
 
 # storm: addresses and the link change as fast as they can.
@@ -244,7 +244,7 @@ port_events()
 	watch_start
 	flap 1
 	flap 2
-	tap_is "each is told once: PORT_ERR" "$(events PORT_ERR)" 2
+	tap_is "each is reported once: PORT_ERR" "$(events PORT_ERR)" 2
 	tap_is "PORT_ACTIVE" "$(events PORT_ACTIVE)" 2
 	watch_stop
 	peer_up "$NS_A" "$VETH_A" "$A4" "$A6" 2>/dev/null
@@ -255,7 +255,7 @@ port_events()
 	tap_run "many changes make few events: PORT_ERR" below PORT_ERR 9
 	tap_run "PORT_ACTIVE" below PORT_ACTIVE 9
 	ip -n "$NS_A" link set "$VETH_A" down
-	tap_run "the last state is told" wait_for 20 last_is PORT_ERR
+	tap_run "the last state is reported" wait_for 20 last_is PORT_ERR
 	ip -n "$NS_A" link set "$VETH_A" up
 	tap_run "and the next one" wait_for 20 last_is PORT_ACTIVE
 	watch_stop

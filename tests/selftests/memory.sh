@@ -24,7 +24,7 @@ tells()
 tap_run "a connection with traffic" load_up res
 for fact in qp:sq_posted qp:ord cq:prod cq:armed cq:mod_usecs mr:blocks \
 	    mr:windows; do
-	tap_run "rdma resource tells ${fact#*:} of a ${fact%:*}" \
+	tap_run "rdma resource shows ${fact#*:} of a ${fact%:*}" \
 		tells "${fact%:*}" "${fact#*:}"
 done
 tap_run "the connection ends" load_end res

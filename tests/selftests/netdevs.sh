@@ -173,7 +173,7 @@ tun()
 	ip link set tb netns "$NS_B"
 	made ta tb "$2"
 	over "$1" ta tb "$2"
-	tap_run "$1: the process that carried them is told" wait "$pair"
+	tap_run "$1: the process that carried them is notified" wait "$pair"
 }
 
 # wg_end NS NETDEV PEER ADDRESS: one end of the tunnel, keys in $TMP/wg.
@@ -259,7 +259,7 @@ signal.pause()"
 		bail "set-up: nobody took the port"
 	tap_run "taken port: a device beside it" link_add "$NS_A" xiwC late
 	tap_run "taken port: its port is active" wait_for 20 port_active xiwC
-	tap_run "taken port: the log says who does not listen there" \
+	tap_run "taken port: the log names the address" \
 		deaf "0.0.0.0:$port"
 	pair -l "taken port: others connect over it" \
 		"rping -s -V -a 10.78.11.1 -p @PORT@ -C 10 -S 20000" \
@@ -280,7 +280,7 @@ rename()
 	tap_run "a connection is under load" load_up rename
 	tap_run "its netdev can be renamed" \
 		ip -n "$NS_A" link set "$VETH_A" name renamed
-	tap_run "the device tells the new name" netdev_is "$NS_A" "$DEV_A" renamed
+	tap_run "the device shows the new name" netdev_is "$NS_A" "$DEV_A" renamed
 	tap_run "the connection goes on" flows
 	tap_run_not "the netdev has no second device" \
 		link_add "$NS_A" second renamed
@@ -364,7 +364,7 @@ vanish_found()
 		wait_for $((100 - (SECONDS - vanished))) lost
 	tap_note "after at most $((SECONDS - vanished)) s"
 	kill -CONT "${load_pid[active-silent]}" "${load_pid[passive-silent]}"
-	tap_run "their processes are told, and had all data right" \
+	tap_run "their processes are notified, and had all data right" \
 		load_ended silent busy
 }
 

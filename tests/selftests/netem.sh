@@ -139,7 +139,7 @@ ip netns exec "$NS_A" sysctl -qw net.ipv4.tcp_retries2=3
 ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_retries2=3
 tap_run "a connection is under load" load_up lost
 ip -n "$NS_A" addr del "$A4/24" dev "$VETH_A"
-tap_run "an address that stays away: both ends are told" load_ended lost
+tap_run "an address that stays away: both ends are notified" load_ended lost
 tap_run "as a lost connection" \
 	grown "$DEV_B" connections_lost 1
 ip -n "$NS_A" addr add "$A4/24" dev "$VETH_A"

@@ -154,7 +154,7 @@ rev1()
 		bail "set-up: rping does not listen"
 	in_a rping -c -a "$B4" -p "$port" -C 5 >"$TMP/client.log" 2>&1 \
 		</dev/null
-	tap_run "siw as server of revision 1 cannot read: xiw's side hears of the end" \
+	tap_run "siw as server of revision 1 cannot read: xiw's side is notified of the end" \
 		grep -q 'DISCONNECT EVENT' "$TMP/client.log"
 	wait_server server
 	tap_run "  and siw's own consumer why" \

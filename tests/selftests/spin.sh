@@ -24,7 +24,7 @@ missed_at_most()
 	missed=$(both poll_work_missed)
 	cases xt_spin "${SIDES4[@]}" -t "$2"
 	missed=$(($(both poll_work_missed) - missed))
-	tap_result $((missed > $1)) "$2: offered in vain $missed times"
+	tap_result $((missed > $1)) "$2: no process ran it, $missed times"
 }
 
 topo_up

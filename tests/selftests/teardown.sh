@@ -68,7 +68,7 @@ topo_up
 tap_run "connections are under load" load_up 1 2
 tap_run "rdma link del ends under load" within rdma link del "$DEV_A"
 tap_run "the device is gone" dev_gone "$DEV_A"
-tap_run "both ends of the connections are told" load_ended 1 2
+tap_run "both ends of the connections are notified" load_ended 1 2
 tap_run "the device can be added again" link_add "$NS_A" "$DEV_A" "$VETH_A"
 works "after rdma link del"
 
@@ -87,7 +87,7 @@ start_server idle "$NS_A" rping -s -a "$A4" -p 7999
 wait_listen idle "$NS_A" 7999
 tap_run "rdma link del ends with a listener" within rdma link del "$DEV_A"
 stop_server idle
-tap_run "nobody listens any more" wait_for 20 not_listening
+tap_run "the listener is gone" wait_for 20 not_listening
 link_add "$NS_A" "$DEV_A" "$VETH_A"
 
 tap_run "a connection is under load" load_up down
@@ -98,13 +98,13 @@ ip -n "$NS_A" link set "$VETH_A" up
 ip -n "$NS_A" addr add "$A6/64" dev "$VETH_A" nodad
 tap_run "an interface that is up makes a port that is" \
 	wait_for 20 port_active "$DEV_A"
-tap_run "the connection goes on, or both ends are told" settled down
+tap_run "the connection goes on, or both ends are notified" settled down
 works "after an interface was down"
 
 tap_run "a connection is under load" load_up netdev
 tap_run "ip link del ends under load" within ip -n "$NS_A" link del "$VETH_A"
 tap_run "the devices are gone" wait_for "$BOUND" both_gone
-tap_run "both ends of the connection are told" load_ended netdev
+tap_run "both ends of the connection are notified" load_ended netdev
 net_down
 
 net_up
@@ -148,7 +148,7 @@ for i in 1 2; do
 	tap_run "round $i: the module can be removed" \
 		within modprobe -r "$XIW_LINK_TYPE"
 	tap_run "round $i: it is gone" module_gone
-	tap_run "round $i: both ends are told" load_ended "module$i"
+	tap_run "round $i: both ends are notified" load_ended "module$i"
 	net_down
 	tap_run "round $i: it can be loaded again" modprobe "$XIW_LINK_TYPE"
 done

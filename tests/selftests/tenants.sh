@@ -81,7 +81,7 @@ later()
 	link_del xiwE
 	ip -n "$NS_A" addr add 10.78.1.1/32 dev lo
 	tap_run "a gets another device" link_add "$NS_A" xiwE lo
-	tap_run "a's listener hears through it" ping_to "$NS_A" 10.78.1.1
+	tap_run "a's listener accepts through it" ping_to "$NS_A" 10.78.1.1
 	wait_server a
 	link_del xiwE
 }
@@ -104,7 +104,7 @@ moves()
 	ip -n "$NS_A" link set ea up
 	tap_run "it gets one in a" link_add "$NS_A" xiwE ea
 	wait_for 20 port_active xiwF
-	tap_run "a's listener hears through it" ping_to "$NS_B" 10.78.2.1
+	tap_run "a's listener accepts through it" ping_to "$NS_B" 10.78.2.1
 	wait_server a
 	ip -n "$NS_A" link del ea
 	wait_for 20 dev_gone xiwE

@@ -35,20 +35,20 @@ tracing || skip_all "this kernel has no tracepoints"
 late="$(type -P xt_imm) ${SIDES4[*]} -t late"
 
 look bpftrace -c "$late" "$TOOLS/xiw-slow.bt"
-says '^@sent_bytes\[[0-9]+\]: [1-9]' "xiw-slow.bt: who sent how much"
+says '^@sent_bytes\[[0-9]+\]: [1-9]' "xiw-slow.bt: bytes sent per queue pair"
 says '^@received_bytes\[[0-9]+\]: [1-9]' "  and received"
 says '^@recv_wait_us\[[0-9]+\]: [1-9]' "  and waited for a receive"
 
 look bpftrace -c "$late" "$TOOLS/xiw-stalls.bt"
-says '^@waits\[[0-9]+\]: [1-9]' "xiw-stalls.bt: who waited how often"
+says '^@waits\[[0-9]+\]: [1-9]' "xiw-stalls.bt: waits per queue pair"
 says '^@longest_us\[[0-9]+\]: [1-9]' "  and for how long"
 says '^queue pair [0-9]+: ended, no receive for [0-9]+ ms' \
 	"  and what ended for it"
 
 look "$TOOLS/xiw-ends" -c "$late"
-says 'queue pair [0-9]+: this side found a fault' "xiw-ends: who found a fault"
+says 'queue pair [0-9]+: this side found a fault' "xiw-ends: the side that found a fault"
 says 'queue pair [0-9]+: Terminate 0x1202 sent' "  which one"
-says 'queue pair [0-9]+: the peer found a fault' "  who was told"
+says 'queue pair [0-9]+: the peer found a fault' "  and the other side"
 says 'queue pair [0-9]+: Terminate 0x1202 received' "  and what"
 tap_is "  and it leaves no trace of itself" \
 	"$(find "$TRACE/instances" -mindepth 1 -maxdepth 1 -name 'xiw*')" ""
