@@ -346,9 +346,12 @@ kernel_release()
 # root of its own, with the tools that are there.
 kernel_make()
 {
-	local kdir=$1 root
+	local kdir=$1 root tools
 
 	shift
+	read -ra tools < <(sh \
+		"$XIW_TOP/drivers/infiniband/sw/xiw/compat/toolchain" "$kdir") || :
+	set -- "${tools[@]}" "$@"
 	if [[ $kdir != "$XIW_CACHE"/root-*/* ]]; then
 		make --no-print-directory -C "$kdir" "$@"
 		return
