@@ -789,6 +789,25 @@ static bool quirks_is_everywhere(const struct sockaddr_storage *addr)
 	       ipv6_addr_loopback(&in6->sin6_addr);
 }
 
+/*
+ * rdma_cm passes each request to the first device of an interface. If siw has
+ * the port there, its device was first: the listener of xiw would get nothing.
+ */
+static bool quirks_is_siws(struct xiw_dev *dev,
+			   const struct sockaddr_storage *addr)
+{
+	struct ib_device *siw;
+
+	siw = ib_device_get_by_netdev(dev->netdev, RDMA_DRIVER_SIW);
+	if (!siw)
+		return false;
+	ibdev_notice_ratelimited(&dev->ibdev,
+				 "%s on the same interface has the listener for %pISpc\n",
+				 dev_name(&siw->dev), addr);
+	ib_device_put(siw);
+	return true;
+}
+
 /**
  * xiw_quirk_listen_result() - the result of a listen for rdma_cm
  * @cm_id: identifier that was to listen
@@ -804,8 +823,11 @@ int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret)
 	/* A device that is going accepts nothing any more. */
 	if (!ret || ret == -ENETUNREACH || ret == -ENODEV)
 		return 0;
-	if (!READ_ONCE(dev->joining) ||
-	    !quirks_is_everywhere(&cm_id->m_local_addr))
+	if (!quirks_is_everywhere(&cm_id->m_local_addr))
+		return ret;
+	if (ret == -EADDRINUSE && quirks_is_siws(dev, &cm_id->m_local_addr))
+		return 0;
+	if (!READ_ONCE(dev->joining))
 		return ret;
 	ibdev_info(&dev->ibdev,
 		   "who listens on %pISpc does not so on this device: %d\n",
