@@ -101,6 +101,8 @@ tap_run "its port becomes active" wait_for 20 port_active "$DEV_A"
 tap_run "that of the second one too" wait_for 20 port_active "$DEV_B"
 
 tap_run "it can be described" describe "of a test"
+tap_is "its firmware is the kernel's release" \
+	"$(cat "/sys/class/infiniband/$DEV_A/fw_ver")" "$(uname -r)"
 
 ibv_devices >"$TMP/devices"
 tap_run "ibv_devices lists the first" grep -qw "$DEV_A" "$TMP/devices"

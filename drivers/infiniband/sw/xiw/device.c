@@ -12,6 +12,7 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/rtnetlink.h>
+#include <linux/utsname.h>
 #include <net/addrconf.h>
 #include <rdma/ib_mad.h>
 #include <rdma/iw_cm.h>
@@ -242,6 +243,12 @@ static int xiw_modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
+/* Software has the version of the kernel; tools print an empty one as a hole. */
+static void xiw_get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	strscpy(str, init_utsname()->release, IB_FW_VERSION_NAME_MAX);
+}
+
 static int xiw_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 				  struct ib_port_immutable *immutable)
 {
@@ -390,6 +397,7 @@ static const struct ib_device_ops device_ops = {
 	.fill_res_mr_entry = xiw_fill_res_mr,
 	.fill_res_qp_entry = xiw_fill_res_qp,
 	XIW_OPS_FILL_RES_SRQ
+	.get_dev_fw_str = xiw_get_dev_fw_str,
 	.get_dma_mr = xiw_get_dma_mr,
 	.get_hw_stats = xiw_get_hw_stats,
 	.get_link_layer = xiw_get_link_layer,
