@@ -35,8 +35,7 @@ static int active_connect_from(struct xiw_ep *ep, struct net *net, bool shared)
 	ret = xiw_sock_create(net, remote->ss_family, &xs);
 	if (ret)
 		return ret;
-	xiw_sock_set_keepalive(xs, XIW_EP_KEEPIDLE_S, XIW_EP_KEEPINTVL_S,
-			       XIW_EP_KEEPCNT);
+	xiw_sock_set_silence(xs, ep->policy.silence_ms);
 	if (ep->cm_id->tos_set)
 		xiw_sock_set_tos(xs, remote->ss_family, ep->cm_id->tos);
 	xiw_conn_own_sock(ep, xs);

@@ -195,8 +195,7 @@ static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 		return -ENOMEM;
 	}
 	ep->ops = parent->ops;
-	xiw_sock_set_keepalive(xs, XIW_EP_KEEPIDLE_S, XIW_EP_KEEPINTVL_S,
-			       XIW_EP_KEEPCNT);
+	xiw_sock_set_silence(xs, ep->policy.silence_ms);
 	xiw_conn_own_sock(ep, xs);
 	ret = listen_join(ep, parent);
 	if (!ret)

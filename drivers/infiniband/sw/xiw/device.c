@@ -454,6 +454,7 @@ static const struct xiw_mpa_policy default_policy = {
 	.reply_ms = 60 * MSEC_PER_SEC,
 	.rtr_ms = 30 * MSEC_PER_SEC,
 	.close_ms = 10 * MSEC_PER_SEC,
+	.silence_ms = 60 * MSEC_PER_SEC,
 	.max_ird = XIW_MAX_IRD,
 	.max_ord = XIW_MAX_ORD,
 };

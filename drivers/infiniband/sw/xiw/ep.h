@@ -44,10 +44,6 @@ enum xiw_ep_limits {
 	XIW_EP_ACCEPTS		= 16,
 	/* How often a close that gets on is given more time. */
 	XIW_EP_EXTENSIONS	= 30,
-	/* A dead peer is found out in a minute, or one retransmission more. */
-	XIW_EP_KEEPIDLE_S	= 30,
-	XIW_EP_KEEPINTVL_S	= 5,
-	XIW_EP_KEEPCNT		= 6,
 	/* Half-open connections of a listener; requests without answer. */
 	XIW_EP_BACKLOG		= 1024,
 	/* With the backlog full, the time one has to send its Request. */

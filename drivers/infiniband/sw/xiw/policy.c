@@ -16,6 +16,9 @@
 /* Limit for timeouts of the connection setup: an hour */
 #define POLICY_MAX_MS		(3600 * MSEC_PER_SEC)
 
+/* One probe per second, and retransmissions on a path that loses packets */
+#define POLICY_MIN_SILENCE	(6 * MSEC_PER_SEC)
+
 /* TCP segments of the largest FPDU at an MTU of 1500 */
 #define POLICY_MAX_SEGMENTS	46
 
@@ -29,6 +32,7 @@ enum policy_field {
 	POLICY_REPLY_MS,
 	POLICY_RTR_MS,
 	POLICY_CLOSE_MS,
+	POLICY_SILENCE_MS,
 	POLICY_FPDU_SEGMENTS,
 };
 
@@ -67,6 +71,8 @@ static u32 policy_get(const struct xiw_mpa_policy *p, enum policy_field field)
 		return p->rtr_ms;
 	case POLICY_CLOSE_MS:
 		return p->close_ms;
+	case POLICY_SILENCE_MS:
+		return p->silence_ms;
 	case POLICY_FPDU_SEGMENTS:
 		return p->fpdu_segments;
 	}
@@ -103,6 +109,9 @@ static void policy_set(struct xiw_mpa_policy *p, enum policy_field field,
 		break;
 	case POLICY_CLOSE_MS:
 		p->close_ms = value;
+		break;
+	case POLICY_SILENCE_MS:
+		p->silence_ms = value;
 		break;
 	case POLICY_FPDU_SEGMENTS:
 		p->fpdu_segments = value;
@@ -163,6 +172,8 @@ static struct policy_attr policy_files[] = {
 	{ POLICY_FILE(reply_timeout_ms), POLICY_REPLY_MS, 1, POLICY_MAX_MS },
 	{ POLICY_FILE(rtr_timeout_ms), POLICY_RTR_MS, 1, POLICY_MAX_MS },
 	{ POLICY_FILE(close_timeout_ms), POLICY_CLOSE_MS, 1, POLICY_MAX_MS },
+	{ POLICY_FILE(silence_timeout_ms), POLICY_SILENCE_MS, POLICY_MIN_SILENCE,
+	  POLICY_MAX_MS },
 	{ POLICY_FILE(fpdu_segments), POLICY_FPDU_SEGMENTS, 0,
 	  POLICY_MAX_SEGMENTS },
 };
@@ -286,6 +297,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_files[7].attr.attr,
 	&policy_files[8].attr.attr,
 	&policy_files[9].attr.attr,
+	&policy_files[10].attr.attr,
 	&dev_attr_rtr_types.attr,
 	&dev_attr_late_receive_ms.attr,
 	&dev_attr_rendezvous_port.attr,

@@ -77,8 +77,7 @@ static int rdv_active_connect_from(struct xiw_ep *ep,
 	xiw_rdv_to_addr(ep->dev, use->path.peer.gid, use->port, &peer);
 	if (use->tclass)
 		xiw_sock_set_tos(xs, own.ss_family, use->tclass);
-	xiw_sock_set_keepalive(xs, XIW_EP_KEEPIDLE_S, XIW_EP_KEEPINTVL_S,
-			       XIW_EP_KEEPCNT);
+	xiw_sock_set_silence(xs, ep->policy.silence_ms);
 	if (!ep->crowded || rdv_bind_privileged(ep, xs))
 		ret = xiw_sock_bind(xs, &own, xiw_conn_bound_if(ep, &own),
 				    false);

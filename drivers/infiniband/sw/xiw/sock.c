@@ -36,13 +36,8 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-/*
- * Period of the zero-window timer. The timer must run between the answer to a
- * zero-window probe and the next probe, at least where only the last of two
- * consecutive probe intervals fits into TCP's user timeout: 20 s, as the worst
- * case is 40 s followed by 20 s.
- */
-#define XIW_SOCK_WATCH		(5 * HZ)
+/* Keepalive probes without an answer after which a connection is lost. */
+#define XIW_SOCK_PROBES		6u
 
 /* A live peer answers TCP's retransmissions at least this often. */
 #define XIW_SOCK_SILENCE	(2 * TCP_RTO_MAX)
@@ -351,6 +346,17 @@ static void xiw_sock_suspend_user_timeout(struct xiw_sock *xs)
 		   xs->spared ? 0 : xs->user_timeout);
 }
 
+/*
+ * The zero-window timer must run between the answer to a zero-window probe and
+ * the next probe, at least where only the last of two consecutive probe
+ * intervals fits into TCP's user timeout: a third of that, as the worst case is
+ * two thirds followed by one.
+ */
+static unsigned long sock_watch_period(const struct xiw_sock *xs)
+{
+	return msecs_to_jiffies(xs->user_timeout / 12);
+}
+
 static void xiw_sock_check_window(struct work_struct *work)
 {
 	struct xiw_sock *xs = container_of(to_delayed_work(work),
@@ -363,7 +369,7 @@ static void xiw_sock_check_window(struct work_struct *work)
 	more = !sock_idle(&xs->llp);
 	sock_unlock(&xs->llp);
 	if (!more || !queue_delayed_work(system_dfl_wq, &xs->watch,
-					 XIW_SOCK_WATCH))
+					 sock_watch_period(xs)))
 		sock_llp_put(&xs->llp);
 }
 
@@ -373,7 +379,8 @@ static void xiw_sock_arm_window_check(struct xiw_sock *xs)
 	if (delayed_work_pending(&xs->watch))
 		return;
 	sock_llp_get(&xs->llp);
-	if (!queue_delayed_work(system_dfl_wq, &xs->watch, XIW_SOCK_WATCH))
+	if (!queue_delayed_work(system_dfl_wq, &xs->watch,
+				sock_watch_period(xs)))
 		sock_llp_put(&xs->llp);
 }
 
@@ -904,26 +911,28 @@ void xiw_sock_set_tos(struct xiw_sock *xs, int family, u8 tos)
 }
 
 /**
- * xiw_sock_set_keepalive() - enable detection of a dead peer
+ * xiw_sock_set_silence() - enable detection of a dead peer
  * @xs: socket
- * @idle_s: silence before the first probe, in seconds
- * @intvl_s: time between probes, in seconds
- * @count: unanswered probes after which the connection is lost
+ * @silence_ms: time after which a silent peer counts as dead, in milliseconds,
+ *	at least 2 seconds
  *
- * TCP's user timeout is set to the same total time, so unacknowledged data has
- * the same effect, unless the peer reports a closed window.
+ * An idle connection is probed when half of the time is over. TCP's user
+ * timeout is the whole, so unacknowledged data has the same effect, unless the
+ * peer reports a closed window.
  *
  * Context: Sleeps.
  */
-void xiw_sock_set_keepalive(struct xiw_sock *xs, u32 idle_s, u32 intvl_s,
-			    u32 count)
+void xiw_sock_set_silence(struct xiw_sock *xs, u32 silence_ms)
 {
+	u32 total = silence_ms / MSEC_PER_SEC;
+	u32 interval = max(total / (2 * XIW_SOCK_PROBES), 1u);
 	struct sock *sk = xs->sk;
+	u32 probes = min(total / 2 / interval, XIW_SOCK_PROBES);
 
-	tcp_sock_set_keepidle(sk, idle_s);
-	tcp_sock_set_keepintvl(sk, intvl_s);
-	tcp_sock_set_keepcnt(sk, count);
-	xs->user_timeout = (idle_s + intvl_s * count) * MSEC_PER_SEC;
+	tcp_sock_set_keepidle(sk, total - interval * probes);
+	tcp_sock_set_keepintvl(sk, interval);
+	tcp_sock_set_keepcnt(sk, probes);
+	xs->user_timeout = silence_ms;
 	tcp_sock_set_user_timeout(sk, xs->user_timeout);
 	sock_set_keepalive(sk);
 }

@@ -81,8 +81,7 @@ int xiw_sock_local(struct xiw_sock *xs, struct sockaddr_storage *local);
 int xiw_sock_names(struct xiw_sock *xs, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote);
 void xiw_sock_set_tos(struct xiw_sock *xs, int family, u8 tos);
-void xiw_sock_set_keepalive(struct xiw_sock *xs, u32 idle_s, u32 intvl_s,
-			    u32 count);
+void xiw_sock_set_silence(struct xiw_sock *xs, u32 silence_ms);
 void xiw_sock_shutdown(struct xiw_sock *xs);
 void xiw_sock_release(struct xiw_sock *xs, bool abort);
 

@@ -21,6 +21,7 @@
  * @reply_ms: Initiator: timeout for the Reply, milliseconds
  * @rtr_ms: Responder: timeout for the RTR, milliseconds
  * @close_ms: timeout of a close without progress, milliseconds
+ * @silence_ms: time after which a silent peer counts as dead, milliseconds
  * @fpdu_segments: TCP segments that one FPDU may fill; 0: depends on the
  *	capabilities of the peer
  * @max_ird: most inbound Reads and Atomics a connection may have
@@ -37,6 +38,7 @@ struct xiw_mpa_policy {
 	u32 reply_ms;
 	u32 rtr_ms;
 	u32 close_ms;
+	u32 silence_ms;
 	u32 fpdu_segments;
 	u16 max_ird;
 	u16 max_ord;

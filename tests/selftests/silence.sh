@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# mpa/silence_timeout_ms: how soon a peer that vanishes is found out, idle and
+# with data in flight; and that with a short time, too, a peer is waited for that
+# has no room, but answers.
+#
+# xiw-kernel: uml
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+FILE=/sys/class/infiniband/$DEV_A/mpa/silence_timeout_ms
+SILENCE=6000
+SHUT=25			# seconds for which a window is closed
+LOAD_SECONDS=200
+
+write_file()
+{
+	echo "$1" >"$FILE"
+}
+
+# given_up COUNT: both ends have lost so many connections.
+given_up()
+{
+	[[ $(counter "$DEV_A" connections_lost) == "$1" &&
+	   $(counter "$DEV_B" connections_lost) == "$1" ]]
+}
+
+# vanishes NAME LOST: the wire of the load NAME drops everything; LOST other
+# connections have been lost.
+vanishes()
+{
+	local start
+
+	tap_run "$1: a connection" load_up "$1"
+	[[ $1 != idle ]] ||
+		kill -STOP "${load_pid[active-idle]}" "${load_pid[passive-idle]}"
+	# What is in flight arrives first.
+	[[ $1 != idle ]] || sleep 1
+	netem "$NS_A" "$VETH_A" loss 100%
+	netem "$NS_B" "$VETH_B" loss 100%
+	start=$SECONDS
+	tap_run_not "$1: it is there until 3 s have passed" \
+		wait_for 3 given_up $(($2 + 1))
+	tap_run "$1: both ends lose it within 12 s" \
+		wait_for $((12 - (SECONDS - start))) given_up $(($2 + 1))
+	tap_note "after $((SECONDS - start)) s"
+	[[ $1 != idle ]] ||
+		kill -CONT "${load_pid[active-idle]}" "${load_pid[passive-idle]}"
+	tap_run "$1: the processes are told, and had all data right" \
+		load_ended "$1"
+	netem "$NS_A" "$VETH_A"
+	netem "$NS_B" "$VETH_B"
+}
+
+again()
+{
+	in_b ss -tinH | grep -Eq ' rto:([1-9][0-9]{3}|[0-9]{5,})'
+}
+
+stopped()
+{
+	not_running "${load_pid[active-tun]}" ||
+	not_running "${load_pid[passive-tun]}"
+}
+
+# full: the peer closes its window, with and without dropping what is in flight.
+full()
+{
+	local before
+
+	modprobe tun
+	"$SELFTESTS/tun_pair.py" tun ta tb "$TMP/shut" >"$TMP/tun" &
+	wait_for 20 grep -q ready "$TMP/tun" || bail "set-up: no tun"
+	links_down
+	ip -n "$NS_A" link del "$VETH_A"
+	VETH_A=ta VETH_B=tb
+	{
+		ip link set ta netns "$NS_A" && ip link set tb netns "$NS_B" &&
+		peer_up "$NS_A" ta "$A4" "$A6" && peer_up "$NS_B" tb "$B4" "$B6"
+	} || bail "set-up: the interfaces"
+	links_up
+	policy silence_timeout_ms $SILENCE
+	tap_run "full: a connection" load_up tun
+	touch "$TMP/shut"
+	tap_run "full: the peer closes its window and drops what is in flight" \
+		wait_for 60 again
+	tap_run_not "full: neither end gives up" wait_for $SHUT stopped
+	rm "$TMP/shut"
+	before=$(counter "$DEV_A" rx_bytes)
+	tap_run "full: it goes on" wait_for 90 \
+		grown "$DEV_A" rx_bytes "$((before + 50000))"
+	tap_run "full: it ends in good order" load_end tun
+}
+
+topo_up
+tap_is "a minute is the default" "$(<"$FILE")" 60000
+tap_run_not "less than six seconds are refused" write_file 5999
+policy silence_timeout_ms $SILENCE
+vanishes idle 0
+vanishes busy 1
+full
+tap_done
