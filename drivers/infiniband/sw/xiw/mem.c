@@ -127,6 +127,7 @@ void xiw_mem_lock(struct xiw_mem *mem)
 	WRITE_ONCE(mem->writer, true);
 	write_lock(&mem->lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_lock);
 
 /**
  * xiw_mem_unlock() - permit access again after xiw_mem_lock()
@@ -142,6 +143,7 @@ void xiw_mem_unlock(struct xiw_mem *mem)
 	WRITE_ONCE(mem->writer, false);
 	spin_unlock_bh(&mem->turn);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_unlock);
 
 static enum xiw_mem_status mem_check_range(u64 addr, u64 len, u64 base,
 					   u64 size)
@@ -259,6 +261,25 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
 	__release(&mem->lock);
 	__release(RCU);
 	return XIW_MEM_OK;
+}
+
+/**
+ * xiw_mem_covers() - check another range of memory that is locked
+ * @ref: from xiw_mem_get()
+ * @addr: first byte
+ * @len: bytes
+ *
+ * All other checks of xiw_mem_get() hold until xiw_mem_put().
+ *
+ * Context: Between xiw_mem_get() and xiw_mem_put().
+ * Return: true if the range may be accessed as that of xiw_mem_get().
+ */
+bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len)
+{
+	const struct xiw_mem *mem = ref->mem;
+
+	return mem_check_range(addr, len, mem ? mem->iova : 0,
+			       mem ? mem->length : U64_MAX) == XIW_MEM_OK;
 }
 
 /**

@@ -5,11 +5,11 @@
  *
  * Lifetime and revocation. A look-up runs under RCU, takes @lock for reading
  * with bottom halves off and then checks @state; the caller copies at most one
- * segment before it unlocks. Revocation (deregistration, local or remote
- * invalidate) takes @lock for writing and changes @state. From then on no byte
- * is read or written through the STag. Revocation waits for the copy of at most
- * two segments on each CPU. The pages may be unpinned at once; the structure is
- * freed after a grace period.
+ * segment, or a series of small ones (series.c), before it unlocks. Revocation
+ * (deregistration, local or remote invalidate) takes @lock for writing and
+ * changes @state. From then on no byte is read or written through the STag.
+ * Revocation waits for two of these copies on each CPU, at most. The pages may
+ * be unpinned at once; the structure is freed after a grace period.
  *
  * With bottom halves off, readers of the rwlock overtake a waiting writer, and
  * on many CPUs there may always be a reader. So a writer holds a second lock,
@@ -182,6 +182,7 @@ void xiw_mem_view_init(struct xiw_mem_view *view, struct xiw_mem_table *table,
 enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
 				int access, u64 addr, u64 len,
 				struct xiw_mem_ref *ref);
+bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len);
 void xiw_mem_put(struct xiw_mem_ref *ref);
 void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
 		   size_t len);

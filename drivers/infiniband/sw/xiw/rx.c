@@ -33,6 +33,7 @@
 #include "offer.h"
 #include "proto/rdmap.h"
 #include "rx_mpa.h"
+#include "series.h"
 #include "stream.h"
 #include "trace.h"
 #include "tx.h"
@@ -110,41 +111,42 @@ static void rx_read_header(struct xiw_fpdu *f)
 	xiw_fpdu_copy(&at, f->hdr, len);
 }
 
-static enum xiw_deliver rx_check_and_deliver(struct xiw_stream *s)
+static enum xiw_deliver rx_check_and_deliver(struct xiw_stream *s,
+					     struct xiw_fpdu *f)
 {
 	struct xiw_rx *rx = &s->rx;
-	struct xiw_fpdu f = {
-		.vec = rx->mpa.vec,
-		.ulpdu_len = rx->mpa.ulpdu_len,
-	};
 	enum xiw_reason reason;
 	enum xiw_deliver ret;
 
-	rx_read_header(&f);
-	reason = xiw_ddp_decode(f.hdr, f.ulpdu_len, s->env->features, &f.h);
+	*f = (struct xiw_fpdu) {
+		.vec = rx->mpa.vec,
+		.ulpdu_len = rx->mpa.ulpdu_len,
+	};
+	rx_read_header(f);
+	reason = xiw_ddp_decode(f->hdr, f->ulpdu_len, s->env->features, &f->h);
 	if (reason == XIW_OK)
-		xiw_fpdu_skip(&f, XIW_MPA_LEN_FIELD + f.h.payload_off);
+		xiw_fpdu_skip(f, XIW_MPA_LEN_FIELD + f->h.payload_off);
 
-	if (rx->first && rx_first_fpdu(s, &f, reason) == XIW_FIRST_RTR)
+	if (rx->first && rx_first_fpdu(s, f, reason) == XIW_FIRST_RTR)
 		return XIW_DELIVER_OK;
 	if (reason != XIW_OK) {
-		rx_attribute_fault(s, &f, reason);
+		rx_attribute_fault(s, f, reason);
 		return XIW_DELIVER_DEAD;
 	}
-	ret = xiw_deliver(s, &f);
+	ret = xiw_deliver(s, f);
 	if (ret == XIW_DELIVER_STALL)
 		return ret;
-	trace_rx_fpdu(s->id, &f.h, f.ulpdu_len);
-	rx->heard += !xiw_rdmap_is_response(f.h.opcode);
+	trace_rx_fpdu(s->id, &f->h, f->ulpdu_len);
+	rx->heard += !xiw_rdmap_is_response(f->h.opcode);
 	xiw_stat_inc(s->env->stats, XIW_STAT_RX_FPDU);
-	xiw_stat_add(s->env->stats, XIW_STAT_RX_BYTES, f.ulpdu_len);
+	xiw_stat_add(s->env->stats, XIW_STAT_RX_BYTES, f->ulpdu_len);
 	return ret;
 }
 
-/* Processes the FPDU that the framing has found. */
-static enum xiw_deliver rx_take_fpdu(struct xiw_stream *s)
+/* Processes the FPDU that the framing has found; describes it in @f. */
+static enum xiw_deliver rx_take_fpdu(struct xiw_stream *s, struct xiw_fpdu *f)
 {
-	enum xiw_deliver ret = rx_check_and_deliver(s);
+	enum xiw_deliver ret = rx_check_and_deliver(s, f);
 
 	if (ret != XIW_DELIVER_STALL)
 		xiw_rx_mpa_done(&s->rx.mpa);
@@ -164,16 +166,27 @@ static void rx_try_later(struct xiw_stream *s)
 	xiw_stream_rx_again(s, 1);
 }
 
-/* Takes the next FPDU of a packet, or a part of it; false ends this pass. */
+static bool rx_may_go_on(const struct xiw_rx *rx)
+{
+	return !rx->dead && !rx->stalled && !xiw_turn_over(&rx->turn);
+}
+
+/*
+ * Takes the next FPDU of a packet, or a part of it, and the FPDUs behind it
+ * that continue its message; false ends this pass.
+ */
 static bool rx_take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 {
+	enum xiw_deliver ret = XIW_DELIVER_STALL;
 	struct xiw_rx *rx = &s->rx;
 	u32 left = p->left;
+	struct xiw_fpdu f;
 	bool more = true;
 
 	switch (xiw_rx_mpa_next(&rx->mpa, p)) {
 	case XIW_RX_FPDU:
-		if (rx_take_fpdu(s) == XIW_DELIVER_STALL && !rx->mpa.ready)
+		ret = rx_take_fpdu(s, &f);
+		if (ret == XIW_DELIVER_STALL && !rx->mpa.ready)
 			p->left = left;
 		break;
 	case XIW_RX_CRC:
@@ -190,7 +203,9 @@ static bool rx_take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 		break;
 	}
 	xiw_turn_charge(&rx->turn, left - p->left);
-	return more && !rx->dead && !rx->stalled && !xiw_turn_over(&rx->turn);
+	if (ret == XIW_DELIVER_OK && rx_may_go_on(rx))
+		xiw_series_take(s, &f, p);
+	return more && rx_may_go_on(rx);
 }
 
 static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
@@ -300,11 +315,12 @@ static bool rx_is_bulk(const struct xiw_stream *s)
 static bool rx_take(struct xiw_stream *s, u32 times)
 {
 	struct xiw_rx *rx = &s->rx;
+	struct xiw_fpdu f;
 	bool over;
 
 	xiw_turn_begin(&rx->turn, times);
 	if (rx->mpa.ready && !rx->stalled && !rx->dead)
-		rx_take_fpdu(s);
+		rx_take_fpdu(s, &f);
 	if (!rx->stalled) {
 		/* No RDMA stream uses urgent data, and TCP stops at it. */
 		if (s->llp->ops->urgent(s->llp))

@@ -413,6 +413,55 @@ enum xiw_rx_found xiw_rx_mpa_next(struct xiw_rx_mpa *m, struct xiw_rx_pos *p)
 				    : rx_mpa_take_in_place(m, p);
 }
 
+/**
+ * xiw_rx_mpa_is_like() - check if the packet has an FPDU with a given header
+ * @p: position
+ * @head: its length field and DDP header
+ * @head_len: bytes in @head
+ * @len: bytes of the FPDU
+ *
+ * Context: Owner of the receive side.
+ * Return: true if all of it is in the packet and its header in one piece.
+ */
+bool xiw_rx_mpa_is_like(struct xiw_rx_pos *p, const u8 *head, u32 head_len,
+			u32 len)
+{
+	u8 *data;
+
+	return len <= p->left && rx_mpa_piece_at(p, &data) >= head_len &&
+	       !memcmp(data, head, head_len);
+}
+
+/**
+ * xiw_rx_mpa_next_like() - take the next FPDU if it has a given header
+ * @m: framing without Markers, without an FPDU in pieces
+ * @p: position; moved past the FPDU
+ * @head: see xiw_rx_mpa_is_like()
+ * @head_len: bytes in @head
+ * @len: bytes of the FPDU
+ *
+ * Describes the FPDU in @m->vec. Otherwise @p has not moved, and
+ * xiw_rx_mpa_next() finds what is there, for example a wrong CRC.
+ *
+ * Context: Owner of the receive side. Does not sleep.
+ * Return: true if the FPDU is complete and verified.
+ */
+bool xiw_rx_mpa_next_like(struct xiw_rx_mpa *m, struct xiw_rx_pos *p,
+			  const u8 *head, u32 head_len, u32 len)
+{
+	struct xiw_rx_pos start;
+
+	if (!xiw_rx_mpa_is_like(p, head, head_len, len))
+		return false;
+	start = *p;
+	if (!rx_mpa_map_packet(m, p, len))
+		return false;
+	if (!m->crc || rx_mpa_crc_good(m, len))
+		return true;
+	*p = start;
+	return false;
+}
+
 static void rx_mpa_free_pages_from(struct xiw_rx_mpa *m, u32 first)
 {
 	u32 i;

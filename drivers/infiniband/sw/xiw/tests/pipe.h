@@ -70,6 +70,7 @@ struct pipe_end {
 void pipe_init(struct pipe_end *a, struct pipe_end *b, u64 seed);
 void pipe_break_after(struct pipe_end *e, u32 octets);
 void pipe_hold(struct pipe_end *e, bool held);
+bool pipe_feed(struct pipe_end *e, const u8 *src, u32 len);
 void pipe_shutdown(struct pipe_end *e);
 void pipe_exit(struct pipe_end *a, struct pipe_end *b);
 

@@ -253,22 +253,6 @@ static void stream_offer_missed(struct kunit *test)
 	world_end(w);
 }
 
-/* Runs the engine until all FPDUs that it has started are in the pipe. */
-static void stream_send_all(struct world *w, struct side *side)
-{
-	struct xiw_llp *llp = &side->end.llp;
-	struct xiw_tx *tx = &side->s.tx;
-	int i;
-
-	/* The pipe accepts at least one byte. */
-	for (i = 0; i < 1000; i++) {
-		llp->ops->lock(llp);
-		xiw_tx_run_locked(&side->s);
-		llp->ops->unlock(llp);
-	}
-	KUNIT_EXPECT_EQ(w->test, tx->sent, tx->pos);
-}
-
 static u32 stream_outstanding(const struct side *side)
 {
 	return side->s.orq_tail - side->s.orq_head;
@@ -314,10 +298,10 @@ static void stream_send_as_target(struct world *w, struct side *side)
 	for (i = 0; i < 2; i++) {
 		side_post_local(w->test, side, IB_WR_REG_MR, side->frwr[i]);
 		side_post_read(w->test, side, IB_WR_RDMA_READ_WITH_INV,
-			       side->frwr[i]);
+			       side->frwr[i], 1000);
 	}
 	side_post_send(w->test, side);
-	stream_send_all(w, side);
+	side_send_all(w->test, side);
 }
 
 /*
@@ -346,10 +330,10 @@ static void stream_reg_valid(struct kunit *test)
 	for (i = 0; i < 3; i++) {
 		side_post_local(test, side, IB_WR_REG_MR, side->frwr[0]);
 		side_post_read(test, side, IB_WR_RDMA_READ_WITH_INV,
-			       side->frwr[0]);
+			       side->frwr[0], 1000);
 	}
 	side_post_send(test, side);
-	stream_send_all(w, side);
+	side_send_all(w->test, side);
 	KUNIT_EXPECT_EQ(test, stream_outstanding(side), 1);
 	KUNIT_EXPECT_EQ(test, side->sq.next, first + 2);
 	stream_let_go(w);
@@ -368,10 +352,10 @@ static void stream_reg_behind_inv(struct kunit *test)
 	side->may_fail = true;
 	w->side[1].may_fail = true;
 	side_post_local(test, side, IB_WR_REG_MR, side->frwr[0]);
-	side_post_read(test, side, IB_WR_RDMA_READ, side->frwr[0]);
+	side_post_read(test, side, IB_WR_RDMA_READ, side->frwr[0], 1000);
 	side_post_local(test, side, IB_WR_LOCAL_INV, side->frwr[0]);
 	side_post_local(test, side, IB_WR_REG_MR, side->frwr[0]);
-	stream_send_all(w, side);
+	side_send_all(w->test, side);
 	KUNIT_EXPECT_EQ(test, stream_outstanding(side), 1);
 	KUNIT_EXPECT_EQ(test, side->sq.next, first + 3);
 	KUNIT_EXPECT_EQ(test, side->frwr[0]->state, XIW_MEM_FREE);

@@ -55,7 +55,8 @@ static bool side_step(struct xiw_stream *s, enum xiw_qp_event event,
 {
 	struct side *side = to_side(s);
 
-	CHECK(side, event != XIW_QPE_FAULT && event != XIW_QPE_FAULT_SILENT);
+	CHECK(side, side->may_fault || (event != XIW_QPE_FAULT &&
+					event != XIW_QPE_FAULT_SILENT));
 	if (event == XIW_QPE_LLP_CLOSED || event == XIW_QPE_LLP_LOST) {
 		CHECK(side, side->may_fail || event == XIW_QPE_LLP_CLOSED ||
 		      old == step->next);
@@ -202,6 +203,8 @@ static bool side_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 		CHECK(side, side->may_fail);
 		return true;
 	}
+	if (side->may_fault && cqe->status != IB_WC_SUCCESS)
+		return true;
 	CHECK(side, cqe->status == IB_WC_SUCCESS);
 	e = next_expected(side);
 	CHECK(side, e);
@@ -251,7 +254,7 @@ static bool side_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 	if (wr->status == IB_WC_WR_FLUSH_ERR) {
 		CHECK(side, side->may_fail);
 		side->flushed++;
-	} else {
+	} else if (!side->may_fault || wr->status == IB_WC_SUCCESS) {
 		CHECK(side, wr->status == IB_WC_SUCCESS);
 		CHECK(side, !side->flushed);
 		check_done(side, &side->ops[slot], slot);

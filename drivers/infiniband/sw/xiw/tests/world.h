@@ -101,6 +101,7 @@ enum who {
  * @over: the stream has ended
  * @flushed: number of requests that were flushed
  * @may_fail: requests may be flushed
+ * @may_fault: the stream may end with a fault, and requests with its status
  * @wrong: first error, or NULL
  * @changed: wakes the test's thread
  */
@@ -139,6 +140,7 @@ struct side {
 	bool over;
 	u32 flushed;
 	bool may_fail;
+	bool may_fault;
 	const char *wrong;
 	wait_queue_head_t *changed;
 };
@@ -208,8 +210,9 @@ void world_post(struct world *w, u32 number);
 void side_post_local(struct kunit *test, struct side *side, u8 opcode,
 		     const struct xiw_mem *mem);
 void side_post_read(struct kunit *test, struct side *side, u8 opcode,
-		    const struct xiw_mem *mem);
+		    const struct xiw_mem *mem, u32 len);
 void side_post_send(struct kunit *test, struct side *side);
+void side_send_all(struct kunit *test, struct side *side);
 void world_close(struct world *w);
 void world_check_rest(struct world *w, int n, const struct how *how);
 void world_end(struct world *w);

@@ -265,15 +265,15 @@ void side_post_local(struct kunit *test, struct side *side, u8 opcode,
 	world_post_certain(test, side, &reg.wr);
 }
 
-/* A Read of 1000 bytes, with or without Invalidate, into @mem. */
+/* A Read of @len bytes, with or without Invalidate, into @mem. */
 void side_post_read(struct kunit *test, struct side *side, u8 opcode,
-		    const struct xiw_mem *mem)
+		    const struct xiw_mem *mem, u32 len)
 {
 	struct posted *op = world_begin_op(side, opcode);
 	u8 *p = part(side, OF_SINKS + side->num_posted % DEPTH);
 	struct ib_sge sge = {
 		.addr = mem->iova + (p - side->arena),
-		.length = 1000,
+		.length = len,
 		.lkey = mem->stag,
 	};
 	struct ib_rdma_wr wr = {
@@ -300,6 +300,22 @@ void side_post_send(struct kunit *test, struct side *side)
 	world_begin_op(side, IB_WR_SEND);
 	expect(side, IB_WR_SEND, 0, 0, 0);
 	world_post_certain(test, side, &wr);
+}
+
+/* Runs the engine until all FPDUs that it has started are in the pipe. */
+void side_send_all(struct kunit *test, struct side *side)
+{
+	struct xiw_llp *llp = &side->end.llp;
+	struct xiw_tx *tx = &side->s.tx;
+	int i;
+
+	/* The pipe accepts at least one byte. */
+	for (i = 0; i < 1000; i++) {
+		llp->ops->lock(llp);
+		xiw_tx_run_locked(&side->s);
+		llp->ops->unlock(llp);
+	}
+	KUNIT_EXPECT_EQ(test, tx->sent, tx->pos);
 }
 
 /* Post @number on each side, or until the connection is lost. */

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Receive side, for FPDUs that continue the message of the FPDU before them. A
+ * peer that fills one TCP segment with each FPDU sends a message of 64 KiB as
+ * 46 FPDUs, whose headers differ in their offset only.
+ *
+ * Such an FPDU needs no decoding: all but its offset was checked with the
+ * header of the first one. The memory stays locked for up to SERIES_BYTES, as
+ * long as for an FPDU between two xiw. What depends on the offset or may change
+ * is checked for each FPDU: CRC, offset, bounds of the message, of the buffer
+ * and of the region, and the rights that the owner of the stream permits. Any
+ * other FPDU, and any fault, is left to rx.c, which has not seen it yet.
+ */
+#include "series.h"
+
+#include <linux/unaligned.h>
+
+#include "rx_mpa.h"
+#include "stream.h"
+#include "trace.h"
+
+/* Limit for the bytes that are placed while the memory is locked */
+#define SERIES_BYTES	(16 * 1024)
+
+/**
+ * struct series - state between two FPDUs of a series
+ * @s: stream
+ * @h: header that the next FPDU must have
+ * @head: the same as received, with the length field
+ * @head_len: bytes in @head
+ * @fpdu_len: bytes of each FPDU
+ * @wait: for Read Responses, the request
+ * @stag: STag or local key of the memory
+ * @access: rights needed
+ * @addr: where the next payload belongs
+ * @room: bytes from there to the end of the buffer element
+ * @ref: the locked memory
+ */
+struct series {
+	struct xiw_stream *s;
+	struct xiw_ddp_hdr h;
+	u8 head[XIW_MPA_LEN_FIELD + XIW_DDP_HDR_MAX];
+	u32 head_len;
+	u32 fpdu_len;
+	struct xiw_wait *wait;
+	u32 stag;
+	int access;
+	u64 addr;
+	u64 room;
+	struct xiw_mem_ref ref;
+};
+
+static bool series_is_send(u8 opcode)
+{
+	const struct xiw_rdmap_op *op = xiw_rdmap_op(opcode, ~0);
+
+	return op && !op->tagged && op->qn == XIW_QN_SEND &&
+	       !xiw_rdmap_is_imm(opcode);
+}
+
+static void series_put_offset(struct series *r)
+{
+	u8 *ulpdu = r->head + XIW_MPA_LEN_FIELD;
+
+	if (r->h.tagged)
+		put_unaligned_be64(r->h.to, ulpdu +
+				   offsetof(struct xiw_tagged_hdr, to));
+	else
+		put_unaligned_be32(r->h.mo, ulpdu +
+				   offsetof(struct xiw_untagged_hdr, mo));
+}
+
+/* The header that follows the one of @prev; false if there can be no series. */
+static bool series_begin(struct series *r, const struct xiw_fpdu *prev)
+{
+	if (prev->h.last || !prev->h.payload_len ||
+	    prev->h.payload_len > SERIES_BYTES / 2 ||
+	    (prev->h.opcode != XIW_OP_WRITE &&
+	     prev->h.opcode != XIW_OP_READ_RESP &&
+	     !series_is_send(prev->h.opcode)))
+		return false;
+	r->h = prev->h;
+	if (r->h.tagged)
+		r->h.to += r->h.payload_len;
+	else
+		r->h.mo += r->h.payload_len;
+	r->head_len = XIW_MPA_LEN_FIELD + r->h.payload_off;
+	r->fpdu_len = xiw_mpa_fpdu_len(prev->ulpdu_len);
+	put_unaligned_be16(prev->ulpdu_len, r->head);
+	memcpy(r->head + XIW_MPA_LEN_FIELD, prev->hdr, sizeof(prev->hdr));
+	series_put_offset(r);
+	return true;
+}
+
+static bool series_find_element(struct series *r, const struct xiw_sge *sge,
+				u32 num_sge, u64 offset)
+{
+	for (; num_sge; sge++, num_sge--) {
+		if (offset < sge->length) {
+			r->stag = sge->lkey;
+			r->access = IB_ACCESS_LOCAL_WRITE;
+			r->addr = sge->addr + offset;
+			r->room = sge->length - offset;
+			return true;
+		}
+		offset -= sge->length;
+	}
+	return false;
+}
+
+/* Finds the memory for the next payload. */
+static bool series_find_memory(struct series *r)
+{
+	struct xiw_stream *s = r->s;
+	struct xiw_rx *rx = &s->rx;
+	struct xiw_swr *wr;
+
+	switch (r->h.opcode) {
+	case XIW_OP_WRITE:
+		r->stag = r->h.stag;
+		r->access = IB_ACCESS_REMOTE_WRITE;
+		r->addr = r->h.to;
+		r->room = U64_MAX;
+		return true;
+	case XIW_OP_READ_RESP:
+		/* Still that of the FPDU before, which was not the last one */
+		r->wait = &s->orq[s->orq_head & s->orq_mask];
+		wr = xiw_sq_wr(s->sq, r->wait->index);
+		return series_find_element(r, wr->sge, wr->num_sge,
+					   r->wait->offset);
+	default:
+		return series_find_element(r, rx->recv.sge, rx->recv.num_sge,
+					   rx->queue[XIW_QN_SEND].bytes);
+	}
+}
+
+/* The checks for each FPDU of rx.c, deliver.c and place.c */
+static bool series_fits(const struct series *r)
+{
+	const struct xiw_ddp_queue *q = &r->s->rx.queue[XIW_QN_SEND];
+	enum xiw_reason reason = XIW_OK;
+
+	if (r->h.opcode == XIW_OP_READ_RESP)
+		reason = xiw_rdmap_read_resp_check(&r->wait->sink, &r->h);
+	else if (r->h.opcode != XIW_OP_WRITE)
+		reason = xiw_ddp_queue_check(q, &r->h);
+	else if (!xiw_stream_admits(r->s, IB_ACCESS_REMOTE_WRITE))
+		return false;
+	return reason == XIW_OK && r->h.payload_len <= r->room &&
+	       xiw_mem_covers(&r->ref, r->addr, r->h.payload_len);
+}
+
+static void series_place(struct series *r)
+{
+	struct xiw_fpdu f;
+
+	f.vec = r->s->rx.mpa.vec;
+	f.off = 0;
+	xiw_fpdu_skip(&f, r->head_len);
+	xiw_fpdu_place(&f, &r->ref, r->addr, r->h.payload_len);
+}
+
+/* An FPDU was placed: advances the message and the expected header. */
+static void series_advance(struct series *r)
+{
+	struct xiw_rx *rx = &r->s->rx;
+	u32 len = r->h.payload_len;
+	u32 msg_len;
+
+	if (r->h.opcode == XIW_OP_WRITE) {
+		rx->write_bytes += len;
+	} else if (r->h.opcode == XIW_OP_READ_RESP) {
+		r->wait->offset += len;
+		xiw_rdmap_read_resp_advance(&r->wait->sink, &r->h);
+	} else {
+		xiw_ddp_queue_advance(&rx->queue[XIW_QN_SEND], &r->h, &msg_len);
+	}
+	if (r->h.tagged)
+		r->h.to += len;
+	else
+		r->h.mo += len;
+	series_put_offset(r);
+	r->addr += len;
+	r->room -= len;
+	xiw_turn_charge(&rx->turn, r->fpdu_len);
+}
+
+/* Takes FPDUs while the memory is locked. Returns their number. */
+static u32 series_run(struct series *r, struct xiw_rx_pos *p)
+{
+	u32 most = SERIES_BYTES / r->h.payload_len;
+	struct xiw_rx *rx = &r->s->rx;
+	u32 n;
+
+	for (n = 0; n < most && !xiw_turn_over(&rx->turn); n++) {
+		if (!series_fits(r) ||
+		    !xiw_rx_mpa_next_like(&rx->mpa, p, r->head, r->head_len,
+					  r->fpdu_len))
+			break;
+		series_place(r);
+		series_advance(r);
+	}
+	return n;
+}
+
+static u32 series_lock_and_run(struct series *r, struct xiw_rx_pos *p)
+{
+	u32 n;
+
+	if (!xiw_rx_mpa_is_like(p, r->head, r->head_len, r->fpdu_len) ||
+	    !series_find_memory(r) ||
+	    xiw_mem_get(&r->s->rx.mem, r->stag, r->access, r->addr,
+			r->h.payload_len, &r->ref) != XIW_MEM_OK)
+		return 0;
+	n = series_run(r, p);
+	xiw_mem_put(&r->ref);
+	return n;
+}
+
+/**
+ * xiw_series_take() - take the FPDUs that continue a message
+ * @s: stream
+ * @prev: FPDU that was delivered
+ * @p: position behind it; moved past the FPDUs taken
+ *
+ * Charges the work budget.
+ *
+ * Context: Socket lock held. Does not sleep.
+ */
+void xiw_series_take(struct xiw_stream *s, const struct xiw_fpdu *prev,
+		     struct xiw_rx_pos *p)
+{
+	struct xiw_rx *rx = &s->rx;
+	struct series r = { .s = s };
+	u32 all = 0;
+	u32 n;
+
+	/* A trace has all FPDUs. */
+	if (rx->mpa.linear || trace_rx_fpdu_enabled() ||
+	    !series_begin(&r, prev))
+		return;
+	while ((n = series_lock_and_run(&r, p)))
+		all += n;
+	if (!all)
+		return;
+	rx->heard += xiw_rdmap_is_response(r.h.opcode) ? 0 : all;
+	xiw_stat_add(s->env->stats, XIW_STAT_RX_FPDU, all);
+	xiw_stat_add(s->env->stats, XIW_STAT_RX_BYTES, all * prev->ulpdu_len);
+}
