@@ -9,11 +9,11 @@
 #	tests/qemu/run-vm -k stock -t 3600 'tests/bench/ab.sh \
 #		old=/elsewhere/xiw.ko new=build/.../xiw.ko'
 #
-# XIW_ROUNDS (5), XIW_PATHS (lo, 1500), XIW_CRC (0), XIW_WRAP (what perftest is
-# started by), and XIW_TESTS, lines of OPERATION SIZE MEBIBYTES. In a guest that
-# counts instructions (XIW_ICOUNT) the unit is MiB per 10^9 of them, and as its
-# one CPU has to do everything, perftest, which polls, should have what is left of
-# it: XIW_WRAP='chrt -i 0'.
+# XIW_ROUNDS (5), XIW_PATHS (lo, 1500), XIW_CRC (0), XIW_SEGMENTS (0, fpdu_segments
+# of both ends), XIW_WRAP (what perftest is started by), and XIW_TESTS, lines of
+# OPERATION SIZE MEBIBYTES. In a guest that counts instructions (XIW_ICOUNT) the
+# unit is MiB per 10^9 of them, and as its one CPU has to do everything, perftest,
+# which polls, should have what is left of it: XIW_WRAP='chrt -i 0'.
 
 # shellcheck source=tests/selftests/lib.sh
 . "$(dirname "$0")/../selftests/lib.sh"
@@ -42,6 +42,8 @@ load()
 	fi
 	echo "${XIW_CRC:-0}" | tee /sys/class/infiniband/xiw[AB]/mpa/crc \
 		>/dev/null
+	echo "${XIW_SEGMENTS:-0}" |
+		tee /sys/class/infiniband/xiw[AB]/mpa/fpdu_segments >/dev/null
 }
 
 # measure ROUND NAME PATH OPERATION SIZE MEBIBYTES

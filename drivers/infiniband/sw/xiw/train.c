@@ -18,6 +18,23 @@
 #include "stream.h"
 #include "trace.h"
 
+/* Limit for the bytes that a series copies while their memory is locked */
+#define TRAIN_SERIES	16384U
+
+/**
+ * struct train_source - memory of the payloads of a series
+ * @stag: STag or local key
+ * @access: rights needed
+ * @addr: next byte
+ * @ref: the locked memory
+ */
+struct train_source {
+	u32 stag;
+	int access;
+	u64 addr;
+	struct xiw_mem_ref ref;
+};
+
 /*
  * Memory to allocate for the message in progress: a block for a whole batch if
  * more requests are queued, else enough for the rest of the message.
@@ -85,6 +102,16 @@ static void train_commit(struct xiw_tx *tx, u32 len)
 	tx->train_len += len;
 }
 
+/* Moves the gather position by @len bytes within its element. */
+static void train_pass_sge(struct xiw_tx *tx, u32 len)
+{
+	tx->sge_off += len;
+	if (tx->sge_off == tx->wr->sge[tx->sge].length) {
+		tx->sge++;
+		tx->sge_off = 0;
+	}
+}
+
 /* Copies @len bytes from the gather list of the request in progress. */
 static bool train_gather(struct xiw_stream *s, u8 *dst, u32 len)
 {
@@ -110,11 +137,7 @@ static bool train_gather(struct xiw_stream *s, u8 *dst, u32 len)
 		}
 		dst += n;
 		len -= n;
-		tx->sge_off += n;
-		if (tx->sge_off == sge->length) {
-			tx->sge++;
-			tx->sge_off = 0;
-		}
+		train_pass_sge(tx, n);
 	}
 	return true;
 }
@@ -222,9 +245,100 @@ static bool train_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 	return true;
 }
 
+static bool train_is_full(const struct xiw_tx *tx)
+{
+	return tx->train_len >= XIW_TX_TRAIN_BYTES ||
+	       tx->vec_count >= XIW_TX_VECS || xiw_turn_over(&tx->turn);
+}
+
 /*
- * Encodes one more FPDU of the message in progress. False if this batch is
- * full, if memory is short, or if the stream failed; then tx.source is none.
+ * Finds the memory of the next payload. Returns how many contiguous bytes of it
+ * belong to the message, 0 if the payload is not in registered memory.
+ */
+static u32 train_series_source(const struct xiw_stream *s,
+			       struct train_source *src)
+{
+	const struct xiw_tx *tx = &s->tx;
+	const struct xiw_sge *sge;
+	const struct xiw_req *req;
+
+	if (tx->source == XIW_TX_SQ && !(tx->wr->flags & XIW_SQE_INLINE)) {
+		sge = &tx->wr->sge[tx->sge];
+		src->stag = sge->lkey;
+		src->access = 0;
+		src->addr = sge->addr + tx->sge_off;
+		return sge->length - tx->sge_off;
+	}
+	if (tx->source == XIW_TX_RESPONSE && !tx->body_len) {
+		req = &s->irq[s->irq_head & s->irq_mask];
+		src->stag = req->read.src_stag;
+		src->access = IB_ACCESS_REMOTE_READ;
+		src->addr = req->read.src_to + tx->offset;
+		return tx->msg.len - tx->offset;
+	}
+	return 0;
+}
+
+/* Encodes one FPDU of a series; its memory is locked. */
+static void train_build_next(struct xiw_stream *s, struct xiw_seg *seg,
+			     struct train_source *src)
+{
+	struct xiw_tx *tx = &s->tx;
+	u8 *at = xiw_txbuf_cursor(&tx->buf);
+	u8 *ulpdu = at + XIW_MPA_LEN_FIELD;
+
+	seg->offset = tx->offset;
+	xiw_segment_encode(&tx->msg, seg, ulpdu);
+	xiw_mem_read(&src->ref, src->addr, ulpdu + seg->hdr_len, seg->len);
+	train_finish_fpdu(s, at, seg->hdr_len + seg->len, 0);
+	src->addr += seg->len;
+	tx->offset += seg->len;
+}
+
+/*
+ * Encodes FPDUs of equal size that do not end the message, while their memory
+ * stays locked: up to TRAIN_SERIES bytes, as many as one FPDU between two xiw
+ * has. False if there are none; then train_build_fpdu() encodes the next one,
+ * or finds the fault.
+ */
+static bool train_build_series(struct xiw_stream *s)
+{
+	struct xiw_tx *tx = &s->tx;
+	u32 left = tx->msg.len - tx->offset;
+	struct train_source src;
+	struct xiw_seg seg;
+	u32 most;
+	u32 want;
+	u32 n;
+
+	if (left <= 2 * tx->mpa.full || tx->mpa.mpa.markers)
+		return false;
+	xiw_segment_next(&tx->msg, tx->offset, tx->mpa.full, &seg);
+	most = min3(TRAIN_SERIES, train_series_source(s, &src),
+		    left - XIW_SEG_TAIL) / seg.len;
+	if (most < 2 ||
+	    xiw_mem_get(&tx->mem, src.stag, src.access, src.addr,
+			most * seg.len, &src.ref) != XIW_MEM_OK)
+		return false;
+	want = xiw_mpa_fpdu_len(seg.hdr_len + seg.len);
+	for (n = 0; n < most && !train_is_full(tx); n++) {
+		if (xiw_txbuf_room(&tx->buf) < want ||
+		    xiw_tx_mpa_limit(&tx->mpa, &tx->buf, !tx->train_len) !=
+			    tx->mpa.full)
+			break;
+		train_build_next(s, &seg, &src);
+	}
+	xiw_mem_put(&src.ref);
+	if (tx->source == XIW_TX_SQ)
+		train_pass_sge(tx, n * seg.len);
+	xiw_stat_add(s->env->stats, XIW_STAT_TX_FPDU, n);
+	return n;
+}
+
+/*
+ * Encodes one more FPDU of the message in progress, or several. False if this
+ * batch is full, if memory is short, or if the stream failed; then tx.source is
+ * none.
  */
 static bool train_build_fpdu(struct xiw_stream *s)
 {
@@ -237,6 +351,8 @@ static bool train_build_fpdu(struct xiw_stream *s)
 
 	if (tx->source == XIW_TX_TERM)
 		return train_build_term(s);
+	if (train_build_series(s))
+		return true;
 	if (!train_next_segment(s, &seg))
 		return false;
 	ulpdu_len = seg.hdr_len + seg.len;
@@ -269,8 +385,7 @@ void xiw_train_build(struct xiw_stream *s)
 
 	s->llp->ops->space(s->llp, &tx->space);
 	xiw_tx_mpa_train(&tx->mpa, tx->space.emss, tx->space.tail_fill);
-	while (tx->train_len < XIW_TX_TRAIN_BYTES &&
-	       tx->vec_count < XIW_TX_VECS && !xiw_turn_over(&tx->turn)) {
+	while (!train_is_full(tx)) {
 		if (tx->source == XIW_TX_NONE) {
 			if (!xiw_sendq_next(s))
 				break;
