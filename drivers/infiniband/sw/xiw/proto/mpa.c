@@ -201,8 +201,7 @@ size_t xiw_mpa_frame_missing(int frame_len, size_t have)
 	return want > have ? want - have : 0;
 }
 
-/* RFC 6581 section 9: two flags and a 14-bit depth per word. */
-static void mpa_enh_decode(const u8 *buf, struct xiw_mpa_enh *enh)
+void xiw_mpa_enh_decode(const u8 *buf, struct xiw_mpa_enh *enh)
 {
 	const struct xiw_mpa_enh_hdr *h = (const struct xiw_mpa_enh_hdr *)buf;
 	u16 first = be16_to_cpu(h->ird);
@@ -222,7 +221,7 @@ static u16 mpa_depth_field(u16 depth)
 	return depth > XIW_MPA_DEPTH_NONE ? XIW_MPA_DEPTH_MAX : depth;
 }
 
-static void mpa_enh_encode(u8 *buf, const struct xiw_mpa_enh *enh)
+void xiw_mpa_enh_encode(u8 *buf, const struct xiw_mpa_enh *enh)
 {
 	struct xiw_mpa_enh_hdr *h = (struct xiw_mpa_enh_hdr *)buf;
 
@@ -256,7 +255,7 @@ int xiw_mpa_frame_decode(const u8 *buf, size_t len, bool reply,
 	/* In revision 1 the S position is a reserved bit, RFC 5044 7.1.1. */
 	if (out.rev == 2 && (h->flags & XIW_MPA_FLAG_S)) {
 		if (out.pd_len >= XIW_MPA_ENH_LEN) {
-			mpa_enh_decode(buf + XIW_MPA_HDR_LEN, &out.enh);
+			xiw_mpa_enh_decode(buf + XIW_MPA_HDR_LEN, &out.enh);
 			out.enhanced = true;
 			out.pd_off += XIW_MPA_ENH_LEN;
 			out.pd_len -= XIW_MPA_ENH_LEN;
@@ -291,7 +290,7 @@ int xiw_mpa_frame_encode(u8 *buf, size_t size, const struct xiw_mpa_frame *f,
 	h->rev = f->rev;
 	h->pd_length = cpu_to_be16(pd_length);
 	if (f->enhanced)
-		mpa_enh_encode(buf + XIW_MPA_HDR_LEN, &f->enh);
+		xiw_mpa_enh_encode(buf + XIW_MPA_HDR_LEN, &f->enh);
 	if (f->pd_len)
 		memcpy(buf + XIW_MPA_HDR_LEN + enh_len, pd, f->pd_len);
 	return XIW_MPA_HDR_LEN + pd_length;

@@ -249,6 +249,29 @@ void xiw_mpa_rx_marker(struct xiw_mpa_rx *rx, const u8 *buf);
 u32 xiw_mpa_rx_strip(struct xiw_mpa_rx *rx, u8 *buf, u32 len);
 
 /**
+ * xiw_mpa_enh_decode() - decode enhanced data
+ * @buf: XIW_MPA_ENH_LEN bytes
+ * @enh: result
+ *
+ * RFC 6581 section 9: two flags and a 14-bit depth per word.
+ *
+ * Context: Any.
+ */
+void xiw_mpa_enh_decode(const u8 *buf, struct xiw_mpa_enh *enh);
+
+/**
+ * xiw_mpa_enh_encode() - encode enhanced data
+ * @buf: XIW_MPA_ENH_LEN bytes, written
+ * @enh: what to encode; depths above the 14-bit field saturate at
+ *	XIW_MPA_DEPTH_MAX
+ *
+ * RFC 6581 section 9.
+ *
+ * Context: Any.
+ */
+void xiw_mpa_enh_encode(u8 *buf, const struct xiw_mpa_enh *enh);
+
+/**
  * xiw_mpa_frame_len() - check a partially received MPA frame
  * @buf: bytes received so far
  * @have: how many
