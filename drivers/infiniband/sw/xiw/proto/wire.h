@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Every structure and constant that appears on the wire: MPA (RFC 5044,
- * RFC 6581), DDP (RFC 5041), RDMAP (RFC 5040) and its atomic and immediate
- * data extension (RFC 7306), and the Private Data of out-of-band connections
- * (Documentation/rendezvous.rst).  Layouts only; the rules are in the files
- * named after the protocol.
+ * RFC 6581), session control over SCTP (RFC 5043, RFC 6581), DDP (RFC 5041),
+ * RDMAP (RFC 5040) and its atomic and immediate data extension (RFC 7306), and
+ * the Private Data of out-of-band connections (Documentation/rendezvous.rst).
+ * Layouts only; the rules are in the files named after the protocol.
  */
 #ifndef _XIW_WIRE_H
 #define _XIW_WIRE_H
@@ -139,6 +139,37 @@ struct xiw_mpa_marker {
 	__be16 fpduptr;
 } __packed;
 static_assert(sizeof(struct xiw_mpa_marker) == XIW_MPA_MARKER_LEN);
+
+/* DDP over SCTP, RFC 5043 section 5 */
+#define XIW_SCTP_ADAPTATION	1	/* Adaptation Layer Indication */
+#define XIW_SCTP_PPID_SEGMENT	16	/* Payload Protocol Identifiers */
+#define XIW_SCTP_PPID_CONTROL	17
+#define XIW_SCTP_STREAM		0	/* stream number of the only session */
+
+#define XIW_SESSION_SSN_LEN	2	/* DDP-SSN, at the head of each chunk */
+#define XIW_SESSION_HDR_LEN	4
+#define XIW_SESSION_PD_MAX	512	/* enhanced data included */
+#define XIW_SESSION_MSG_MAX	(XIW_SESSION_HDR_LEN + XIW_SESSION_PD_MAX)
+#define XIW_SESSION_WINDOW	4096	/* SSNs that may be in flight */
+#define XIW_SESSION_SEGMENT_MIN	516	/* always permitted, section 9 */
+
+struct xiw_session_hdr {
+	__be16 ssn;
+	__be16 code;
+} __packed;
+static_assert(sizeof(struct xiw_session_hdr) == XIW_SESSION_HDR_LEN);
+
+/* Function codes, RFC 5043 section 5.2.3, RFC 6581 section 7 */
+enum xiw_session_code {
+	XIW_SESSION_SEGMENT	= 0,	/* not on the wire: a DDP segment */
+	XIW_SESSION_INITIATE	= 1,
+	XIW_SESSION_ACCEPT	= 2,
+	XIW_SESSION_REJECT	= 3,
+	XIW_SESSION_TERMINATE	= 4,
+	XIW_SESSION_INITIATE_ENH = 5,
+	XIW_SESSION_ACCEPT_ENH	= 6,
+	XIW_SESSION_REJECT_ENH	= 7,
+};
 
 /* DDP control byte, RFC 5041 section 4.1 */
 #define XIW_DDP_TAGGED		0x80

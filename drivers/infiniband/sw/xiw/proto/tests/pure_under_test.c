@@ -11,4 +11,5 @@
 #include "../rdmap.c"
 #include "../rendezvous.c"
 #include "../segment.c"
+#include "../session.c"
 #include "../term.c"
