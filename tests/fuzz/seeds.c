@@ -10,6 +10,7 @@
 #include "mpa.h"
 #include "nego.h"
 #include "rendezvous.h"
+#include "session.h"
 
 /* As in the KUnit suites, see their util.h */
 struct xiw_test_vector {
@@ -159,6 +160,36 @@ static void rendezvous(void)
 	    xiw_rdv_reply_encode(&reply, pd));
 }
 
+/* Each control message of a session over SCTP, and a conversation. */
+static void sessions(void)
+{
+	static const u8 talk[] = {
+		0x00, 0x80, 0x40, 0xc0, 0x02, 0x42, 0x81, 0xc1, 0x01, 0x82,
+		0x41, 0xc2,
+	};
+	static const u8 pd[] = "private data";
+	struct xiw_mpa_frame f = { .pd_len = sizeof(pd) };
+	u8 buf[XIW_SESSION_MSG_MAX];
+	char name[32];
+	int kind, len;
+
+	for (kind = 0; kind < 6; kind++) {
+		struct xiw_session s = { .enhanced = kind & 1 };
+
+		f.reply = kind > 1;
+		f.reject = kind > 3;
+		f.enhanced = kind & 1;
+		f.rev = f.enhanced ? 2 : 1;
+		f.enh = (struct xiw_mpa_enh){ true, XIW_RTR_ALL, 16, 17 };
+		s.state = f.reply ? XIW_SESSION_PENDING : XIW_SESSION_IDLE;
+		len = xiw_session_encode(&s, buf, sizeof(buf), &f, pd);
+		snprintf(name, sizeof(name), "control-%d", kind);
+		put("session", name, "\0\1", 2, buf, len);
+	}
+	put("session", "terminate", "\0\1", 2, "\0\3\0\4", 4);
+	put("session", "talk", "\2", 1, talk, sizeof(talk));
+}
+
 int main(int argc, char **argv)
 {
 	size_t i;
@@ -174,5 +205,6 @@ int main(int argc, char **argv)
 	frames();
 	reasons();
 	rendezvous();
+	sessions();
 	return 0;
 }
