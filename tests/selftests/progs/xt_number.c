@@ -147,11 +147,15 @@ static void new(bool shared)
 	printf("ok %d %u\n", i, numbers[i].qp->qp_num);
 }
 
+/* Of the peer: what is set, and nothing else, is also what a query tells. */
+#define RIGHTS	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+		 IBV_ACCESS_REMOTE_ATOMIC)
+
 static int init(struct number *n)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1,
-		.qp_access_flags = XT_REMOTE | IBV_ACCESS_REMOTE_ATOMIC,
+		.qp_access_flags = RIGHTS,
 	};
 
 	return ibv_modify_qp(n->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
@@ -206,7 +210,10 @@ static void query(struct number *n)
 	struct ibv_qp_attr attr;
 
 	XT_OK(ibv_query_qp(n->qp, &attr, IBV_QP_STATE | IBV_QP_DEST_QPN |
-			   IBV_QP_RQ_PSN | IBV_QP_SQ_PSN, &init_attr));
+			   IBV_QP_RQ_PSN | IBV_QP_SQ_PSN |
+			   IBV_QP_ACCESS_FLAGS, &init_attr));
+	if (attr.qp_access_flags)
+		XT_EQ(attr.qp_access_flags, RIGHTS);
 	printf("ok %d %u %u %u\n", attr.qp_state, attr.dest_qp_num,
 	       attr.rq_psn, attr.sq_psn);
 }

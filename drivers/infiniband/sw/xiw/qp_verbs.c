@@ -346,7 +346,7 @@ static void qp_verbs_set_access(struct xiw_qp *qp, int flags)
 {
 	spin_lock_bh(&qp->stream.lock);
 	WRITE_ONCE(qp->stream.access,
-		   flags | (qp->rdv.named ? IB_ACCESS_LOCAL_WRITE : 0));
+		   flags | (qp->rdv.named ? XIW_STREAM_LIMITED : 0));
 	spin_unlock_bh(&qp->stream.lock);
 }
 
@@ -410,7 +410,7 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	spin_lock_bh(&qp->stream.lock);
 	attr->qp_state = xiw_qp_ib_state(qp);
 	attr->cur_qp_state = attr->qp_state;
-	attr->qp_access_flags = qp->stream.access;
+	attr->qp_access_flags = qp->stream.access & ~XIW_STREAM_LIMITED;
 	attr->max_rd_atomic = min(READ_ONCE(qp->stream.ord), 255U);
 	attr->max_dest_rd_atomic =
 		min(READ_ONCE(qp->stream.irq_size), 255U);

@@ -149,7 +149,7 @@ static int rdv_begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
 		WRITE_ONCE(qp->sq.send_imm, true);
 		/* A mask of 0 grants all access, so make it nonzero. */
-		WRITE_ONCE(s->access, s->access | IB_ACCESS_LOCAL_WRITE);
+		WRITE_ONCE(s->access, s->access | XIW_STREAM_LIMITED);
 		ret = 0;
 	}
 	spin_unlock_bh(&s->lock);

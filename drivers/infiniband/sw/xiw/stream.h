@@ -404,7 +404,8 @@ struct xiw_stream_env {
  * @state: of the stream
  * @llp: its connection while it is attached, else NULL; changed with both @lock
  *	and the socket lock held, so either is enough to read it
- * @access: IB_ACCESS_* that the owner permits to the peer, 0 for all
+ * @access: IB_ACCESS_* that the owner permits to the peer, 0 for all, and
+ *	XIW_STREAM_LIMITED
  * @fault: reason of a fault found by this side
  * @conn: result of the MPA startup; owner: socket lock holder, like all that
  *	follows
@@ -452,6 +453,9 @@ struct xiw_stream {
 	struct xiw_tx tx ____cacheline_aligned;
 	struct xiw_rx rx ____cacheline_aligned;
 };
+
+/* In xiw_stream.access, beside IB_ACCESS_*: no rights means none. */
+#define XIW_STREAM_LIMITED	BIT(30)
 
 /*
  * Access check: does the owner permit remote access of this kind? On the
