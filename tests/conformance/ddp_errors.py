@@ -1368,6 +1368,26 @@ def slow_reader(bench):
     down(bench, conn, 0)
 
 
+def settled(bench, counter):
+    """Nothing counts any more."""
+    before = None
+    while before != (before := bench.counter(counter)):
+        time.sleep(0.3)
+
+
+@case
+# Covers: TERM-22
+def unsent_terminate(bench):
+    """if the consumer leaves before it fits in, a reset and no orderly end"""
+    peer, conn = full_of_sends(bench)
+    settled(bench, "tx_bytes")
+    peer.send(wire.write(BAD_STAG, 0, DATA))
+    conn.asynchronous(ACCESS_ERR)
+    conn.free()
+    bench.target.conns.remove(conn)
+    peer.drain_until_reset()
+
+
 @case
 # Covers: TERM-06
 def revoked_in_between(bench):

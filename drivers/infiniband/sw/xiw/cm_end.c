@@ -30,13 +30,16 @@ static void end_stream(struct xiw_ep *ep)
  * xiw_end_close() - the stream is over
  * @ep: endpoint with a stream
  *
+ * A consumer may give up while TCP has no room for a Terminate. With a FIN the
+ * peer would take a fault for an orderly end, so the connection is reset.
+ *
  * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_end_close(struct xiw_ep *ep)
 {
 	end_stream(ep);
-	return xiw_end_linger(ep);
+	return ep->mute ? XIW_EPS_DEAD : xiw_end_linger(ep);
 }
 
 /**

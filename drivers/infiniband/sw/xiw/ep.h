@@ -171,6 +171,7 @@ struct xiw_ep_ops {
  * @timed: @timer runs
  * @closing: a graceful close has begun, and @timer is for its end
  * @progress: how far it was when @timer was started
+ * @mute: the QP's stream ended before TCP had taken its Terminate
  * @extensions: how often @timer may still be started over for it; set when the
  *	connection stands
  * @deadline: jiffies before which an expiry of @timer is an old one
@@ -222,6 +223,7 @@ struct xiw_ep {
 	enum xiw_ep_state state;
 	bool timed;
 	bool closing;
+	bool mute;
 	u32 progress;
 	u32 extensions;
 	unsigned long deadline;

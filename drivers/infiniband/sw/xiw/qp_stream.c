@@ -766,6 +766,7 @@ bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)
 		xiw_stream_release(s);
 	}
 	unused = !llp || !s->tx.sent;
+	ep->mute = llp && xiw_tx_owes_term(s);
 	/* From here on a reset or another endpoint is possible. */
 	spin_lock_bh(&s->lock);
 	qp->ep = NULL;

@@ -512,6 +512,20 @@ void xiw_tx_stop(struct xiw_stream *s)
 }
 
 /**
+ * xiw_tx_owes_term() - did a stream end before its Terminate
+ * @s: stream that was detached, and not reset since
+ *
+ * Context: The caller owns the transmit side.
+ * Return: true if there was one to send, and TCP has not taken all of it.
+ */
+bool xiw_tx_owes_term(const struct xiw_stream *s)
+{
+	const struct xiw_tx *tx = &s->tx;
+
+	return tx->term_len && !(tx->term_sent && tx->sent == tx->pos);
+}
+
+/**
  * xiw_tx_reset() - clear the state left by the last stream
  * @s: stream that was detached and flushed
  *

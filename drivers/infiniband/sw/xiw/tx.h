@@ -12,6 +12,7 @@ struct xiw_stream;
 void xiw_tx_init(struct xiw_stream *s);
 void xiw_tx_start(struct xiw_stream *s);
 void xiw_tx_stop(struct xiw_stream *s);
+bool xiw_tx_owes_term(const struct xiw_stream *s);
 void xiw_tx_reset(struct xiw_stream *s);
 void xiw_tx_run_locked(struct xiw_stream *s);
 void xiw_tx_run_posted(struct xiw_stream *s);
