@@ -757,7 +757,11 @@ bool xiw_sendq_unfinished(struct xiw_stream *s)
  * @s: stream that is rolled back because it was never established
  *
  * Completes the requests that were done. A local request behind an incomplete
- * one has taken effect, and is not executed again.
+ * one has taken effect, and is not executed again. If that was an unfenced
+ * LOCAL_INV of the source of a Send that TCP had not taken whole, the Send
+ * fails when it is started again. Only kernel consumers can invalidate a
+ * region, and none of them connects by number: what a process invalidates is a
+ * window, which is no source.
  *
  * Context: Owner of the transmit side.
  */

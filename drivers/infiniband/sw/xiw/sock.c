@@ -243,6 +243,10 @@ static int xiw_sock_charged_pages(const struct sock *sk)
 /*
  * Charges the memory already held to the new group, then uncharges it from the
  * old one. TCP does not notice, as the socket lock is held.
+ *
+ * -ENOMEM if the group is at its limit, or TCP as a whole at tcp_mem, which
+ * counts that memory twice for the moment. Then there is no stream: an accept
+ * or a connect fails with ENOMEM, and a connection by number is tried again.
  */
 static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
 {
