@@ -11,9 +11,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -232,8 +234,24 @@ static void await_rts(struct ibv_qp *qp)
 	} while (attr.qp_state != IBV_QPS_RTS);
 }
 
+/* Nothing reads the core until the process that it goes to ends. */
+static void dump_core(void)
+{
+	static const char pattern[] = "|/usr/bin/sleep 4";
+	int fd = open("/proc/sys/kernel/core_pattern", O_WRONLY);
+
+	XT_CHECK(fd >= 0, "core_pattern: %m");
+	XT_EQ(write(fd, pattern, sizeof(pattern)), sizeof(pattern));
+	abort();
+}
+
+static void just_end(void)
+{
+	_exit(0);
+}
+
 /* A connect goes on that a child has inherited from one that has ended. */
-static void test_inherited(void)
+static void inherited_from(void (*end)(void))
 {
 	int port, listener = tcp_listen(&port);
 	int ready[2];
@@ -250,19 +268,32 @@ static void test_inherited(void)
 		pid = fork();
 		XT_CHECK(pid >= 0, "fork: %m");
 		if (pid)
-			_exit(0);
+			end();
 		xt_watchdog(60);
 		await_rts(e.qp);
 		XT_EQ(write(ready[1], "e", 1), 1);
 		_exit(0);
 	}
 	fd = tcp_take(listener);
-	XT_EQ(waitpid(pid, NULL, 0), pid);
+	if (end == just_end)
+		XT_EQ(waitpid(pid, NULL, 0), pid);
 	/* Longer than it takes to give up for one that is killed. */
 	XT_EQ(poll(NULL, 0, BOUND_US / 1000), 0);
 	XT_EQ(send(fd, REPLY, FRAME, 0), FRAME);
 	close(ready[1]);
 	XT_EQ(read(ready[0], &c, 1), 1);
+	if (end != just_end)
+		XT_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_inherited(void)
+{
+	inherited_from(just_end);
+}
+
+static void test_dumped(void)
+{
+	inherited_from(dump_core);
 }
 
 /* The error state ends a connect, so that the identifier can go. */
@@ -299,6 +330,8 @@ static const struct xt_case cases[] = {
 	  test_accept },
 	{ "inherited", "a connect goes on when its process has left it a child",
 	  test_inherited },
+	{ "dumped", "and when its process takes its time to dump core",
+	  test_dumped },
 	{ "error", "the error state ends a connect", test_error },
 };
 

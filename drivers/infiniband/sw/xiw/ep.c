@@ -169,7 +169,10 @@ void xiw_ep_unwatch(struct xiw_ep *ep)
 	ep->process = NULL;
 }
 
-/* It is, and has not ended yet. */
+/*
+ * It is, and has not ended yet. One that dumps core does not close its files
+ * before it is done, however long that takes.
+ */
 static bool ep_is_ending(struct pid *process)
 {
 	struct task_struct *leader;
@@ -177,7 +180,8 @@ static bool ep_is_ending(struct pid *process)
 
 	rcu_read_lock();
 	leader = pid_task(process, PIDTYPE_TGID);
-	if (leader && READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT)
+	if (leader && READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT &&
+	    !READ_ONCE(leader->signal->core_state))
 		ret = !READ_ONCE(leader->exit_state) ||
 		      !thread_group_empty(leader);
 	rcu_read_unlock();
