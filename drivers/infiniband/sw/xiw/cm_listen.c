@@ -279,8 +279,8 @@ static struct xiw_dev *listen_get_other_dev(const struct xiw_ep *ep,
 
 /*
  * A new connection goes to the listener of the device that has its address.
- * That is known only behind the accept, so a full twin gets it all the same, and
- * then this listener waits.
+ * That is known only behind the accept. So a full twin gets it all the same,
+ * and then this listener waits.
  */
 static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 {
@@ -501,9 +501,9 @@ void xiw_listen_init(struct xiw_ep *ep)
 }
 
 /*
- * By number an address may be a GID before it is usable, and the task may be one
- * that just changes a policy: of Responders rdv_check_privilege() asks for the
- * right to use the port.
+ * By number an address may be a GID before it is usable. The task may be one
+ * that changes a policy: for Responders rdv_check_privilege() checks the right
+ * to use the port.
  */
 static int listen_bind(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 		       bool afonly)
