@@ -61,7 +61,7 @@ for what in kernel system module provider link policy counter; do
 done
 grep -q '^FAIL' "$TMP/healthy" && tap_show "$TMP/healthy"
 # What containers have, too: no capability, and systemd's limit.
-tap_run "a user who may do nothing special has no FAIL" \
+tap_run "a user without special rights has no FAIL" \
 	in_a prlimit --memlock=8388608 setpriv "${NOBODY[@]}" "$DOCTOR"
 grep -q "^ok  .*rping with itself over $A4" "$TMP/run.log"
 tap_result $? "ok: rping as such a user"
@@ -156,7 +156,7 @@ finds FAIL "there is no provider $TMP" "make install"
 touch "$TMP/plugins/libxiw-rdmav99.so"
 finds FAIL "is for private ABI 99" "xiw-ibverbs-provider"
 rm $driver
-finds FAIL "libibverbs is not told" "driver xiw"
+finds FAIL "is not registered with libibverbs" "driver xiw"
 cp "$TMP/driver" $driver
 
 echo 'audit: apparmor="DENIED" operation="open" profile="/usr/sbin/demo" name="/dev/infiniband/uverbs0"' >/dev/kmsg
