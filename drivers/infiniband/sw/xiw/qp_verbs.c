@@ -506,7 +506,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  * After the stream has ended, requests are still accepted and completed as
  * flushed, which is what draining a queue relies on.
  *
- * Context: Kernel consumers: any. User doorbell: may sleep.
+ * Context: Kernel ULPs: any. User doorbell: may sleep.
  * Return: 0, -EINVAL for a malformed request or a queue pair that was never
  * connected, -ENOMEM if the queue is full.
  */
@@ -552,7 +552,7 @@ int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * @wr: work requests; NULL when a user process rings the doorbell
  * @bad_wr: set to the first one not accepted
  *
- * Context: Kernel consumers: any. User doorbell: may sleep.
+ * Context: Kernel ULPs: any. User doorbell: may sleep.
  * Return: 0, -EINVAL or -ENOMEM.
  */
 int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
