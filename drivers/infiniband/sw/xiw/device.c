@@ -243,7 +243,7 @@ static int xiw_modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
-/* Software has the version of the kernel; tools print an empty one as a hole. */
+/* Tools print a gap for an empty version; software has that of the kernel. */
 static void xiw_get_dev_fw_str(struct ib_device *ibdev, char *str)
 {
 	strscpy(str, init_utsname()->release, IB_FW_VERSION_NAME_MAX);
