@@ -11,7 +11,8 @@
 #
 # XIW_ROUNDS (5), XIW_PATHS (lo, 1500), XIW_CRC (0), XIW_SEGMENTS (0, fpdu_segments
 # of both ends), XIW_WRAP (what perftest is started by), and XIW_TESTS, lines of
-# OPERATION SIZE MEBIBYTES. In a guest that counts instructions (XIW_ICOUNT) the
+# OPERATION SIZE MEBIBYTES [OPTION]..., or, as "send_lat 8 1000 -e", for the latency
+# in us of so many messages. In a guest that counts instructions (XIW_ICOUNT) the
 # unit is MiB per 10^9 of them, and as its one CPU has to do everything, perftest,
 # which polls, should have what is left of it: XIW_WRAP='chrt -i 0'.
 
@@ -46,18 +47,24 @@ load()
 		tee /sys/class/infiniband/xiw[AB]/mpa/fpdu_segments >/dev/null
 }
 
-# measure ROUND NAME PATH OPERATION SIZE MEBIBYTES
+# measure ROUND NAME PATH OPERATION SIZE MEBIBYTES [OPTION]...
 measure()
 {
-	local client=$NS_B dev=$DEV_B args src crc value
+	local client=$NS_B dev=$DEV_B prog column args src crc value
 
 	[[ $3 != lo ]] || client=$NS_A dev=$DEV_A
-	args="-R -F -N -p @PORT@ -s $5 -n $(($6 * 1048576 / $5))"
-	(($5 > 4096)) || args+=" -t 64"
+	if [[ $4 == *_lat ]]; then
+		prog=ib_$4 column=5 args="-n $6"
+	else
+		prog=ib_${4}_bw column=4
+		args="-N -n $(($6 * 1048576 / $5))"
+		(($5 > 4096)) || args+=" -t 64"
+	fi
+	args+=" -R -F -p @PORT@ -s $5 ${*:7}"
 	run_pair_patiently "$NS_A" "$client" \
-		"${XIW_WRAP:-} ib_${4}_bw $args -d $DEV_A" \
-		"${XIW_WRAP:-} ib_${4}_bw $args -d $dev $A4"
-	value=$(awk -v s="$5" '$1 == s && NF >= 5 { print $4 }' \
+		"${XIW_WRAP:-} $prog $args -d $DEV_A" \
+		"${XIW_WRAP:-} $prog $args -d $dev $A4"
+	value=$(awk -v s="$5" -v c="$column" '$1 == s && NF >= 5 { print $c }' \
 		"$TMP/client.log")
 	if [[ -n $value ]]; then
 		echo "$1 $2 $3 $4 $5 $value" >>"$RAW"

@@ -641,6 +641,26 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 }
 
 /**
+ * xiw_sendq_idle() - check that there is nothing to send
+ * @s: stream
+ *
+ * Cheaper than xiw_sendq_next(), and changes nothing.
+ *
+ * Context: Owner of the transmit side.
+ * Return: true if there was nothing. The caller checks the ring again before
+ * the engine stops.
+ */
+bool xiw_sendq_idle(const struct xiw_stream *s)
+{
+	const struct xiw_tx *tx = &s->tx;
+
+	return tx->source == XIW_TX_NONE && !tx->rtr && !tx->term_len &&
+	       s->irq_head == s->irq_tail &&
+	       s->sq->next == READ_ONCE(s->sq->prod) &&
+	       xiw_sq_ring_empty(s->sq);
+}
+
+/**
  * xiw_sendq_empty() - check that all requests and responses were sent
  * @s: stream
  *
@@ -694,27 +714,29 @@ static bool sendq_complete_some(struct xiw_stream *s, u32 max)
 	u32 head = sq->head;
 
 	while (head != sq->next) {
-		struct xiw_swr *wr = xiw_sq_wr(sq, head);
+		const struct xiw_swr *wr = xiw_sq_wr(sq, head);
+		struct xiw_swr copy;
 
 		if (xiw_swr_is_request(wr) || xiw_swr_is_local(wr) ?
 		    !wr->done : !(wr->built && wr->end_pos <= s->tx.sent))
 			break;
+		if (wr->status != IB_WC_SUCCESS)
+			break;
+		if (!max--)
+			return true;
+		/* A kernel consumer posts into the slot as soon as it is free. */
+		if (sq->kernel) {
+			copy = *wr;
+			wr = &copy;
+		}
+		s->tx.asked = xiw_swr_is_request(wr);
+		s->tx.told = wr->flags & XIW_SQE_SIGNALED;
 		/*
 		 * Free the slot before the completion becomes visible, so that
 		 * the ULP may post at once when it polls the completion.
 		 */
-		if (wr->status == IB_WC_SUCCESS) {
-			struct xiw_swr copy = *wr;
-
-			if (!max--)
-				return true;
-			s->tx.asked = xiw_swr_is_request(&copy);
-			s->tx.told = copy.flags & XIW_SQE_SIGNALED;
-			sendq_reclaim(sq, ++head);
-			xiw_stream_send_done(s, &copy);
-			continue;
-		}
-		break;
+		sendq_reclaim(sq, ++head);
+		xiw_stream_send_done(s, wr);
 	}
 	return false;
 }

@@ -18,6 +18,7 @@ void xiw_sendq_bound(struct xiw_stream *s);
 bool xiw_sendq_none_posted(struct xiw_stream *s);
 void xiw_sendq_laid_out(struct xiw_stream *s);
 bool xiw_sendq_waits(struct xiw_stream *s);
+bool xiw_sendq_idle(const struct xiw_stream *s);
 bool xiw_sendq_empty(const struct xiw_stream *s);
 void xiw_sendq_blame(struct xiw_stream *s, enum xiw_reason reason,
 		     const struct xiw_req *req, u32 done);

@@ -128,6 +128,9 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
 		}
 		if (yield)
 			s->llp->ops->yield(s->llp);
+		/* Usually so after a message whose sender waits for an answer */
+		if (xiw_sendq_idle(s))
+			break;
 	}
 	if (xiw_turn_over(&tx->turn)) {
 		tx_defer(s);
