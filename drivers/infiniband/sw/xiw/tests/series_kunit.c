@@ -42,6 +42,7 @@ struct fpdu {
  * @opcode: XIW_OP_* of all
  * @spoil: changes one of them, or NULL
  * @between: changes the environment before that one is received, or NULL
+ * @ends: the region, the receive or the Read ends in that one
  * @reason: expected fault, XIW_OK for none
  */
 struct series_row {
@@ -50,6 +51,7 @@ struct series_row {
 	void (*spoil)(struct fpdu *f);
 	void (*between)(struct world *w);
 	enum xiw_reason reason;
+	bool ends;
 };
 
 static void series_spoil_crc(struct fpdu *f)
@@ -181,6 +183,7 @@ static const struct series_row rows[] = {
 	  XIW_WRITE_BAD_RIGHTS },
 	{ "Write, right of the QP", XIW_OP_WRITE, NULL,
 	  series_take_right_of_qp, XIW_WRITE_BAD_RIGHTS },
+	{ "Write, end", XIW_OP_WRITE, NULL, NULL, XIW_WRITE_BOUNDS, true },
 	{ "Send", XIW_OP_SEND },
 	{ "Send, CRC", XIW_OP_SEND, series_spoil_crc, NULL, XIW_MPA_BAD_CRC },
 	{ "Send, opcode", XIW_OP_SEND, series_spoil_opcode, NULL,
@@ -189,6 +192,7 @@ static const struct series_row rows[] = {
 	{ "Send, MSN", XIW_OP_SEND, series_spoil_msn, NULL, XIW_BAD_MSN },
 	{ "Send, MO", XIW_OP_SEND, series_spoil_mo, NULL, XIW_BAD_MO },
 	{ "Send, revoked", XIW_OP_SEND, NULL, series_revoke, XIW_RECV_FAULT },
+	{ "Send, end", XIW_OP_SEND, NULL, NULL, XIW_MSG_TOO_LONG, true },
 	{ "Read", XIW_OP_READ_RESP },
 	{ "Read, CRC", XIW_OP_READ_RESP, series_spoil_crc, NULL,
 	  XIW_MPA_BAD_CRC },
@@ -198,6 +202,8 @@ static const struct series_row rows[] = {
 	  XIW_RESP_BAD_PLACE },
 	{ "Read, revoked", XIW_OP_READ_RESP, NULL, series_revoke_sink,
 	  XIW_RESP_SINK_GONE },
+	{ "Read, end", XIW_OP_READ_RESP, NULL, NULL, XIW_RESP_BAD_PLACE,
+	  true },
 };
 
 KUNIT_ARRAY_PARAM_DESC(series, rows, what);
@@ -285,8 +291,9 @@ static void series_feed(struct world *w, const struct series_row *row,
 					   !READ_ONCE(e->owned), TIMEOUT));
 }
 
+/* A world in which what a row belongs to has @len bytes. */
 static struct world *series_make_world(struct kunit *test,
-				       const struct series_row *row)
+				       const struct series_row *row, u32 len)
 {
 	const struct how how = {
 		.crc = true, .segments = 1, .rtr = XIW_RTR_WRITE,
@@ -312,8 +319,13 @@ static struct world *series_make_world(struct kunit *test,
 	if (row->opcode == XIW_OP_READ_RESP) {
 		series_set_state(side->frwr[0], XIW_MEM_VALID);
 		side_post_read(test, side, IB_WR_RDMA_READ, side->frwr[0],
-			       BUFFER);
+			       len);
 		side_send_all(test, side);
+	} else if (row->opcode == XIW_OP_SEND) {
+		side->recv_len = len;
+	} else {
+		side->mem->length = series_buffer(side, row->opcode) + len -
+				    side->arena;
 	}
 	memset(series_buffer(side, row->opcode), UNTOUCHED, BUFFER);
 	return w;
@@ -323,7 +335,8 @@ static struct world *series_make_world(struct kunit *test,
 static void series_one(struct kunit *test, const struct series_row *row,
 		       u32 at, u8 *buf)
 {
-	struct world *w = series_make_world(test, row);
+	u32 len = row->ends ? at * PAYLOAD + 5 : BUFFER;
+	struct world *w = series_make_world(test, row, len);
 	struct side *side = &w->side[1];
 	u8 *p = series_buffer(side, row->opcode);
 	u32 placed = row->reason == XIW_OK ? ROW : at;

@@ -114,12 +114,12 @@ static enum xiw_rq_take side_take_recv(struct xiw_stream *s,
 	memset(recv, 0, sizeof(*recv));
 	recv->num_sge = 2;
 	recv->sge[0].addr = at;
-	recv->sge[0].length = get_random_u32() % MESSAGE;
+	recv->sge[0].length = get_random_u32() % side->recv_len;
 	recv->sge[0].lkey = side->mem->stag;
 	recv->sge[1].addr = at + recv->sge[0].length;
-	recv->sge[1].length = MESSAGE - recv->sge[0].length;
+	recv->sge[1].length = side->recv_len - recv->sge[0].length;
 	recv->sge[1].lkey = side->mem->stag;
-	recv->len = MESSAGE;
+	recv->len = side->recv_len;
 	return XIW_RQ_TAKEN;
 }
 
@@ -410,6 +410,7 @@ static void make_side(struct world *w, int n)
 
 	side->peer = &w->side[!n];
 	side->changed = &w->changed;
+	side->recv_len = MESSAGE;
 	refcount_set(&side->refs, 1);
 	INIT_WORK(&side->post_work, post_fn);
 	INIT_WORK(&side->flush_work, flush_fn);

@@ -94,6 +94,7 @@ enum who {
  * @post_work: posts a receive
  * @flush_work: flushes the queue
  * @help_work: runs posted busy-poll work, concurrently with the workqueue
+ * @recv_len: bytes of each receive
  * @offer_lock: protects @offered
  * @offered: the stream has posted busy-poll work
  * @offers: number of times it was posted
@@ -133,6 +134,7 @@ struct side {
 	struct work_struct post_work;
 	struct work_struct flush_work;
 	struct work_struct help_work;
+	u32 recv_len;
 	spinlock_t offer_lock; /* see above */
 	bool offered;
 	u32 offers;
