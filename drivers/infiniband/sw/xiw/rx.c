@@ -16,7 +16,11 @@
  * The callback runs on the CPU that has received the packets, which is also
  * that of a sender on the same host. Small amounts of data are processed there
  * at once, as nothing is faster. Bulk data is left to a work item, so that one
- * CPU receives packets while another one verifies and places their data.
+ * CPU receives packets while another one verifies and places their data. That
+ * needs a stream of data: if both sides wait for each other's messages, a work
+ * item only adds its delay. So up to a basic budget is processed at once if
+ * this side has sent something since the last bulk data, all that it has sent
+ * was acknowledged, and it waits for no more than one response.
  * rx.deferred is set from when the work is queued, or offered to a busy-polling
  * process (offer.c), until it finds no more data. While it is set, all other
  * contexts leave received data to the work. For work budgets see tx.c.
@@ -302,10 +306,26 @@ static void rx_defer(struct xiw_stream *s)
 	xiw_offer_rx(s);
 }
 
-static bool rx_is_bulk(const struct xiw_stream *s)
+/* Do both sides send one message at a time? See above. */
+static bool rx_is_dialog(struct xiw_stream *s)
 {
-	return !s->rx.stalled && !s->rx.dead &&
-	       s->llp->ops->unread(s->llp) > XIW_RX_INLINE_BYTES;
+	u64 pos = s->rx.bulk_pos;
+
+	s->rx.bulk_pos = s->tx.sent;
+	return s->tx.sent != pos && s->orq_tail - s->orq_head <= 1 &&
+	       s->llp->ops->idle(s->llp);
+}
+
+/* Is there so much data that a work item should process it? */
+static bool rx_is_bulk(struct xiw_stream *s)
+{
+	int unread;
+
+	if (s->rx.stalled || s->rx.dead)
+		return false;
+	unread = s->llp->ops->unread(s->llp);
+	return unread > XIW_RX_INLINE_BYTES &&
+	       (!rx_is_dialog(s) || unread > XIW_TURN_BYTES);
 }
 
 /*
@@ -504,6 +524,7 @@ int xiw_rx_start(struct xiw_stream *s)
 	rx->lost = false;
 	rx->poke_tx = false;
 	rx->deferred = false;
+	rx->bulk_pos = 0;
 	rx->write_bytes = 0;
 	rx->last_write = 0;
 	rx->with_imm = false;

@@ -287,6 +287,7 @@ struct xiw_tx {
  * @imm: its immediate data
  * @heard: received FPDUs that were no responses, free running
  * @deferred: @bulk is queued, or offered to busy-pollers, and reads all data
+ * @bulk_pos: @sent of @tx when bulk data was last received
  * @turn: rest of the work budget
  * @kick: runs the receive side again in process context
  * @bulk: reads large amounts of data
@@ -314,6 +315,7 @@ struct xiw_rx {
 	__be32 imm;
 	u32 heard;
 	bool deferred;
+	u64 bulk_pos;
 	struct xiw_turn turn;
 	struct delayed_work kick;
 	struct work_struct bulk;

@@ -370,7 +370,32 @@ static void series_rows(struct kunit *test)
 		series_one(test, row, positions[i], buf);
 }
 
+/*
+ * Bulk data is processed at once if it answers a message of this side, and left
+ * to a work item if it does not.
+ */
+static void series_dialog(struct kunit *test)
+{
+	u8 *buf = kunit_kmalloc(test, ROW * sizeof(struct fpdu), GFP_KERNEL);
+	struct world *w = series_make_world(test, &rows[0], BUFFER);
+	struct side *side = &w->side[1];
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	side->offers = 0;
+	series_feed(w, &rows[0], 0, ROW, 0, buf);
+	KUNIT_EXPECT_EQ(test, side->offers, 0);
+	series_feed(w, &rows[0], 0, ROW, 0, buf);
+	KUNIT_EXPECT_EQ(test, side->offers, 1);
+	side_post_send(test, side);
+	side_send_all(test, side);
+	/* The peer has not read that yet. */
+	series_feed(w, &rows[0], 0, ROW, 0, buf);
+	KUNIT_EXPECT_EQ(test, side->offers, 2);
+	world_end(w);
+}
+
 static struct kunit_case series_cases[] = {
+	KUNIT_CASE(series_dialog),
 	KUNIT_CASE_PARAM(series_rows, series_gen_params),
 	{}
 };
