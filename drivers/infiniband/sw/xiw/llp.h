@@ -56,6 +56,18 @@ struct xiw_llp_space {
 	u32 sndbuf;
 };
 
+/**
+ * enum xiw_llp_push - what happens to a last segment that is not full
+ * @XIW_LLP_PUSH: it is sent
+ * @XIW_LLP_WAIT: it waits, as more data follows at once
+ * @XIW_LLP_FULL: it is sent, and later data begins another one, as little fits
+ */
+enum xiw_llp_push {
+	XIW_LLP_PUSH,
+	XIW_LLP_WAIT,
+	XIW_LLP_FULL,
+};
+
 /*
  * Called for each packet in order, with the offset of its first unread byte and
  * the number of unread bytes. Returns how many it consumed; fewer than @len
@@ -90,11 +102,10 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  *	keeps the lock. The connection may be lost afterwards. Callbacks that
  *	become due run when the lock is released. May sleep
  * @send: queue @len bytes for transmission, in pages that must not change while
- *	the connection has references on them; @more: more data follows at once.
- *	Returns the number of bytes queued, at least one, or -EAGAIN. If that is
- *	less than @len the buffer is full, and write_space is called when there
- *	is room, unless nothing is in flight. Another negative errno if the
- *	connection is lost or shut down
+ *	the connection has references on them. Returns the number of bytes
+ *	queued, at least one, or -EAGAIN. If that is less than @len the buffer is
+ *	full, and write_space is called when there is room, unless nothing is in
+ *	flight. Another negative errno if the connection is lost or shut down
  * @space: fill in struct xiw_llp_space
  * @idle: true if nothing is queued and nothing is in flight
  * @read: pass received data to @actor. Returns bytes consumed, or a negative
@@ -119,7 +130,7 @@ struct xiw_llp_ops {
 	bool (*can_yield)(const struct xiw_llp *llp);
 	void (*yield)(struct xiw_llp *llp);
 	int (*send)(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
-		    size_t len, bool more);
+		    size_t len, enum xiw_llp_push push);
 	void (*space)(const struct xiw_llp *llp, struct xiw_llp_space *space);
 	bool (*idle)(const struct xiw_llp *llp);
 	int (*read)(struct xiw_llp *llp, xiw_llp_actor actor, void *arg);

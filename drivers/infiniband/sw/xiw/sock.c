@@ -388,6 +388,12 @@ static void xiw_sock_arm_window_check(struct xiw_sock *xs)
 		sock_llp_put(&xs->llp);
 }
 
+static const int sock_push_flags[] = {
+	[XIW_LLP_PUSH]	= 0,
+	[XIW_LLP_WAIT]	= MSG_MORE,
+	[XIW_LLP_FULL]	= MSG_EOR,
+};
+
 /*
  * TCP flushes its backlog after filling 16 packets. If this runs in a callback
  * for a packet of the backlog, newer packets are then processed ahead of the
@@ -397,7 +403,7 @@ static void xiw_sock_arm_window_check(struct xiw_sock *xs)
  * would cost one more call each.
  */
 static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
-		     size_t len, bool more)
+		     size_t len, enum xiw_llp_push push)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	/*
@@ -406,7 +412,7 @@ static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 	 */
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES |
-			     MSG_NO_SHARED_FRAGS | (more ? MSG_MORE : 0),
+			     MSG_NO_SHARED_FRAGS | sock_push_flags[push],
 	};
 	bool was_busy = xs->busy;
 	int ret;

@@ -224,7 +224,7 @@ static bool train_build_term(struct xiw_stream *s)
 static bool train_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 {
 	struct xiw_tx *tx = &s->tx;
-	u32 limit = xiw_tx_mpa_limit(&tx->mpa, &tx->buf, !tx->train_len);
+	u32 limit = xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->train_len);
 	u32 ulpdu_len;
 	u32 want;
 	u32 room;
@@ -323,7 +323,7 @@ static bool train_build_series(struct xiw_stream *s)
 	want = xiw_mpa_fpdu_len(seg.hdr_len + seg.len);
 	for (n = 0; n < most && !train_is_full(tx); n++) {
 		if (xiw_txbuf_room(&tx->buf) < want ||
-		    xiw_tx_mpa_limit(&tx->mpa, &tx->buf, !tx->train_len) !=
+		    xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->train_len) !=
 			    tx->mpa.full)
 			break;
 		train_build_next(s, &seg, &src);
@@ -441,6 +441,7 @@ static void train_sent(struct xiw_stream *s, u32 len)
 int xiw_train_send(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
+	enum xiw_llp_push push = XIW_LLP_PUSH;
 	struct bio_vec vec[XIW_TX_VECS];
 	u32 len = tx->train_len;
 	u32 i;
@@ -449,10 +450,12 @@ int xiw_train_send(struct xiw_stream *s)
 	for (i = 0; i < tx->vec_count; i++)
 		vec[i] = tx->vec[(tx->vec_first + i) % XIW_TX_VECS];
 	xiw_stat_inc(s->env->stats, XIW_STAT_TX_SENDMSG);
-	/* The rest of this message follows for certain: let TCP wait. */
-	ret = s->llp->ops->send(s->llp, vec, tx->vec_count, len,
-				tx->source != XIW_TX_NONE &&
-				tx->offset < tx->msg.len);
+	if (xiw_tx_mpa_is_full(&tx->mpa, len))
+		push = XIW_LLP_FULL;
+	else if (tx->source != XIW_TX_NONE && tx->offset < tx->msg.len)
+		/* The rest of this message follows for certain. */
+		push = XIW_LLP_WAIT;
+	ret = s->llp->ops->send(s->llp, vec, tx->vec_count, len, push);
 	trace_tx_train(s->id, len, ret);
 	if (ret > 0)
 		train_sent(s, ret);

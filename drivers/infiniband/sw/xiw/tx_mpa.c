@@ -76,14 +76,19 @@ void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 	m->full = xiw_segment_limit(m->unit, 0, m->mpa.markers);
 }
 
-/* At the end of a block an FPDU has fewer segments, or bytes. */
+/*
+ * At the end of a block an FPDU has fewer segments, or bytes. If segments are
+ * longer than FPDUs, it does not cross the end of a segment either.
+ */
 static u32 tx_mpa_unit_here(const struct xiw_tx_mpa *m,
-			    const struct xiw_txbuf *buf, bool first)
+			    const struct xiw_txbuf *buf, u32 laid)
 {
 	u32 least = m->aligned ? m->emss : FPDU_LEAST;
 	u32 room = xiw_txbuf_room(buf);
 
-	if (first || m->fill || room < least || room >= m->unit ||
+	if (!m->aligned)
+		room = min(room, m->emss - laid % m->emss);
+	if (!laid || m->fill || room < least || room >= m->unit ||
 	    !xiw_txbuf_in_block(buf))
 		return m->unit;
 	return m->aligned ? rounddown(room, m->emss) : room;
@@ -93,19 +98,36 @@ static u32 tx_mpa_unit_here(const struct xiw_tx_mpa *m,
  * xiw_tx_mpa_limit() - get the size limit of the next ULPDU
  * @m: framing
  * @buf: buffer for the FPDU
- * @first: it is the first of its batch
+ * @laid: bytes of its batch so far
  *
  * Context: Owner of the transmit side.
  * Return: Bytes.
  */
 u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
-		     bool first)
+		     u32 laid)
 {
-	u32 unit = tx_mpa_unit_here(m, buf, first);
+	u32 unit = tx_mpa_unit_here(m, buf, laid);
 
 	if (unit == m->unit && !m->fill)
 		return m->full;
 	return xiw_segment_limit(unit, m->fill, m->mpa.markers);
+}
+
+/**
+ * xiw_tx_mpa_is_full() - check if a batch fills TCP's segments
+ * @m: framing
+ * @laid: bytes of the batch
+ *
+ * Context: Owner of the transmit side.
+ * Return: true if segments are longer than FPDUs and no FPDU of useful length
+ * fits into the last one.
+ */
+bool xiw_tx_mpa_is_full(const struct xiw_tx_mpa *m, u32 laid)
+{
+	u32 rest = laid % m->emss;
+
+	return !m->aligned &&
+	       (!rest || m->emss - rest < FPDU_LEAST);
 }
 
 /**

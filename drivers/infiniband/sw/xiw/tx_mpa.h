@@ -56,7 +56,8 @@ void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
 		      u32 segments);
 void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill);
 u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
-		     bool first);
+		     u32 laid);
+bool xiw_tx_mpa_is_full(const struct xiw_tx_mpa *m, u32 laid);
 u32 xiw_tx_mpa_small_limit(const struct xiw_tx_mpa *m, u32 room);
 u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap);
 

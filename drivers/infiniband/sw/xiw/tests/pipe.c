@@ -283,7 +283,7 @@ static void promise_room(struct pipe_end *e)
 }
 
 static int pipe_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
-		     size_t len, bool more)
+		     size_t len, enum xiw_llp_push push)
 {
 	struct pipe_end *e = to_end(llp);
 	int done = 0;
