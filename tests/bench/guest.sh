@@ -8,10 +8,11 @@
 #
 # FORM: short (some sizes, 3 rounds), full (5 rounds), number (what connects by
 # number, 5 rounds), many (from 1 to 256 queue pairs, 3 rounds), idle (up to 10000
-# connections at once), or icount: few messages in one round, for a guest whose
-# clock counts instructions.
+# connections at once), delay (bulk over paths with delay and loss, 3 rounds), or
+# icount: few messages in one round, for a guest whose clock counts instructions.
 #
-# PATH: the veth pair at MTU 1500 and 9000, or the loopback device (lo).
+# PATH: the veth pair at MTU 1500 and 9000, or the loopback device (lo); "1500,5ms"
+# and "1500,5ms,0.1%" delay each direction and lose packets in both.
 # WHO: xiw (CRC off, as siw), xiw-crc (as it is by default), xiw-one (CRC off, and
 # FPDUs of one TCP segment, as a peer gets that is not xiw), siw, rxe, tcp and
 # tcp-zc, which are iperf3 that copies and iperf3 that sends pages of a file, and
@@ -55,6 +56,9 @@ idle)
 	ROUNDS=1
 	PATHS=(1500)
 	WHO=(xiw siw) ;;
+delay)
+	PATHS=(1500 "1500,0.5ms" "1500,5ms" "1500,0ms,0.1%" "1500,5ms,0.1%")
+	BULK=(65536 1048576) ;;
 full)
 	ROUNDS=5
 	PATHS=(1500 9000 lo)
@@ -85,8 +89,21 @@ enter_path()
 		return
 	fi
 	CLIENT_NS=$NS_B
-	ip -n "$NS_A" link set "$VETH_A" mtu "$path"
-	ip -n "$NS_B" link set "$VETH_B" mtu "$path"
+	ip -n "$NS_A" link set "$VETH_A" mtu "${path%%,*}"
+	ip -n "$NS_B" link set "$VETH_B" mtu "${path%%,*}"
+	impair "$NS_A" "$VETH_A"
+	impair "$NS_B" "$VETH_B"
+}
+
+# impair NS DEVICE: delay and loss of the path, in one direction.
+impair()
+{
+	local _ delay loss args=()
+
+	IFS=, read -r _ delay loss <<<"$path"
+	[[ -z $delay ]] || args=(delay "$delay" limit 100000)
+	[[ -z $loss ]] || args+=(loss random "$loss")
+	netem "$1" "$2" "${args[@]}"
 }
 
 # rdma_up WHO: sets DEV_S and DEV_C.
@@ -171,8 +188,10 @@ bulk_count()
 
 	[[ $who != siw && $who != rxe ]] || bytes=$((24 << 20))
 	[[ $path != lo ]] || bytes=$((192 << 20))
+	# Even what keeps 1 MiB in flight takes less than a second for it.
+	[[ $path != *,* ]] || bytes=$((48 << 20))
 	[[ $FORM != icount ]] || bytes=$((32 << 20))
-	bytes=$((bytes * SCALE))
+	[[ $path == *,* ]] || bytes=$((bytes * SCALE))
 	echo $((bytes / $1 > 10 ? bytes / $1 : 10))
 }
 
@@ -195,6 +214,14 @@ measure_bulk()
 				-n "$(bulk_count "$size")" -N
 		done
 	done
+}
+
+# Bulk, and Reads with more of them outstanding than perftest has by default.
+measure_delay()
+{
+	measure_bulk
+	perf read,ord=128 ib_read_bw 65536 4 MiB/s \
+		-n "$(bulk_count 65536)" -N -o 128
 }
 
 measure_small()
@@ -396,7 +423,7 @@ measure_icount()
 measure_rdma()
 {
 	case $FORM in
-	number | icount | many | idle)
+	number | icount | many | idle | delay)
 		"measure_$FORM"
 		return ;;
 	esac
@@ -463,7 +490,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 		done
 		for who in "${WHO[@]}"; do
 			# Only segments that are short can be too short.
-			[[ $who != xiw-one || $p == 1500 ]] || continue
+			[[ $who != xiw-one || $p == 1500* ]] || continue
 			rdma_up "$who" || {
 				echo "# $path $who: no device"
 				continue
