@@ -497,7 +497,9 @@ struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
 	struct xiw_qp *qp;
 	struct quirks_handle *h;
 
-	lockdep_assert_irqs_disabled();
+	/* The spinlock_t of iw_cm leaves interrupts enabled on PREEMPT_RT. */
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		lockdep_assert_irqs_disabled();
 
 	xa_lock(&dev->qps);
 	qp = xiw_qp_get_by_num_locked(dev, qpn);
