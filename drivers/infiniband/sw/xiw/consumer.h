@@ -6,10 +6,10 @@
 #ifndef _XIW_CONSUMER_H
 #define _XIW_CONSUMER_H
 
+#include <linux/socket.h>
 #include <linux/types.h>
 
 struct net;
-struct sockaddr_storage;
 struct xiw_dev;
 
 bool xiw_consumer_may_use(const struct xiw_dev *dev, const struct net *net);
