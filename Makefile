@@ -37,6 +37,8 @@ help-all: help
 #+   make rpm             RPM packages in build/rpm
 #+   make dist            the committed tree as an archive with checksums, build/dist
 #+   make patches         patches for a kernel and an rdma-core tree, build/patches
+#+   make series          what goes to the mailing lists, with cover letters: core
+#+                        fixes, driver, provider; build/series
 #+   make progs           the programs of the end-to-end tests
 #+   make clean           remove build/
 #+
@@ -48,7 +50,7 @@ help-all: help
 #+                        distribution's kernel
 #+   make check-pyverbs   only the part with rdma-core's own tests, of three releases
 #+   make check-guests    only the part with two guests
-#+   make check-packaging packages, patches and the patched trees
+#+   make check-packaging packages, patches, series and the patched trees
 #+   make check-kernels   build for every kernel of the mirror, and test on the stock
 #+                        kernel of each series
 #+   make check-arch      arm64 and s390x (big-endian), and both against this machine
@@ -111,6 +113,9 @@ dist:
 patches:
 	@packaging/make-patches
 
+series:
+	@packaging/make-series
+
 demo:
 	@tests/demo/run
 
@@ -172,6 +177,6 @@ clean:
 	rm -rf build
 
 .PHONY: all help help-all module provider progs install uninstall deb rpm dist \
-	patches demo check check-arch check-blktests check-guests check-kernels \
+	patches series demo check check-arch check-blktests check-guests check-kernels \
 	check-long check-packaging check-pyverbs check-races check-ulp \
 	check-xfstests bench profile kunit selftests fuzz vm lint clean
