@@ -9,7 +9,7 @@
 # shellcheck source=tests/qemu/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/qemu/common.sh"
 
-need_pkgs git unifdef
+need_pkgs git perl unifdef
 kernel=$(realpath "${1:-$("$XIW_TOP/tests/qemu/get-source")}")
 rdma_core=$(realpath "${2:-$("$XIW_TOP/tests/qemu/get-rdma-core")}")
 out=$XIW_TOP/build/patches
@@ -160,6 +160,12 @@ documents()
 		'   xiw-mpa-policy' '   xiw-rendezvous'
 }
 
+# adapt_provider: to what else changes with the series; make-series has it.
+adapt_provider()
+{
+	:
+}
+
 # rdma_core_series DIR [ARG...]: as for finish.
 rdma_core_series()
 {
@@ -167,11 +173,13 @@ rdma_core_series()
 
 	begin "$rdma_core" CMakeLists.txt MAINTAINERS README.md \
 		kernel-headers/CMakeLists.txt kernel-headers/rdma/siw-abi.h \
+		kernel-headers/rdma/ib_user_ioctl_verbs.h \
 		libibverbs/{verbs,driver}.h debian/control redhat/rdma-core.spec \
 		suse/rdma-core.spec
 	pabi=$(sed -n 's/^set(IBVERBS_PABI_VERSION "\([0-9]*\)").*/\1/p' \
 	       CMakeLists.txt)
 	"$XIW_TOP/userspace-provider/into-rdma-core" "$repo"
+	adapt_provider
 	unifdef -k -D"IBVERBS_PABI_VERSION=$pabi" \
 		-o providers/xiw/compat.h providers/xiw/compat.h || (($? == 1))
 	commit "Update kernel headers" kernel-headers <<-END
