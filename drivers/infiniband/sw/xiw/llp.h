@@ -101,8 +101,8 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  * @yield: flush the backlog of received packets, if @can_yield; the caller
  *	keeps the lock. The connection may be lost afterwards. Callbacks that
  *	become due run when the lock is released. May sleep
- * @send: queue @len bytes for transmission, in pages that must not change while
- *	the connection has references on them. Returns the number of bytes
+ * @send: queue @len bytes for transmission, in pages that must not change
+ *	while the connection has references on them. Returns the number of bytes
  *	queued, at least one, or -EAGAIN. If that is less than @len the buffer is
  *	full, and write_space is called when there is room, unless nothing is in
  *	flight. Another negative errno if the connection is lost or shut down

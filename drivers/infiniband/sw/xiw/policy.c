@@ -172,8 +172,8 @@ static struct policy_attr policy_files[] = {
 	{ POLICY_FILE(reply_timeout_ms), POLICY_REPLY_MS, 1, POLICY_MAX_MS },
 	{ POLICY_FILE(rtr_timeout_ms), POLICY_RTR_MS, 1, POLICY_MAX_MS },
 	{ POLICY_FILE(close_timeout_ms), POLICY_CLOSE_MS, 1, POLICY_MAX_MS },
-	{ POLICY_FILE(silence_timeout_ms), POLICY_SILENCE_MS, POLICY_MIN_SILENCE,
-	  POLICY_MAX_MS },
+	{ POLICY_FILE(silence_timeout_ms), POLICY_SILENCE_MS,
+	  POLICY_MIN_SILENCE, POLICY_MAX_MS },
 	{ POLICY_FILE(fpdu_segments), POLICY_FPDU_SEGMENTS, 0,
 	  POLICY_MAX_SEGMENTS },
 };

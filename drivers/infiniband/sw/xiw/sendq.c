@@ -724,7 +724,7 @@ static bool sendq_complete_some(struct xiw_stream *s, u32 max)
 			break;
 		if (!max--)
 			return true;
-		/* A kernel consumer posts into the slot as soon as it is free. */
+		/* A kernel ULP posts into the slot as soon as it is free. */
 		if (sq->kernel) {
 			copy = *wr;
 			wr = &copy;

@@ -128,7 +128,7 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
 		}
 		if (yield)
 			s->llp->ops->yield(s->llp);
-		/* Usually so after a message whose sender waits for an answer */
+		/* The usual case after a message that expects an answer */
 		if (xiw_sendq_idle(s))
 			break;
 	}
