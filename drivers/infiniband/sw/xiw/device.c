@@ -176,7 +176,9 @@ static void device_dispatch(struct xiw_dev *dev, enum ib_event_type type)
  * @dev: registered device, to which the caller has a reference
  *
  * The first call always reports the state: the core has read it before, and it
- * may have changed since.
+ * may have changed since. An event for which the core has no memory is lost:
+ * ib_dispatch_event() does not return an error, and the state that the core has
+ * is no sign of a loss, as the next event of any kind updates that.
  *
  * Context: Process context.
  */
