@@ -349,7 +349,7 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 	struct xiw_ep *child;
 
 	spin_lock(&listen->lock);
-	listen->closed = true;
+	WRITE_ONCE(listen->closed, true);
 	list_for_each_entry(child, &listen->half_open.list, place.node)
 		xiw_ep_raise(child, XIW_EPE_KILL);
 	list_for_each_entry(child, &listen->reported, place.node) {

@@ -67,10 +67,14 @@ static enum xiw_ep_state rdv_ep_on_timer(struct xiw_ep *ep)
 /* An administrator may end a listener (ss -K): xiw_rdv_reserve() renews it. */
 static enum xiw_ep_state rdv_ep_on_listener(struct xiw_ep *ep)
 {
+	enum xiw_ep_state next;
+
 	if (xiw_conn_status(ep) != XIW_LLP_LOST)
 		return xiw_listen_children(ep);
+	next = xiw_listen_kill(ep);
+	/* Closed before the work looks at it. */
 	xiw_gid_update(ep->dev);
-	return xiw_listen_kill(ep);
+	return next;
 }
 
 static enum xiw_ep_state rdv_ep_stay(struct xiw_ep *ep)

@@ -82,9 +82,13 @@ static void rdv_listen_close_listener(struct xiw_ep *ep)
 	xiw_ep_put(ep);
 }
 
+/* A listener that is closed keeps its port until the endpoint is dead. */
 static bool rdv_listen_is_dead(const struct xiw_rdv_port *p)
 {
-	return completion_done(&p->ep->dead);
+	if (!READ_ONCE(p->ep->listen->closed))
+		return false;
+	wait_for_completion(&p->ep->dead);
+	return true;
 }
 
 static struct xiw_rdv_port *rdv_listen_find_port(struct xiw_dev *dev,
