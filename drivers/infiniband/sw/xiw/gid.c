@@ -52,6 +52,7 @@ enum gid_place {
  * @visit: called for each usable address; false ends the walk
  * @again: visit addresses that are tentative again as well
  * @seen: indices of addresses that the netdev has
+ * @unseen: how many GIDs are not among them yet
  * @tentative: some address may become usable without a notification
  * @changed: the GIDs have changed
  * @full: the table was full, and @left_out has no GID
@@ -62,6 +63,7 @@ struct gid_look {
 	bool (*visit)(struct gid_look *look, const struct in6_addr *addr);
 	bool again;
 	DECLARE_BITMAP(seen, XIW_MAX_GIDS);
+	u32 unseen;
 	bool tentative;
 	bool changed;
 	bool full;
@@ -164,13 +166,23 @@ static u32 gid_free_slot(const struct xiw_dev *dev, u32 first)
 	return XIW_MAX_GIDS;
 }
 
+static u32 gid_count(const struct xiw_dev *dev)
+{
+	u32 count = 0;
+	u32 slot;
+
+	for (slot = 1; slot < XIW_MAX_GIDS; slot++)
+		count += !rdma_is_zero_gid(&dev->gids[slot]);
+	return count;
+}
+
 static bool gid_see(struct gid_look *look, const struct in6_addr *addr)
 {
 	u32 slot = gid_find(look->dev, addr);
 
-	if (slot < XIW_MAX_GIDS)
-		__set_bit(slot, look->seen);
-	return true;
+	if (slot < XIW_MAX_GIDS && !__test_and_set_bit(slot, look->seen))
+		look->unseen--;
+	return look->unseen;
 }
 
 static bool gid_fill(struct gid_look *look, const struct in6_addr *addr)
@@ -208,12 +220,15 @@ static void gid_forget(struct gid_look *look)
 /*
  * A change between the two walks queues the work again. An address that was
  * usable keeps its index while it is tentative again, as after a link flap. The
- * second walk ends when the table is full, which limits the time it takes.
+ * first walk ends when all GIDs were seen, the second one when the table is
+ * full. So, however many addresses there are, only an address that has gone
+ * makes the first walk long, at most once per XIW_EVENT_PERIOD.
  */
 static void gid_refresh(struct gid_look *look)
 {
 	spin_lock(&look->dev->port_lock);
 	look->again = true;
+	look->unseen = gid_count(look->dev);
 	gid_look_at(look, gid_see);
 	gid_forget(look);
 	look->again = false;
