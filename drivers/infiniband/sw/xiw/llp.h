@@ -103,9 +103,9 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  *	become due run when the lock is released. May sleep
  * @send: queue @len bytes for transmission, in pages that must not change
  *	while the connection has references on them. Returns the number of bytes
- *	queued, at least one, or -EAGAIN. If that is less than @len the buffer is
- *	full, and write_space is called when there is room, unless nothing is in
- *	flight. Another negative errno if the connection is lost or shut down
+ *	queued, at least one, or -EAGAIN. If that is less than @len the buffer
+ *	is full, and write_space is called when there is room, unless nothing is
+ *	in flight. Another negative errno if the connection is lost or shut down
  * @space: fill in struct xiw_llp_space
  * @idle: true if nothing is queued and nothing is in flight
  * @read: pass received data to @actor. Returns bytes consumed, or a negative
