@@ -69,7 +69,7 @@ static const struct {
 	{ "doorbell failure", test_doorbell_fails },
 	{ "recv: fields, bounds, full queue", test_recv },
 	{ "poll: every field", test_poll_fields },
-	{ "poll: who spins helps", test_help },
+	{ "poll: busy-polling runs the kernel's work", test_help },
 	{ "start_poll, next_poll, end_poll", test_start_poll },
 	{ "arm bits", test_arm },
 	{ "purge keeps the other completions in order", test_purge },

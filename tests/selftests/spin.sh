@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Work of a stream is offered to a process that spins (xt_spin): it does it, or
-# the work is done without it.
+# Busy-poll work: a process that busy-polls runs work of its streams (xt_spin), and
+# without it a work item does.
 #
 # xiw-kernel: stock debug
 
@@ -15,8 +15,8 @@ both()
 	echo $(($(counter "$DEV_A" "$1") + $(counter "$DEV_B" "$1")))
 }
 
-# missed_at_most N T: the claims are that case T of xt_spin holds, and that no more
-# of its work, of two streams in twenty rounds, has waited for the process in vain.
+# missed_at_most N T: the claims are that case T of xt_spin holds, and that the work
+# of its two streams has expired at most N times in twenty rounds.
 missed_at_most()
 {
 	local missed
@@ -33,7 +33,7 @@ objects >"$TMP/baseline"
 before=$(both poll_work)
 cases xt_spin "${SIDES4[@]}" -t works
 times=$(($(both poll_work) - before))
-tap_result $((times <= 0)) "the process did work itself, $times times"
+tap_result $((times <= 0)) "the process ran busy-poll work, $times times"
 missed_at_most 0 events
 missed_at_most 14 leaves
 missed_at_most 14 elsewhere

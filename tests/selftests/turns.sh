@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # xiw-kernel: stock
 #
-# Nobody makes a CPU work long for him with bottom halves off: however much a
-# peer reads, or a process posts, a turn that holds the socket lock as a
-# spinlock ends after so many bytes and so many steps, and a work item goes on.
-# That is counted by the kernel itself, so the speed of the machine is no matter.
+# Work budgets: however much a peer reads, or a process posts, a run of an engine
+# that holds the socket lock as a spinlock ends after so many bytes, or so many
+# FPDUs and requests, and a work item continues. The tracepoints have the counts,
+# so the speed of the machine does not matter.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
@@ -15,7 +15,7 @@ BYTES=$((72 * 1024))
 FPDU=$((11 * 1500))
 STEPS=256
 
-# recorded CMD...: the turns while it runs, in $TMP/trace.
+# recorded CMD...: the runs of the engines during CMD, in $TMP/trace.
 recorded()
 {
 	echo >"$TRACE/trace"
@@ -28,7 +28,7 @@ recorded()
 	largest
 }
 
-# fields: kind, queue pair, how many turns, bytes, steps, entries fetched.
+# fields: kind, queue pair, multiple of the budget, bytes, cost, entries fetched.
 FIELDS='([tr]x_turn): qpn=([0-9]+) turns=([0-9]+) bytes=(-?[0-9]+)'
 FIELDS+=' steps=(-?[0-9]+) fetched=([0-9]+)'
 fields()
@@ -44,11 +44,11 @@ largest()
 		  if ($5 > s[k]) s[k] = $5
 		  if ($6 > f[k]) f[k] = $6 }
 		END { for (k in n)
-			printf "%s: %d, at most %d bytes, %d steps, %d fetched; ",
+			printf "%s: %d, at most %d bytes, cost %d, %d fetched; ",
 			       k, n[k], b[k], s[k], f[k] }')"
 }
 
-# bounded_turns KIND: none does more than it may, and there are some.
+# bounded_turns KIND: there are runs of that kind, and none exceeds its budget.
 bounded_turns()
 {
 	fields | awk -v kind="$1" -v bytes="$BYTES" -v fpdu="$FPDU" \
@@ -59,8 +59,8 @@ bounded_turns()
 		END { exit bad || !n }'
 }
 
-# work_turns KIND: of work items some are longer than in softirqs, but none is as
-# long as those of processes, so that neither end's work gets far ahead.
+# work_turns KIND: some runs of work items have a larger budget than in softirqs, but
+# none has that of processes, so that neither end's work gets far ahead.
 work_turns()
 {
 	sed -nE "s/^ *kworker\/.* $FIELDS\$/\1 \3/p" "$TMP/trace" |
@@ -70,7 +70,7 @@ work_turns()
 		END { exit bad || !n }'
 }
 
-# full FIELD VALUE: some short turn of the engine came to its end.
+# full FIELD VALUE: some run in a softirq used up its budget.
 full()
 {
 	fields | awk -v f="$1" -v v="$2" '
@@ -78,7 +78,7 @@ full()
 		END { exit !n }'
 }
 
-# fields_and_trains: those of a train are queue pair, length, what TCP took.
+# fields_and_trains: with batches, which have queue pair, length, and bytes taken.
 TRAIN='tx_train: qpn=([0-9]+) len=([0-9]+) taken=(-?[0-9]+)'
 fields_and_trains()
 {
@@ -86,8 +86,8 @@ fields_and_trains()
 		 s/.* $TRAIN\$/tx_train \1 \2 \3/p" "$TMP/trace"
 }
 
-# no_series: a short turn that came to its end is followed by a long one, but if
-# the socket was full: then it ended for that.
+# no_series: after a run with the basic budget that was used up the next one has a
+# larger one, unless the socket was full, which then ended the run.
 no_series()
 {
 	fields_and_trains | awk -v bytes="$BYTES" -v steps="$STEPS" '
@@ -104,22 +104,22 @@ tracing || skip_all "this kernel has no tracepoints"
 echo global >"$TRACE/trace_clock"
 
 recorded cases xt_turns "${SIDES4[@]}" -t reads
-tap_run "large Reads come to the limit of bytes" full 4 "$BYTES"
-tap_run "turns that send are bounded" bounded_turns tx_turn
-tap_run "turns that take are bounded" bounded_turns rx_turn
-tap_run "work items that send have turns of their own length" work_turns tx_turn
-tap_run "and so have those that take" work_turns rx_turn
-tap_run "what is left is not for the next softirq" no_series
+tap_run "large Reads use up the budget of bytes" full 4 "$BYTES"
+tap_run "transmit runs keep their budget" bounded_turns tx_turn
+tap_run "receive runs keep their budget" bounded_turns rx_turn
+tap_run "transmit work items have a budget of their own" work_turns tx_turn
+tap_run "receive work items have a budget of their own" work_turns rx_turn
+tap_run "a work item continues, not the next softirq" no_series
 
 recorded cases xt_turns "${SIDES4[@]}" -t little
-tap_run "many little Reads: turns that send are bounded" bounded_turns tx_turn
-tap_run "turns that take are bounded" bounded_turns rx_turn
+tap_run "many small Reads: transmit runs keep their budget" bounded_turns tx_turn
+tap_run "many small Reads: receive runs keep their budget" bounded_turns rx_turn
 
 recorded cases xt_turns "${SIDES4[@]}" -t ring
-tap_run "a whole ring comes to the limit of steps" full 5 "$STEPS"
-tap_run "no more is fetched, and turns are bounded" bounded_turns tx_turn
-tap_run "what is left is not for the next softirq" no_series
-tap_is "whoever goes on has the priority of others" \
+tap_run "a whole ring uses up the budget of requests" full 5 "$STEPS"
+tap_run "a whole ring: fetches and runs keep the budget" bounded_turns tx_turn
+tap_run "a whole ring: a work item continues" no_series
+tap_is "work items have the priority of others" \
 	"$(cat /sys/devices/virtual/workqueue/xiw/nice)" 0
 
 tap_done

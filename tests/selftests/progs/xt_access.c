@@ -615,7 +615,7 @@ static const struct xt_case cases[] = {
 	{ "read-revoked", "a Read from a region that is gone",
 	  test_read_revoked },
 	{ "wrong-key", "keys that differ in one bit", test_wrong_key },
-	{ "keys", "keys that nobody can guess", test_keys },
+	{ "keys", "keys cannot be guessed", test_keys },
 	{ "revoke-load", "no byte is written once a region is gone",
 	  test_revoke_under_load },
 	{ "local-key", "a wrong local key", test_local_key },

@@ -126,7 +126,7 @@ static void test_imm(void)
 static const struct xt_case cases[] = {
 	{ "add", "a FetchAdd fails, as the peer does not know it", test_add },
 	{ "cas", "so does a CmpSwap", test_cas },
-	{ "imm", "immediate data ends the connection, and the consumer is told",
+	{ "imm", "immediate data ends the connection, with an event",
 	  test_imm },
 };
 

@@ -269,7 +269,7 @@ static void no_event_by(struct xt_pair *p, int flags)
 	message(p, flags);
 	round_trip(p);
 	XT_CHECK(!xt_readable(p->a.rcq->channel->fd),
-		 "an event that nobody asked for");
+		 "an event without a request");
 }
 
 /* A pair whose queues were never armed. */
@@ -1303,8 +1303,8 @@ static const struct xt_case cases[] = {
 	{ "srq-line", "a shared queue serves one after the other",
 	  test_srq_line },
 	{ "srq-bulk", "with much behind what waits, too", test_srq_bulk },
-	{ "srq-slow", "who waits in line is not late", test_srq_slow },
-	{ "srq-pass", "who ends while its turn comes passes it on",
+	{ "srq-slow", "a queue pair in line does not time out", test_srq_slow },
+	{ "srq-pass", "a queue pair that ends passes its receive on",
 	  test_srq_pass_on },
 	{ "flush", "work before and after an error is flushed once",
 	  test_flush },

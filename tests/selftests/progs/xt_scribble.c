@@ -696,7 +696,7 @@ static const struct xt_case cases[] = {
 	{ "fields", "absurd fields in the send queue", test_fields },
 	{ "kernel-only", "what only the kernel may is refused",
 	  test_kernel_only },
-	{ "srq", "a broken shared receive queue is told of as such", test_srq },
+	{ "srq", "a broken shared receive queue raises its event", test_srq },
 	{ "endless", "a queue that does not become empty", test_endless },
 	{ "race", "an entry that changes while it is read", test_race },
 };

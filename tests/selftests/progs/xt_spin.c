@@ -260,16 +260,18 @@ static void test_crowd(void)
 }
 
 static const struct xt_case cases[] = {
-	{ "works", "who spins does what it waits for", test_works },
-	{ "leaves", "work is done for who has spun and looks no more",
+	{ "works", "a busy-polling process runs the work", test_works },
+	{ "leaves", "a process that stops polling loses no work",
 	  test_leaves },
-	{ "sleeps", "work is done for who has spun and sleeps", test_sleeps },
-	{ "seldom", "work is done for who polls seldom", test_seldom },
-	{ "events", "work is done for who sleeps", test_events },
-	{ "elsewhere", "work is done for who sleeps at another queue",
+	{ "sleeps", "a process that sleeps after polling loses no work",
+	  test_sleeps },
+	{ "seldom", "a process that polls seldom loses no work", test_seldom },
+	{ "events", "a process that sleeps loses no work", test_events },
+	{ "elsewhere", "a process that sleeps at another queue loses no work",
 	  test_elsewhere },
-	{ "crowd", "threads help while the queue pairs go", test_crowd },
-	{ "goes", "queues can go while work is on offer", test_goes },
+	{ "crowd", "threads run work while queue pairs are destroyed",
+	  test_crowd },
+	{ "goes", "queues can be destroyed while work is posted", test_goes },
 };
 
 int main(int argc, char **argv)

@@ -543,7 +543,7 @@ static const struct xt_case cases[] = {
 	{ "thread", "so does another thread", test_thread },
 	{ "fork", "so does a child, as long as it has the device's file",
 	  test_fork },
-	{ "passed", "so does who was sent a descriptor of that file",
+	{ "passed", "so does a process that was sent that file",
 	  test_passed },
 	{ "same-user", "another process of the same user does not",
 	  test_same_user },
@@ -556,7 +556,7 @@ static const struct xt_case cases[] = {
 	{ "taken", "a local port that is taken is not replaced", test_taken },
 	{ "shared", "one that a connection to elsewhere has is used",
 	  test_shared },
-	{ "drawn", "who asks for none gets one, with all in use", test_drawn },
+	{ "drawn", "without a port one is chosen with all in use", test_drawn },
 };
 
 int main(int argc, char **argv)
