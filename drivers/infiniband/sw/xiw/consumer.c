@@ -102,13 +102,13 @@ static bool consumer_is_vlan_of(const struct net_device *vlan,
 
 /**
  * xiw_consumer_takes() - does rdma_cm leave a request with its device
- * @dev: device whose listener reports the request
+ * @dev: device of the listener that reports the request
  * @net: namespace of the connection
  * @ifindex: result of xiw_consumer_netdev()
  *
- * Otherwise rdma_cm gives the consumer another device, or rejects the request.
- * An accept would then name a queue pair of that other device, whose number
- * means nothing here, or another queue pair.
+ * Otherwise rdma_cm passes another device to the ULP, or rejects the request.
+ * An accept would then have the number of a queue pair of that other device,
+ * which may be that of a different queue pair here.
  *
  * Context: Any.
  * Return: true if it does.
