@@ -118,7 +118,7 @@ static void series_spoil_msn(struct fpdu *f)
 
 static void series_spoil_mo(struct fpdu *f)
 {
-	f->u.h.mo = cpu_to_be32(be32_to_cpu(f->u.h.mo) + 4);
+	f->u.h.mo = cpu_to_be32(be32_to_cpu(f->u.h.mo) - 4);
 }
 
 /* A header that is cut off */
