@@ -461,6 +461,7 @@ measure_tcp()
 	local zc='' bits volume=256M unit=MiB/s
 
 	[[ $who != tcp-zc ]] || zc=-Z
+	[[ $path != *,* ]] || volume=48M
 	[[ $FORM != icount ]] || {
 		volume=32M unit=MiB/Ginstr
 	}
