@@ -40,8 +40,9 @@ tap_run "xiw, then siw: a server of all addresses is told" \
 one_address "xiw, then siw"
 
 link_del "$DEV_A"
-link_add "$NS_A" "$DEV_A" "$VETH_A" && wait_for 20 port_active "$DEV_A" ||
-	bail "set-up: xiw after siw"
+{
+	link_add "$NS_A" "$DEV_A" "$VETH_A" && wait_for 20 port_active "$DEV_A"
+} || bail "set-up: xiw after siw"
 meets "siw, then xiw: a server of all addresses"
 tap_run "siw, then xiw: the log names the device that has the listener" \
 	log_says "$DEV_A: siwA on the same interface has the listener for 0.0.0.0:"
