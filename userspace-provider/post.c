@@ -56,11 +56,10 @@ uint32_t xiw_op_of(const struct xiw_qp *qp, uint32_t opcode)
 }
 
 int xiw_sqe_init(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint64_t wr_id,
-		 uint32_t opcode, unsigned int send_flags)
+		 uint32_t opcode, uint32_t op, unsigned int send_flags)
 {
 	unsigned int allowed = IBV_SEND_FENCE | IBV_SEND_SIGNALED |
 			       IBV_SEND_SOLICITED;
-	uint32_t op = xiw_op_of(qp, opcode);
 	uint8_t flags = 0;
 
 	if (op & XIW_OP_INLINE)
@@ -184,7 +183,7 @@ static int build_send(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 	uint32_t op = xiw_op_of(qp, wr->opcode);
 	int ret;
 
-	ret = xiw_sqe_init(qp, sqe, wr->wr_id, wr->opcode, wr->send_flags);
+	ret = xiw_sqe_init(qp, sqe, wr->wr_id, wr->opcode, op, wr->send_flags);
 	if (unlikely(ret))
 		return ret;
 

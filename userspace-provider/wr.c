@@ -45,12 +45,12 @@ static struct xiw_sqe *wr_next(struct ibv_qp_ex *qp_ex, uint32_t opcode)
 	 * A separate call sets inline data. The flag has no meaning here, but
 	 * applications leave it set.
 	 */
-	wr->err = xiw_sqe_init(qp, sqe, qp_ex->wr_id, opcode,
+	wr->op = xiw_op_of(qp, opcode);
+	wr->err = xiw_sqe_init(qp, sqe, qp_ex->wr_id, opcode, wr->op,
 			       qp_ex->wr_flags & ~IBV_SEND_INLINE);
 	if (unlikely(wr->err))
 		return NULL;
 
-	wr->op = xiw_op_of(qp, opcode);
 	wr->sqe = sqe;
 	wr->prod++;
 	return sqe;

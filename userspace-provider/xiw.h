@@ -293,9 +293,12 @@ enum xiw_op {
 
 /* XIW_OP_* of an enum ibv_wr_opcode, or 0 if this QP does not support it. */
 uint32_t xiw_op_of(const struct xiw_qp *qp, uint32_t opcode);
-/* Start an entry: everything but operands and payload. 0 or an errno. */
+/*
+ * Start an entry: everything but operands and payload. @op is what xiw_op_of()
+ * returns for @opcode. 0 or an errno.
+ */
 int xiw_sqe_init(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint64_t wr_id,
-		 uint32_t opcode, unsigned int send_flags);
+		 uint32_t opcode, uint32_t op, unsigned int send_flags);
 /* Set the payload of an entry. 0 or an errno. */
 int xiw_sqe_set_sge(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint32_t op,
 		    const struct ibv_sge *sge, size_t num_sge);
