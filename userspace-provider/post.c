@@ -301,20 +301,20 @@ void xiw_doorbell_init(struct xiw_doorbell *doorbell, uint32_t command,
 }
 
 /* Ring the doorbell of the queue pair in @owed, which may be destroyed. */
-static void ring_for(struct xiw_cq *cq, uint64_t owed)
+static void ring_for(struct xiw_cq *cq, uint32_t owed)
 {
 	struct ib_uverbs_post_send_resp resp;
 	struct xiw_doorbell doorbell;
 
 	xiw_doorbell_init(&doorbell, IB_USER_VERBS_CMD_POST_SEND,
-			  (uint32_t)owed, sizeof(struct ib_uverbs_send_wr),
+			  owed - 1, sizeof(struct ib_uverbs_send_wr),
 			  &resp);
 	ring_doorbell(cq->vcq.cq.context->cmd_fd, &doorbell);
 }
 
 void xiw_ring_owed(struct xiw_cq *cq)
 {
-	uint64_t owed = __atomic_exchange_n(&cq->owed, 0, __ATOMIC_ACQ_REL);
+	uint32_t owed = __atomic_exchange_n(&cq->owed, 0, __ATOMIC_ACQ_REL);
 	int err = errno;
 
 	if (owed)
@@ -326,8 +326,8 @@ void xiw_ring_owed(struct xiw_cq *cq)
 /* Defer the doorbell to the next empty poll of a completion queue. */
 static void owe_doorbell(const struct xiw_queue *queue)
 {
-	uint64_t owed = XIW_OWED | queue->doorbell.handle;
-	uint64_t before;
+	uint32_t owed = queue->doorbell.handle + 1;
+	uint32_t before;
 	size_t i;
 
 	for (i = 0; i < sizeof(queue->cq) / sizeof(queue->cq[0]); i++) {

@@ -109,8 +109,9 @@ struct xiw_pd {
  * @spins: consecutive empty polls while the kernel had work for busy pollers;
  *	protected by @lock
  * @domain: parent domain it was created in, or NULL
- * @owed: XIW_OWED | handle of a queue pair with a deferred doorbell, or 0;
- *	atomic. A handle, not a pointer, because the queue pair may be
+ * @owed: handle + 1 of a queue pair with a deferred doorbell, or 0; atomic, and
+ *	32 bits wide because some architectures have no larger atomics. A
+ *	handle, not a pointer, because the queue pair may be
  *	destroyed first: the doorbell then fails, or reaches another queue
  *	pair, both without harm. The kernel does not destroy a queue pair
  *	during its doorbell, see xiw_destroy_qp()
@@ -125,10 +126,8 @@ struct xiw_cq {
 	atomic_bool no_help;
 	uint32_t spins;
 	struct ibv_pd *domain;
-	uint64_t owed;
+	uint32_t owed;
 };
-
-#define XIW_OWED	UINT64_C(0x100000000)
 
 /**
  * struct xiw_wr_build - work requests between wr_start and wr_complete
