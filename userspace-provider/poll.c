@@ -71,6 +71,13 @@ static void help(struct xiw_cq *cq)
 	errno = err;
 }
 
+/* Called without a lock: wait until another thread has replaced the ring. */
+static void wait_resized(struct xiw_cq *cq)
+{
+	pthread_mutex_lock(&cq->resize_lock);
+	pthread_mutex_unlock(&cq->resize_lock);
+}
+
 /* Called without a lock before the process busy-polls or sleeps. */
 static void before_waiting(struct xiw_cq *cq, bool work)
 {
@@ -79,14 +86,28 @@ static void before_waiting(struct xiw_cq *cq, bool work)
 		help(cq);
 }
 
+/* Release the lock of a ring that is empty. True: poll again. */
+static bool unlock_empty(struct xiw_cq *cq)
+{
+	bool away = xiw_cq_is_away(cq);
+	bool enough = spun_enough(cq);
+
+	xiw_unlock(&cq->lock);
+	if (unlikely(away))
+		wait_resized(cq);
+	else
+		before_waiting(cq, enough);
+	return away;
+}
+
 int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct xiw_cq *cq = to_xcq(ibcq);
 	const struct xiw_cqe *cqe;
-	bool enough;
 	uint32_t cons;
 	int n;
 
+again:
 	xiw_lock(&cq->lock);
 	cons = cq->ring.index;
 	for (n = 0; n < num_entries; n++, cons++) {
@@ -97,10 +118,12 @@ int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	}
 	if (n > 0)
 		xiw_ring_release(&cq->ring, cons);
-	enough = !n && spun_enough(cq);
+	if (!n && num_entries) {
+		if (unlikely(unlock_empty(cq)))
+			goto again;
+		return 0;
+	}
 	xiw_unlock(&cq->lock);
-	if (!n)
-		before_waiting(cq, enough);
 	return n;
 }
 
@@ -110,6 +133,11 @@ int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	bool work;
 
 	xiw_lock(&cq->arm_lock);
+	while (unlikely(xiw_cq_is_away(cq))) {
+		xiw_unlock(&cq->arm_lock);
+		wait_resized(cq);
+		xiw_lock(&cq->arm_lock);
+	}
 	xiw_ring_arm(&cq->ring,
 		     solicited_only ? XIW_ARM_SOLICITED : XIW_ARM_NEXT);
 	work = xiw_ring_has_work(&cq->ring);
@@ -144,6 +172,8 @@ void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn)
 	uint32_t first;
 	uint32_t i;
 
+	/* A resize moves entries to where this does not see them yet. */
+	pthread_mutex_lock(&cq->resize_lock);
 	xiw_lock(&cq->lock);
 	xiw_cq_keep_current(cq);
 	first = ring->index + !!cq->current;
@@ -160,6 +190,7 @@ void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn)
 	if (dropped)
 		xiw_ring_release(ring, ring->index + dropped);
 	xiw_unlock(&cq->lock);
+	pthread_mutex_unlock(&cq->resize_lock);
 }
 
 static void cq_set_current(struct xiw_cq *cq, const struct xiw_cqe *cqe)
@@ -174,17 +205,16 @@ static int xiw_start_poll(struct ibv_cq_ex *cq_ex,
 {
 	struct xiw_cq *cq = to_xcq_ex(cq_ex);
 	const struct xiw_cqe *cqe;
-	bool enough;
 
 	if (unlikely(attr->comp_mask))
 		return EINVAL;
 
+again:
 	xiw_lock(&cq->lock);
 	cqe = xiw_ring_peek(&cq->ring, cq->ring.index);
 	if (!cqe) {
-		enough = spun_enough(cq);
-		xiw_unlock(&cq->lock);
-		before_waiting(cq, enough);
+		if (unlikely(unlock_empty(cq)))
+			goto again;
 		return ENOENT;
 	}
 	cq_set_current(cq, cqe);

@@ -170,6 +170,7 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 		return NULL;
 	lock_init(&cq->lock, cq_single_threaded(attr));
 	lock_init(&cq->arm_lock, cq_single_threaded(attr));
+	pthread_mutex_init(&cq->resize_lock, NULL);
 
 	/* The kernel has no use for the fields selected by the mask. */
 	core = *attr;
@@ -251,10 +252,41 @@ static int cq_map_at(struct xiw_ring *ring, int cmd_fd,
 	return ret;
 }
 
+/* Replace the ring by an empty one; threads that find it empty wait. */
+static void cq_take_away(struct xiw_cq *cq, struct xiw_ring *ring)
+{
+	xiw_lock(&cq->lock);
+	xiw_lock(&cq->arm_lock);
+	*ring = cq->ring;
+	cq->ring.peer = ring->index + !!cq->current;
+	cq->away = (struct xiw_ring_ctrl){ .prod = cq->ring.peer };
+	cq->ring.ctrl = &cq->away;
+	xiw_unlock(&cq->arm_lock);
+	xiw_unlock(&cq->lock);
+}
+
+/* End the wait with @ring, which is @old if the resize has failed. */
+static void cq_put_back(struct xiw_cq *cq, struct xiw_ring *ring,
+			struct xiw_ring *old)
+{
+	xiw_lock(&cq->lock);
+	xiw_lock(&cq->arm_lock);
+	if (ring != old)
+		xiw_cq_keep_current(cq);
+	ring->index = cq->ring.index;
+	ring->peer = ring->index + !!cq->current;
+	cq->ring = *ring;
+	xiw_unlock(&cq->arm_lock);
+	xiw_unlock(&cq->lock);
+	if (ring != old)
+		ring_unmap(old);
+}
+
 /*
  * The kernel moves the entries that were not polled, with their indices, the
  * armed bits and the position of its producer to a new ring before it returns.
- * The locks keep other threads from polling and arming during the move.
+ * No thread may poll or arm during the move. Threads that want to sleep until
+ * it is over: if they spun, a real-time thread could starve this one.
  *
  * The move cannot be undone, so reserve address space for the new ring first.
  */
@@ -264,6 +296,7 @@ int xiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	struct xiw_cmd_resize_cq cmd = {};
 	struct xiw_cq *cq = to_xcq(ibcq);
 	struct xiw_ring ring = {};
+	struct xiw_ring old;
 	size_t room;
 	void *place;
 	int ret;
@@ -274,27 +307,17 @@ int xiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	place = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (place == MAP_FAILED)
 		return errno;
-	xiw_lock(&cq->lock);
-	xiw_lock(&cq->arm_lock);
+	pthread_mutex_lock(&cq->resize_lock);
+	cq_take_away(cq, &old);
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd.ibv_cmd, sizeof(cmd),
 				&resp.ibv_resp, sizeof(resp));
-	if (ret) {
-		munmap(place, room);
-		goto out;
-	}
-	ret = cq_map_at(&ring, ibcq->context->cmd_fd, &resp.drv_payload, place,
-			room);
 	if (ret)
-		goto out;
-
-	xiw_cq_keep_current(cq);
-	ring.index = cq->ring.index;
-	ring.peer = ring.index + !!cq->current;
-	ring_unmap(&cq->ring);
-	cq->ring = ring;
-out:
-	xiw_unlock(&cq->arm_lock);
-	xiw_unlock(&cq->lock);
+		munmap(place, room);
+	else
+		ret = cq_map_at(&ring, ibcq->context->cmd_fd,
+				&resp.drv_payload, place, room);
+	cq_put_back(cq, ret ? &old : &ring, &old);
+	pthread_mutex_unlock(&cq->resize_lock);
 	return ret;
 }
 
@@ -316,6 +339,7 @@ int xiw_destroy_cq(struct ibv_cq *ibcq)
 
 	xiw_pd_release(cq->domain);
 	ring_unmap(&cq->ring);
+	pthread_mutex_destroy(&cq->resize_lock);
 	pthread_spin_destroy(&cq->arm_lock.lock);
 	pthread_spin_destroy(&cq->lock.lock);
 	free(cq);

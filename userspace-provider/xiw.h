@@ -115,6 +115,10 @@ struct xiw_pd {
  *	destroyed first: the doorbell then fails, or reaches another queue
  *	pair, both without harm. The kernel does not destroy a queue pair
  *	during its doorbell, see xiw_destroy_qp()
+ * @resize_lock: held while the ring is replaced; other threads sleep on it.
+ *	Taken before @lock
+ * @away: control block of an empty ring, used by @ring during the replacement.
+ *	@ring.ctrl changes with both @lock and @arm_lock held
  */
 struct xiw_cq {
 	struct verbs_cq vcq;
@@ -127,6 +131,8 @@ struct xiw_cq {
 	uint32_t spins;
 	struct ibv_pd *domain;
 	uint32_t owed;
+	pthread_mutex_t resize_lock;
+	struct xiw_ring_ctrl away;
 };
 
 /**
@@ -331,6 +337,13 @@ int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void xiw_cq_set_poll_ops(struct ibv_cq_ex *cq_ex);
 void xiw_cq_keep_current(struct xiw_cq *cq);
+
+/* Called with a lock of @cq held: is another thread replacing the ring? */
+static inline bool xiw_cq_is_away(const struct xiw_cq *cq)
+{
+	return cq->ring.ctrl == &cq->away;
+}
+
 /* Drop the entries of QP @qpn; the kernel adds no more for it. */
 void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn);
 

@@ -71,6 +71,7 @@ void fake_init(struct fake *fake, uint32_t size, uint32_t limit,
 
 	pthread_spin_init(&fake->cq.lock.lock, PTHREAD_PROCESS_PRIVATE);
 	pthread_spin_init(&fake->cq.arm_lock.lock, PTHREAD_PROCESS_PRIVATE);
+	pthread_mutex_init(&fake->cq.resize_lock, NULL);
 	ring_init(&fake->cq.ring, size, sizeof(struct xiw_cqe), size, start);
 	xiw_cq_set_poll_ops(&fake->cq.vcq.cq_ex);
 }
