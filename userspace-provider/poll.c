@@ -100,24 +100,37 @@ static bool unlock_empty(struct xiw_cq *cq)
 	return away;
 }
 
+/* Release all entries before @cons. @cqe is the last, of @qp if not NULL. */
+static inline void cq_release(struct xiw_cq *cq, const struct xiw_cqe *cqe,
+			      struct xiw_qp *qp, uint32_t cons)
+{
+	uint32_t sq_done = cqe->sq_done;
+	uint8_t opcode = cqe->opcode;
+
+	xiw_ring_release(&cq->ring, cons);
+	if (likely(qp))
+		xiw_qp_polled(qp, opcode, sq_done);
+}
+
 int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct xiw_cq *cq = to_xcq(ibcq);
 	const struct xiw_cqe *cqe;
+	struct xiw_qp *qp;
 	uint32_t cons;
 	int n;
 
 again:
 	xiw_lock(&cq->lock);
 	cons = cq->ring.index;
-	for (n = 0; n < num_entries; n++, cons++) {
+	for (n = 0; n < num_entries; n++) {
 		cqe = xiw_ring_peek(&cq->ring, cons);
 		if (!cqe)
 			break;
 		cqe_to_wc(cqe, &wc[n]);
+		qp = xiw_qp_table_find(&cq->qps, wc[n].qp_num);
+		cq_release(cq, cqe, qp, ++cons);
 	}
-	if (n > 0)
-		xiw_ring_release(&cq->ring, cons);
 	if (!n && num_entries) {
 		if (unlikely(unlock_empty(cq)))
 			goto again;
@@ -159,15 +172,23 @@ void xiw_cq_keep_current(struct xiw_cq *cq)
 	cq->current = &cq->kept;
 }
 
+/* Does the completion hold a slot of the SRQ of @qp? */
+static bool cqe_is_shared(const struct xiw_cqe *cqe, const struct xiw_qp *qp)
+{
+	return qp->srq && (cqe->opcode & XIW_WC_RECV);
+}
+
 /*
  * Entries to keep move towards the producer, in order, over those to drop; the
  * kernel does not read entries between the two indices. The current entry, the
  * first one, was consumed already, and end_poll releases its slot.
  */
-void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn)
+void xiw_cq_purge(struct xiw_cq *cq, struct xiw_qp *qp)
 {
 	struct xiw_ring *ring = &cq->ring;
+	uint32_t qpn = qp->vqp.qp.qp_num;
 	uint32_t dropped = 0;
+	uint32_t shared = 0;
 	struct xiw_cqe *cqe;
 	uint32_t first;
 	uint32_t i;
@@ -176,19 +197,28 @@ void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn)
 	pthread_mutex_lock(&cq->resize_lock);
 	xiw_lock(&cq->lock);
 	xiw_cq_keep_current(cq);
+	/* end_poll must not use the queue pair, which may be freed by then. */
+	if (cq->current && cq->current_qp == qp) {
+		shared += cqe_is_shared(&cq->kept, qp);
+		cq->current_qp = NULL;
+	}
 	first = ring->index + !!cq->current;
 	/* Pairs with the kernel's store-release of prod. */
 	ring->peer = __atomic_load_n(&ring->ctrl->prod, __ATOMIC_ACQUIRE);
 	for (i = ring->peer; i != first; i--) {
 		cqe = xiw_ring_slot(ring, i - 1);
-		if (cqe->qp_id == qpn)
+		if (cqe->qp_id == qpn) {
+			shared += cqe_is_shared(cqe, qp);
 			dropped++;
-		else if (dropped)
+		} else if (dropped) {
 			memcpy(xiw_ring_slot(ring, i - 1 + dropped), cqe,
 			       sizeof(*cqe));
+		}
 	}
 	if (dropped)
 		xiw_ring_release(ring, ring->index + dropped);
+	if (shared)
+		__atomic_fetch_add(&qp->srq->polled, shared, __ATOMIC_RELEASE);
 	xiw_unlock(&cq->lock);
 	pthread_mutex_unlock(&cq->resize_lock);
 }
@@ -196,6 +226,7 @@ void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn)
 static void cq_set_current(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 {
 	cq->current = cqe;
+	cq->current_qp = xiw_qp_table_find(&cq->qps, cqe->qp_id);
 	cq->vcq.cq_ex.wr_id = cqe->wr_id;
 	cq->vcq.cq_ex.status = cqe->status;
 }
@@ -230,7 +261,7 @@ static int xiw_next_poll(struct ibv_cq_ex *cq_ex)
 	cqe = xiw_ring_peek(&cq->ring, cq->ring.index + 1);
 	if (!cqe)
 		return ENOENT;
-	xiw_ring_release(&cq->ring, cq->ring.index + 1);
+	cq_release(cq, cq->current, cq->current_qp, cq->ring.index + 1);
 	cq_set_current(cq, cqe);
 	return 0;
 }
@@ -239,7 +270,7 @@ static void xiw_end_poll(struct ibv_cq_ex *cq_ex)
 {
 	struct xiw_cq *cq = to_xcq_ex(cq_ex);
 
-	xiw_ring_release(&cq->ring, cq->ring.index + 1);
+	cq_release(cq, cq->current, cq->current_qp, cq->ring.index + 1);
 	cq->current = NULL;
 	xiw_unlock(&cq->lock);
 }

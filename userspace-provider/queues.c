@@ -171,6 +171,7 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 	lock_init(&cq->lock, cq_single_threaded(attr));
 	lock_init(&cq->arm_lock, cq_single_threaded(attr));
 	pthread_mutex_init(&cq->resize_lock, NULL);
+	xiw_qp_table_init(&cq->qps);
 
 	/* The kernel has no use for the fields selected by the mask. */
 	core = *attr;
@@ -339,6 +340,7 @@ int xiw_destroy_cq(struct ibv_cq *ibcq)
 
 	xiw_pd_release(cq->domain);
 	ring_unmap(&cq->ring);
+	xiw_qp_table_destroy(&cq->qps);
 	pthread_mutex_destroy(&cq->resize_lock);
 	pthread_spin_destroy(&cq->arm_lock.lock);
 	pthread_spin_destroy(&cq->lock.lock);
@@ -449,7 +451,41 @@ static struct xiw_qp *qp_alloc(struct ibv_context *context,
 	qp->sq.cmd_fd = context->cmd_fd;
 	qp->rq.cmd_fd = context->cmd_fd;
 	qp->sq_sig_all = attr->sq_sig_all;
+	if (attr->srq)
+		qp->srq = &to_xsrq(attr->srq)->rq;
 	return qp;
+}
+
+static void qp_attach_cq(struct xiw_qp *qp, int i, struct ibv_cq *ibcq)
+{
+	struct xiw_cq *cq = to_xcq(ibcq);
+
+	qp->sq.cq[i] = cq;
+	qp->link[i].qp = qp;
+	qp->link[i].qpn = qp->vqp.qp.qp_num;
+	xiw_lock(&cq->lock);
+	xiw_qp_table_add(&cq->qps, &qp->link[i]);
+	xiw_unlock(&cq->lock);
+}
+
+static void qp_attach_cqs(struct xiw_qp *qp,
+			  const struct ibv_qp_init_attr_ex *attr)
+{
+	qp_attach_cq(qp, 0, attr->send_cq);
+	if (attr->recv_cq != attr->send_cq)
+		qp_attach_cq(qp, 1, attr->recv_cq);
+}
+
+static void qp_detach_cqs(struct xiw_qp *qp)
+{
+	struct xiw_cq *cq;
+	int i;
+
+	for (i = 0; i < 2 && (cq = qp->sq.cq[i]); i++) {
+		xiw_lock(&cq->lock);
+		xiw_qp_table_remove(&cq->qps, &qp->link[i]);
+		xiw_unlock(&cq->lock);
+	}
 }
 
 struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
@@ -475,20 +511,22 @@ struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
 	if (ret)
 		goto err_destroy;
 
+	if (qp->caps & XIW_CAP_SQ_DONE) {
+		qp->sq.ring.polled = &qp->sq.polled;
+		qp->rq.ring.polled = &qp->rq.polled;
+	}
 	qp->max_inline = resp.max_inline;
 	qp->sq.max_sge = core.cap.max_send_sge;
 	qp->rq.max_sge = core.cap.max_recv_sge;
 	queue_set_doorbell(&qp->sq, IB_USER_VERBS_CMD_POST_SEND,
 			   qp->vqp.qp.handle, sizeof(struct ib_uverbs_send_wr));
-	qp->sq.cq[0] = to_xcq(attr->send_cq);
-	if (attr->recv_cq && attr->recv_cq != attr->send_cq)
-		qp->sq.cq[1] = to_xcq(attr->recv_cq);
 	queue_set_doorbell(&qp->rq, IB_USER_VERBS_CMD_POST_RECV,
 			   qp->vqp.qp.handle, sizeof(struct ib_uverbs_recv_wr));
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		xiw_qp_set_wr_ops(&qp->vqp.qp_ex);
 		qp->vqp.comp_mask |= VERBS_QP_EX;
 	}
+	qp_attach_cqs(qp, attr);
 	attr->cap = core.cap;
 	qp->domain = attr->pd;
 	xiw_pd_hold(qp->domain);
@@ -526,9 +564,33 @@ struct ibv_qp *xiw_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 /* The kernel adds no more completions of the queue pair; drop the old ones. */
 static void purge_cqs(struct ibv_qp *ibqp)
 {
-	xiw_cq_purge(to_xcq(ibqp->recv_cq), ibqp->qp_num);
+	xiw_cq_purge(to_xcq(ibqp->recv_cq), to_xqp(ibqp));
 	if (ibqp->send_cq != ibqp->recv_cq)
-		xiw_cq_purge(to_xcq(ibqp->send_cq), ibqp->qp_num);
+		xiw_cq_purge(to_xcq(ibqp->send_cq), to_xqp(ibqp));
+}
+
+/*
+ * RESET has dropped all requests before the kernel's index. One that another
+ * thread posts later stays in the ring, and will have a completion.
+ */
+static void queue_reset(struct xiw_queue *queue)
+{
+	const struct xiw_ring_ctrl *ctrl = queue->ring.ctrl;
+	uint32_t cons;
+
+	if (!ctrl)
+		return;
+	xiw_lock(&queue->lock);
+	cons = __atomic_load_n(&ctrl->cons, __ATOMIC_ACQUIRE);
+	__atomic_store_n(&queue->polled, cons, __ATOMIC_RELEASE);
+	xiw_unlock(&queue->lock);
+}
+
+static void qp_reset(struct xiw_qp *qp)
+{
+	purge_cqs(&qp->vqp.qp);
+	queue_reset(&qp->sq);
+	queue_reset(&qp->rq);
 }
 
 int xiw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
@@ -540,7 +602,7 @@ int xiw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (ret || !(mask & IBV_QP_STATE))
 		return ret;
 	if (attr->qp_state == IBV_QPS_RESET)
-		purge_cqs(qp);
+		qp_reset(to_xqp(qp));
 	if (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_RTR)
 		to_xqp(qp)->by_number = (mask & IBV_QP_AV) &&
 					(mask & IBV_QP_DEST_QPN);
@@ -588,7 +650,9 @@ int xiw_destroy_qp(struct ibv_qp *ibqp)
 	if (ret)
 		return ret;
 
+	/* In this order: completions in the ring may hold slots of the SRQ. */
 	purge_cqs(ibqp);
+	qp_detach_cqs(qp);
 	xiw_pd_release(qp->domain);
 	qp_free(qp);
 	return 0;
@@ -633,6 +697,8 @@ struct ibv_srq *xiw_create_srq(struct ibv_pd *pd,
 	if (ret)
 		goto err_destroy;
 
+	if (to_xctx(pd->context)->caps & XIW_CAP_SQ_DONE)
+		srq->rq.ring.polled = &srq->rq.polled;
 	srq->rq.max_sge = attr->attr.max_sge;
 	queue_set_doorbell(&srq->rq, IB_USER_VERBS_CMD_POST_SRQ_RECV,
 			   srq->srq.handle, sizeof(struct ib_uverbs_recv_wr));

@@ -26,7 +26,10 @@
  * @limit: entries that may be outstanding, at most the number in the ring
  * @stride: bytes from one entry to the next
  * @index: own index: entries produced, or entries consumed
- * @peer: the kernel's index as it was last read
+ * @peer: end of the free slots when it was last read; for completion rings the
+ *	kernel's index
+ * @polled: number of completions that were polled, if a poll releases the slot
+ *	of the request; NULL if the kernel releases it
  */
 struct xiw_ring {
 	struct xiw_ring_ctrl *ctrl;
@@ -37,6 +40,7 @@ struct xiw_ring {
 	uint32_t stride;
 	uint32_t index;
 	uint32_t peer;
+	uint32_t *polled;
 };
 
 static inline void *xiw_ring_slot(const struct xiw_ring *ring, uint32_t index)
@@ -45,8 +49,22 @@ static inline void *xiw_ring_slot(const struct xiw_ring *ring, uint32_t index)
 }
 
 /*
- * Is there no room for entry @prod? Loads the kernel's index only if the last
- * known one leaves no room, because the kernel owns that cache line.
+ * End of the slots that are free. Pairs with the release in xiw_qp_polled(),
+ * which follows the kernel's store of the completion, or with the kernel's
+ * release. Both follow the kernel's copy of the entry, so our stores into the
+ * slot stay behind its loads.
+ */
+static inline uint32_t xiw_ring_free(const struct xiw_ring *ring)
+{
+	if (!ring->polled)
+		return __atomic_load_n(&ring->ctrl->cons, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(ring->polled, __ATOMIC_ACQUIRE) +
+	       __atomic_load_n(&ring->ctrl->dropped, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Is there no room for entry @prod? Loads the consumer's index only if the last
+ * known one leaves no room, because another CPU owns that cache line.
  */
 static inline bool xiw_ring_full(struct xiw_ring *ring, uint32_t prod)
 {
@@ -54,11 +72,7 @@ static inline bool xiw_ring_full(struct xiw_ring *ring, uint32_t prod)
 		return false;
 	if (!ring->limit)
 		return true;
-	/*
-	 * Pairs with the kernel's store-release of cons after it copied the
-	 * entry out: our stores into the slot stay behind those loads.
-	 */
-	ring->peer = __atomic_load_n(&ring->ctrl->cons, __ATOMIC_ACQUIRE);
+	ring->peer = xiw_ring_free(ring);
 	return prod - ring->peer >= ring->limit;
 }
 

@@ -12,6 +12,7 @@
 
 #include <infiniband/driver.h>
 
+#include "qp_table.h"
 #include "ring.h"
 #include "xiw_abi.h"
 
@@ -48,6 +49,9 @@ static inline void xiw_unlock(struct xiw_lock *lock)
  * @doorbell: the command that makes the kernel look at the ring; constant
  * @doorbell_resp: the kernel's answer to @doorbell. Written by concurrent
  *	calls, never read
+ * @polled: number of requests whose completions were polled, free running;
+ *	@ring.polled points to it. Written with the lock of the completion queue
+ *	held, for an SRQ atomically
  */
 struct xiw_queue {
 	struct xiw_lock lock;
@@ -57,6 +61,7 @@ struct xiw_queue {
 	struct xiw_cq *cq[2];
 	struct xiw_doorbell doorbell;
 	struct ib_uverbs_post_send_resp doorbell_resp;
+	uint32_t polled;
 };
 
 /**
@@ -97,13 +102,16 @@ struct xiw_pd {
 /**
  * struct xiw_cq - completion queue
  * @vcq: libibverbs' part
- * @lock: protects the consumer side of @ring and @current; held from
- *	start_poll to end_poll
+ * @lock: protects the consumer side of @ring, @current and @qps; held from
+ *	start_poll to end_poll. Creating and destroying a queue pair takes it,
+ *	too; with an elided lock that counts as a use of the completion queue
  * @arm_lock: protects @ring.ctrl in xiw_req_notify_cq(), which must work
  *	between start_poll and end_poll, against a change of the mapping.
  *	Nests inside @lock
  * @ring: the ring
+ * @qps: queue pairs that complete here
  * @current: entry that the read functions return
+ * @current_qp: its queue pair, or NULL if end_poll releases no slot
  * @kept: copy of @current, if that could not stay in the ring
  * @no_help: the kernel has refused help(), do not try again
  * @spins: consecutive empty polls while the kernel had work for busy pollers;
@@ -125,7 +133,9 @@ struct xiw_cq {
 	struct xiw_lock lock;
 	struct xiw_lock arm_lock;
 	struct xiw_ring ring;
+	struct xiw_qp_table qps;
 	const struct xiw_cqe *current;
+	struct xiw_qp *current_qp;
 	struct xiw_cqe kept;
 	atomic_bool no_help;
 	uint32_t spins;
@@ -154,6 +164,9 @@ struct xiw_wr_build {
  * @vqp: libibverbs' part
  * @sq: send queue
  * @rq: receive queue; without entries if there is an SRQ
+ * @srq: queue of the SRQ, or NULL
+ * @link: entries in the tables of the send and of the receive completion queue.
+ *	The second is unused if both are the same
  * @max_inline: payload that fits a send entry in bytes
  * @caps: XIW_CAP_* of the device
  * @sq_sig_all: every send is signaled
@@ -165,6 +178,8 @@ struct xiw_qp {
 	struct verbs_qp vqp;
 	struct xiw_queue sq;
 	struct xiw_queue rq;
+	struct xiw_queue *srq;
+	struct xiw_qp_link link[2];
 	uint32_t max_inline;
 	uint32_t caps;
 	bool sq_sig_all;
@@ -184,6 +199,26 @@ struct xiw_srq {
 	struct xiw_queue rq;
 	struct ibv_pd *domain;
 };
+
+/*
+ * Release the slot of a request after a poll of its completion. The slot of the
+ * completion must be free before, because the next request may complete at
+ * once. The caller holds the lock of the completion queue since it has looked
+ * up the queue pair: xiw_destroy_qp() takes it to remove the queue pair from
+ * the table. Wrong values in the completion make only the indices of the ring
+ * wrong: slots are masked, and the kernel checks each request.
+ */
+static inline void xiw_qp_polled(struct xiw_qp *qp, uint8_t opcode,
+				 uint32_t sq_done)
+{
+	if (!(opcode & XIW_WC_RECV))
+		__atomic_store_n(&qp->sq.polled, sq_done, __ATOMIC_RELEASE);
+	else if (qp->srq)
+		__atomic_fetch_add(&qp->srq->polled, 1, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&qp->rq.polled, qp->rq.polled + 1,
+				 __ATOMIC_RELEASE);
+}
 
 static inline struct xiw_context *to_xctx(struct ibv_context *context)
 {
@@ -344,8 +379,8 @@ static inline bool xiw_cq_is_away(const struct xiw_cq *cq)
 	return cq->ring.ctrl == &cq->away;
 }
 
-/* Drop the entries of QP @qpn; the kernel adds no more for it. */
-void xiw_cq_purge(struct xiw_cq *cq, uint32_t qpn);
+/* Drop the entries of @qp; the kernel adds no more for it. */
+void xiw_cq_purge(struct xiw_cq *cq, struct xiw_qp *qp);
 
 /* wr.c: the ibv_wr_*() calls of a QP */
 #define XIW_SEND_OPS                                                           \

@@ -32,6 +32,7 @@ static_assert(offsetof(struct xiw_sqe, raddr) == 24, "Bad raddr offset");
 static_assert(sizeof(struct xiw_rqe) == 16, "Bad rqe size");
 static_assert(sizeof(struct xiw_cqe) == 64, "Bad cqe size");
 static_assert(offsetof(struct xiw_cqe, ext) == 32, "Bad ext offset");
+static_assert(offsetof(struct xiw_cqe, sq_done) == 40, "Bad sq_done offset");
 
 /* Gather and scatter lists are copied without conversion. */
 static_assert(sizeof(struct xiw_sge) == sizeof(struct ibv_sge),

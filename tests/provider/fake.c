@@ -72,6 +72,10 @@ void fake_init(struct fake *fake, uint32_t size, uint32_t limit,
 	pthread_spin_init(&fake->cq.lock.lock, PTHREAD_PROCESS_PRIVATE);
 	pthread_spin_init(&fake->cq.arm_lock.lock, PTHREAD_PROCESS_PRIVATE);
 	pthread_mutex_init(&fake->cq.resize_lock, NULL);
+	xiw_qp_table_init(&fake->cq.qps);
+	fake->qp.link[0].qp = &fake->qp;
+	fake->qp.link[0].qpn = FAKE_QPN;
+	xiw_qp_table_add(&fake->cq.qps, &fake->qp.link[0]);
 	ring_init(&fake->cq.ring, size, sizeof(struct xiw_cqe), size, start);
 	xiw_cq_set_poll_ops(&fake->cq.vcq.cq_ex);
 }
@@ -81,6 +85,7 @@ void fake_destroy(struct fake *fake)
 	free(fake->qp.sq.ring.ctrl);
 	free(fake->qp.rq.ring.ctrl);
 	free(fake->cq.ring.ctrl);
+	xiw_qp_table_destroy(&fake->cq.qps);
 	close(fake->qp.sq.cmd_fd);
 	close(fake->db_kernel);
 }
@@ -96,6 +101,22 @@ void fake_srq_init(struct xiw_srq *srq, struct fake *fake, uint32_t size)
 void fake_srq_destroy(struct xiw_srq *srq)
 {
 	free(srq->rq.ring.ctrl);
+}
+
+static void count_polled(struct xiw_queue *queue)
+{
+	queue->polled = queue->ring.index;
+	queue->ring.polled = &queue->polled;
+}
+
+void fake_count(struct fake *fake, struct xiw_srq *srq)
+{
+	count_polled(&fake->qp.sq);
+	count_polled(&fake->qp.rq);
+	if (!srq)
+		return;
+	count_polled(&srq->rq);
+	fake->qp.srq = &srq->rq;
 }
 
 int fake_doorbells(struct fake *fake, struct xiw_doorbell *last)

@@ -52,6 +52,8 @@ void fake_destroy(struct fake *fake);
 /* An SRQ like the receive queue of a QP that fake_init() makes. */
 void fake_srq_init(struct xiw_srq *srq, struct fake *fake, uint32_t size);
 void fake_srq_destroy(struct xiw_srq *srq);
+/* A poll releases the slots, as with XIW_CAP_SQ_DONE. */
+void fake_count(struct fake *fake, struct xiw_srq *srq);
 /* Doorbells that arrived since the last call; *@last is the last one. */
 int fake_doorbells(struct fake *fake, struct xiw_doorbell *last);
 /* The kernel adds a completion. */
@@ -98,12 +100,26 @@ void test_bind_mw(void);
 void test_wr_api(void);
 void test_wr_errors(void);
 
+/* The linker puts these __wrap_*() in place of functions of libc. */
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_calloc(size_t n, size_t size);
+void __wrap_free(void *mem);
+void __real_free(void *mem);
+
+/* qp_table.c */
+void test_qp_table(void);
+void test_qp_table_no_memory(void);
+
 /* poll.c */
 void test_poll_fields(void);
 void test_help(void);
 void test_start_poll(void);
 void test_arm(void);
 void test_purge(void);
+void test_polled_sends(void);
+void test_polled_recvs(void);
+void test_polled_purge(void);
+void test_polled_stranger(void);
 
 /* threads.c */
 void test_conversation(void);

@@ -196,17 +196,25 @@ static struct ibv_qp_init_attr_ex qp_attr(struct ibv_pd *pd, struct ibv_cq *cq)
 	};
 }
 
+static bool completes_into(const struct xiw_qp *qp, struct ibv_cq *cq)
+{
+	return xiw_qp_table_find(&to_xcq(cq)->qps, FAKE_QPN) == qp;
+}
+
 static void test_qp(void)
 {
 	struct ibv_qp_init_attr_ex attr;
 	struct xiw_ring_ctrl *ctrl;
 	struct ibv_cq *cq;
+	struct ibv_cq *rcq;
 	struct ibv_pd *pd;
 	struct xiw_qp *qp;
 
 	pd = xiw_alloc_pd(&ctx.vctx.context);
 	cq = xiw_create_cq(&ctx.vctx.context, 10, NULL, 0);
+	rcq = xiw_create_cq(&ctx.vctx.context, 10, NULL, 0);
 	attr = qp_attr(pd, cq);
+	attr.recv_cq = rcq;
 	attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	attr.send_ops_flags = IBV_QP_EX_WITH_SEND |
 			      IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
@@ -227,15 +235,19 @@ static void test_qp(void)
 	CHECK(qp->rq.doorbell.hdr.command == IB_USER_VERBS_CMD_POST_RECV);
 	CHECK(qp->rq.doorbell.wqe_size == sizeof(struct ib_uverbs_recv_wr));
 	CHECK(qp->sq.ring.ctrl != qp->rq.ring.ctrl);
+	CHECK(completes_into(qp, cq) && completes_into(qp, rcq));
 
 	/* As long as the kernel has the QP, its rings stay. */
 	ctrl = qp->sq.ring.ctrl;
 	answer.ret = EBUSY;
 	CHECK(xiw_destroy_qp(&qp->vqp.qp) == EBUSY);
 	CHECK(is_mapped(ctrl));
+	CHECK(completes_into(qp, cq) && completes_into(qp, rcq));
 	answer.ret = 0;
 	CHECK(!xiw_destroy_qp(&qp->vqp.qp));
 	CHECK(!is_mapped(ctrl));
+	CHECK(completes_into(NULL, cq) && completes_into(NULL, rcq));
+	CHECK(!xiw_destroy_cq(rcq));
 	CHECK(!xiw_destroy_cq(cq));
 	CHECK(!xiw_dealloc_pd(pd));
 }

@@ -237,7 +237,7 @@ static void purge_case(unsigned int pattern, int entries, uint32_t start)
 
 		fake_complete(&fake, &cqe);
 	}
-	xiw_cq_purge(&fake.cq, FAKE_QPN);
+	xiw_cq_purge(&fake.cq, &fake.qp);
 	CHECK(fake.cq.ring.ctrl->prod == start + entries);
 
 	n = xiw_poll_cq(ibcq(&fake), 8, wc);
@@ -276,8 +276,8 @@ static void purge_between(unsigned int pattern, int taken)
 	CHECK(!ibv_start_poll(cq_ex, &attr));
 	for (i = 1; i < taken; i++)
 		CHECK(!ibv_next_poll(cq_ex));
-	xiw_cq_purge(&fake.cq, FAKE_QPN);
-	xiw_cq_purge(&fake.cq, FAKE_QPN);
+	xiw_cq_purge(&fake.cq, &fake.qp);
+	xiw_cq_purge(&fake.cq, &fake.qp);
 	/* What it gave back the kernel may use. */
 	for (u = fake.cq.ring.ctrl->prod; u != fake.cq.ring.ctrl->cons + 8; u++)
 		memset(xiw_ring_slot(&fake.cq.ring, u), 0xff,
@@ -314,4 +314,165 @@ void test_purge(void)
 	}
 	purge_case(0, 0, 0xffffffff);
 	purge_case(5, 3, 6);
+}
+
+/* The kernel has completed the send before @done. */
+static void complete_send(struct fake *fake, uint32_t done)
+{
+	const struct xiw_cqe cqe = {
+		.wr_id = done, .qp_id = FAKE_QPN, .sq_done = done,
+	};
+
+	fake->qp.sq.ring.ctrl->cons = done;
+	fake_complete(fake, &cqe);
+}
+
+static void complete_recv(struct fake *fake)
+{
+	const struct xiw_cqe cqe = {
+		.qp_id = FAKE_QPN, .opcode = XIW_WC_RECV,
+	};
+
+	fake->qp.rq.ring.ctrl->cons++;
+	fake_complete(fake, &cqe);
+}
+
+void test_polled_sends(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_poll_cq_attr attr = {};
+	const uint32_t start = 0xfffffffe;
+	struct ibv_cq_ex *cq_ex;
+	struct ibv_wc wc[4];
+	struct fake fake;
+	uint32_t i;
+
+	fake_init(&fake, 4, 4, start);
+	fake_count(&fake, NULL);
+	cq_ex = &fake.cq.vcq.cq_ex;
+	for (i = 0; i < 4; i++)
+		CHECK(!fake_post(&fake, &wr));
+	CHECK(fake_post(&fake, &wr) == ENOMEM);
+	/* Done, but not polled. */
+	complete_send(&fake, start + 1);
+	complete_send(&fake, start + 2);
+	CHECK(fake_post(&fake, &wr) == ENOMEM);
+	CHECK(xiw_poll_cq(ibcq(&fake), 1, wc) == 1);
+	CHECK(!fake_post(&fake, &wr));
+	CHECK(fake_post(&fake, &wr) == ENOMEM);
+	CHECK(xiw_poll_cq(ibcq(&fake), 4, wc) == 1);
+	CHECK(!fake_post(&fake, &wr));
+	CHECK(fake_post(&fake, &wr) == ENOMEM);
+	/* One completion for three. */
+	complete_send(&fake, start + 5);
+	CHECK(xiw_poll_cq(ibcq(&fake), 4, wc) == 1);
+	for (i = 0; i < 3; i++)
+		CHECK(!fake_post(&fake, &wr));
+	CHECK(fake_post(&fake, &wr) == ENOMEM);
+
+	/* The slot in the completion ring must be free before. */
+	complete_send(&fake, start + 6);
+	complete_send(&fake, start + 7);
+	CHECK(!ibv_start_poll(cq_ex, &attr));
+	CHECK(fake_post(&fake, &wr) == ENOMEM);
+	CHECK(!ibv_next_poll(cq_ex));
+	CHECK(!fake_post(&fake, &wr));
+	CHECK(fake_post(&fake, &wr) == ENOMEM);
+	ibv_end_poll(cq_ex);
+	CHECK(!fake_post(&fake, &wr));
+	CHECK(fake_post(&fake, &wr) == ENOMEM);
+	fake_destroy(&fake);
+}
+
+void test_polled_recvs(void)
+{
+	struct ibv_recv_wr wr = {};
+	struct ibv_recv_wr *bad_wr;
+	struct ibv_wc wc[4];
+	struct fake fake;
+	int i;
+
+	fake_init(&fake, 4, 4, 0xffffffff);
+	fake_count(&fake, NULL);
+	for (i = 0; i < 4; i++)
+		CHECK(!xiw_post_recv(ibqp(&fake), &wr, &bad_wr));
+	for (i = 0; i < 3; i++)
+		complete_recv(&fake);
+	CHECK(xiw_post_recv(ibqp(&fake), &wr, &bad_wr) == ENOMEM);
+	CHECK(xiw_poll_cq(ibcq(&fake), 2, wc) == 2);
+	for (i = 0; i < 2; i++)
+		CHECK(!xiw_post_recv(ibqp(&fake), &wr, &bad_wr));
+	CHECK(xiw_post_recv(ibqp(&fake), &wr, &bad_wr) == ENOMEM);
+	fake_destroy(&fake);
+}
+
+/* What is in the ring need not be from the kernel. */
+void test_polled_stranger(void)
+{
+	static const uint32_t numbers[] = {
+		0, 1, FAKE_QPN + 1, FAKE_QPN | 1 << 24, 0xffffffff,
+	};
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc[4];
+	struct xiw_cqe cqe = {};
+	struct fake fake;
+	size_t i;
+
+	fake_init(&fake, 4, 4, 0);
+	fake_count(&fake, NULL);
+	for (i = 0; i < 4; i++)
+		CHECK(!fake_post(&fake, &wr));
+	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		/* All of it is wrong, but for the number. */
+		memset(&cqe, 0x41, sizeof(cqe));
+		cqe.qp_id = numbers[i];
+		cqe.opcode = i & 1 ? XIW_WC_RECV : IB_UVERBS_WC_SEND;
+		fake_complete(&fake, &cqe);
+		CHECK(xiw_poll_cq(ibcq(&fake), 4, wc) == 1);
+		fake_complete(&fake, &cqe);
+		CHECK(!ibv_start_poll(&fake.cq.vcq.cq_ex, &attr));
+		ibv_end_poll(&fake.cq.vcq.cq_ex);
+		CHECK(fake.qp.sq.polled == 0 && fake.qp.rq.polled == 0);
+	}
+	/* A queue pair that is no more in the table. */
+	xiw_qp_table_remove(&fake.cq.qps, &fake.qp.link[0]);
+	complete_send(&fake, 1);
+	CHECK(xiw_poll_cq(ibcq(&fake), 4, wc) == 1);
+	CHECK(fake.qp.sq.polled == 0);
+	fake_destroy(&fake);
+}
+
+void test_polled_purge(void)
+{
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_recv_wr wr = {};
+	struct ibv_recv_wr *bad_wr;
+	struct xiw_srq srq;
+	struct fake fake;
+	int i;
+
+	fake_init(&fake, 8, 8, 0);
+	fake_srq_init(&srq, &fake, 8);
+	fake_count(&fake, &srq);
+	fake.cq.lock.elide = true;
+	for (i = 0; i < 8; i++)
+		CHECK(!xiw_post_srq_recv(&srq.srq, &wr, &bad_wr));
+	for (i = 0; i < 3; i++)
+		complete_recv(&fake);
+	complete_send(&fake, 1);
+	/* The kernel knows of one that has no completion. */
+	srq.rq.ring.ctrl->dropped = 1;
+	CHECK(!xiw_post_srq_recv(&srq.srq, &wr, &bad_wr));
+	CHECK(xiw_post_srq_recv(&srq.srq, &wr, &bad_wr) == ENOMEM);
+	/* Also of the one that is being looked at, and that once. */
+	CHECK(!ibv_start_poll(&fake.cq.vcq.cq_ex, &attr));
+	xiw_cq_purge(&fake.cq, &fake.qp);
+	xiw_cq_purge(&fake.cq, &fake.qp);
+	ibv_end_poll(&fake.cq.vcq.cq_ex);
+	for (i = 0; i < 3; i++)
+		CHECK(!xiw_post_srq_recv(&srq.srq, &wr, &bad_wr));
+	CHECK(xiw_post_srq_recv(&srq.srq, &wr, &bad_wr) == ENOMEM);
+	fake_srq_destroy(&srq);
+	fake_destroy(&fake);
 }

@@ -47,7 +47,7 @@ static void test_locks_elided(void)
 	CHECK(!xiw_post_recv(ibqp(&fake), &rwr, &bad_rwr));
 	CHECK(xiw_poll_cq(ibcq(&fake), 1, &wc) == 0);
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
-	xiw_cq_purge(&fake.cq, FAKE_QPN);
+	xiw_cq_purge(&fake.cq, &fake.qp);
 	CHECK(pthread_spin_trylock(&fake.qp.sq.lock.lock) == EBUSY);
 	CHECK(pthread_spin_trylock(&fake.cq.lock.lock) == EBUSY);
 	fake_destroy(&fake);
@@ -68,11 +68,17 @@ static const struct {
 	{ "doorbell only on demand, once per call", test_doorbell },
 	{ "doorbell failure", test_doorbell_fails },
 	{ "recv: fields, bounds, full queue", test_recv },
+	{ "table of queue pairs", test_qp_table },
+	{ "table of queue pairs: no memory", test_qp_table_no_memory },
 	{ "poll: every field", test_poll_fields },
 	{ "poll: busy-polling runs the kernel's work", test_help },
 	{ "start_poll, next_poll, end_poll", test_start_poll },
 	{ "arm bits", test_arm },
 	{ "purge keeps the other completions in order", test_purge },
+	{ "sends: free when polled", test_polled_sends },
+	{ "receives: free when polled", test_polled_recvs },
+	{ "purge frees the slots of a shared queue", test_polled_purge },
+	{ "completions of no queue pair free nothing", test_polled_stranger },
 	{ "ibv_wr: requests", test_wr_api },
 	{ "ibv_wr: errors and abort", test_wr_errors },
 	{ "bind of a type 1 window", test_bind_mw },

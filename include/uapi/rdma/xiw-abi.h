@@ -26,6 +26,7 @@
 #define XIW_CAP_ATOMIC		(1U << 0)
 #define XIW_CAP_IMM		(1U << 1)
 #define XIW_CAP_SEND_IMM	(1U << 2)	/* if connected by QP number */
+#define XIW_CAP_SQ_DONE		(1U << 3)	/* sq_done, dropped */
 
 /**
  * struct xiw_uresp_alloc_ctx - response to opening a device
@@ -128,6 +129,9 @@ struct xiw_uresp_create_srq {
  * @polls: completion rings only: number of polls that found the ring empty,
  *	free running. A user that does not busy-poll, or does not run the
  *	kernel's work, does not change it
+ * @dropped: with XIW_CAP_SQ_DONE, shared receive rings only: consumed
+ *	entries that will have no completion, free running. Stored with release
+ *	by the kernel
  * @arm: XIW_ARM_*, completion rings only. The user sets bits atomically,
  *	executes a full barrier and polls once more
  * @pad0: fills the cache line
@@ -144,7 +148,8 @@ struct xiw_ring_ctrl {
 	__u32 polls;
 	__u32 pad1[14];
 	__u32 flags;
-	__u32 pad2[15];
+	__u32 dropped;
+	__u32 pad2[14];
 	__u32 arm;
 	__u32 pad3[15];
 };
@@ -242,7 +247,10 @@ struct xiw_rqe {
  * @inv_rkey: with XIW_CQE_WITH_INV
  * @ext: @imm_data or @inv_rkey
  * @srq_id: number of the SRQ that the receive came from, or 0
+ * @sq_done: of sends, with XIW_CAP_SQ_DONE: entries of the send ring that
+ *	are complete, this one included, free running
  * @reserved: zero
+ * @reserved2: zero
  */
 struct xiw_cqe {
 	__aligned_u64 wr_id;
@@ -259,7 +267,9 @@ struct xiw_cqe {
 		__u32 ext;
 	};
 	__u32 srq_id;
-	__aligned_u64 reserved[3];
+	__u32 sq_done;
+	__u32 reserved;
+	__aligned_u64 reserved2[2];
 };
 
 #endif /* _XIW_ABI_H */

@@ -484,9 +484,34 @@ static void *post_on(void *arg)
 	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 1, &sge, 1);
 	struct ibv_send_wr *bad;
 
-	while (!atomic_load(&enough))
+	while (!atomic_load(&enough)) {
 		ibv_post_send(e->qp, &wr, &bad);
+		xt_try_recv(e, 1, &sge, 1);
+	}
 	return NULL;
+}
+
+/* Each request that was posted completes, and both queues are empty then. */
+static void queues_fit(struct xt_end *e)
+{
+	struct ibv_sge sge = xt_sge(&e->spare, 0, 1);
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 1, &sge, 1);
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_wc wc;
+	unsigned int i;
+
+	XT_OK(ibv_query_qp(e->qp, &attr, IBV_QP_CAP, &init));
+	XT_OK(to_state(e, IBV_QPS_ERR));
+	do
+		i = ibv_poll_cq(e->scq, 1, &wc) + ibv_poll_cq(e->rcq, 1, &wc);
+	while (i);
+	for (i = 0; i < init.cap.max_send_wr; i++)
+		XT_EQ(xt_try_send(e, &wr), 0);
+	XT_EQ(xt_try_send(e, &wr), ENOMEM);
+	for (i = 0; i < init.cap.max_recv_wr; i++)
+		XT_EQ(xt_try_recv(e, i, &sge, 1), 0);
+	XT_EQ(xt_try_recv(e, i, &sge, 1), ENOMEM);
 }
 
 /*
@@ -524,6 +549,7 @@ static void test_post_raced(void)
 		}
 		atomic_store(&enough, true);
 		XT_OK(pthread_join(thread, NULL));
+		queues_fit(&e);
 		begun = xt_now_us();
 		XT_OK(ibv_destroy_qp(e.qp));
 		XT_CHECK(xt_now_us() - begun < 60000000, "it took a minute");

@@ -749,6 +749,151 @@ static void test_srq_full(void)
 	XT_EQ(xt_try_recv(&p.a, n, &sge, 1), 0);
 }
 
+/* ---- queues that nothing is polled of ---------------------------------- */
+
+#define FEW	8
+
+static void still_well(struct xt_end *e)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	XT_CHECK(!xt_readable(e->id->verbs->async_fd), "an asynchronous event");
+	XT_OK(ibv_query_qp(e->qp, &attr, IBV_QP_STATE, &init));
+	XT_EQ(attr.qp_state, IBV_QPS_RTS);
+}
+
+/* No more sends are accepted than the completion queue holds. */
+static void test_full_sends(void)
+{
+	struct xt_opts o = XT_OPTS;
+	struct xt_pair p;
+	unsigned int n;
+	unsigned int i;
+
+	o.send_wr = FEW;
+	o.cqe = FEW;
+	xt_pair(&p, NULL, &o);
+	n = p.b.cap.max_send_wr;
+	XT_EQ(p.b.scq->cqe, n);
+	for (i = 0; i < n; i++) {
+		xt_recvs(&p.a, i, 1);
+		send_nothing(&p.b, i, IBV_SEND_SIGNALED);
+		xt_wc_ok(p.a.rcq, i);
+	}
+	for (i = 0; i < 2 * n; i++) {
+		struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, n + i, NULL, 0);
+
+		xt_recvs(&p.a, n + i, 1);
+		/* Nothing is free as long as nothing was polled; then one. */
+		XT_EQ(xt_try_send(&p.b, &wr), ENOMEM);
+		xt_wc_ok(p.b.scq, i);
+		xt_send(&p.b, &wr);
+		xt_wc_ok(p.a.rcq, n + i);
+	}
+	for (i = 2 * n; i < 3 * n; i++)
+		xt_wc_ok(p.b.scq, i);
+	/* Those without completion are free with the next that has one. */
+	xt_recvs(&p.a, 0, n);
+	for (i = 0; i < n; i++)
+		send_nothing(&p.b, i, i == n - 2 ? IBV_SEND_SIGNALED : 0);
+	xt_wc_ok(p.b.scq, n - 2);
+	for (i = 0; i < n; i++)
+		xt_wc_ok(p.a.rcq, i);
+	xt_recvs(&p.a, 0, n);
+	for (i = 0; i < n - 1; i++)
+		send_nothing(&p.b, i, 0);
+	XT_EQ(xt_try_send(&p.b, &(struct ibv_send_wr){
+				.opcode = IBV_WR_SEND }), ENOMEM);
+	still_well(&p.b);
+	xt_hang_up(&p, &p.a);
+}
+
+/* Until what @from has posted before has arrived. */
+static void wait_arrived(struct xt_end *from, const struct xt_buf *at,
+			 const struct xt_buf *into)
+{
+	struct ibv_sge sge = xt_sge(into, 0, 1);
+	struct ibv_send_wr wr = xt_wr_to(IBV_WR_RDMA_READ, 0x800, &sge, 1, at,
+					 0);
+
+	xt_send(from, &wr);
+	xt_wc_ok(from->scq, 0x800);
+}
+
+static void test_full_receives(void)
+{
+	struct xt_opts o = XT_OPTS;
+	struct xt_buf into;
+	struct xt_pair p;
+	struct xt_buf at;
+	struct ibv_sge sge;
+	unsigned int n;
+	unsigned int i;
+
+	o.recv_wr = FEW;
+	o.cqe = FEW;
+	xt_pair(&p, &o, NULL);
+	at = xt_buf(&p.a, 64, XT_REMOTE);
+	into = xt_buf(&p.b, 64, XT_LOCAL);
+	sge = xt_sge(&p.a.spare, 0, 1);
+	n = p.a.cap.max_recv_wr;
+	XT_EQ(p.a.rcq->cqe, n);
+	xt_recvs(&p.a, 0, n);
+	for (i = 0; i < n; i++)
+		send_nothing(&p.b, i, 0);
+	for (i = 0; i < 2 * n; i++) {
+		wait_arrived(&p.b, &at, &into);
+		XT_EQ(xt_try_recv(&p.a, n + i, &sge, 1), ENOMEM);
+		xt_wc_ok(p.a.rcq, i);
+		XT_EQ(xt_try_recv(&p.a, n + i, &sge, 1), 0);
+		send_nothing(&p.b, i, 0);
+	}
+	for (i = 2 * n; i < 3 * n; i++)
+		xt_wc_ok(p.a.rcq, i);
+	still_well(&p.a);
+	xt_buf_free(&at);
+	xt_buf_free(&into);
+	xt_hang_up(&p, &p.a);
+}
+
+/* A shared queue's slots: of a connection that goes, with all that it had. */
+static void test_full_shared(void)
+{
+	struct xt_opts o = XT_OPTS;
+	struct xt_pair first;
+	struct xt_pair p;
+	struct ibv_sge sge;
+	struct xt_buf into;
+	struct xt_buf at;
+	int round;
+	int i;
+
+	o.srq_wr = SRQ_DEPTH;
+	xt_pair(&first, &o, NULL);
+	sge = xt_sge(&first.a.spare, 0, 1);
+	o.srq_wr = 0;
+	o.srq = first.a.srq;
+	o.pd = first.a.pd;
+	for (round = 0; round < 4; round++) {
+		xt_pair(&p, &o, NULL);
+		at = xt_buf(&p.a, 64, XT_REMOTE);
+		into = xt_buf(&p.b, 64, XT_LOCAL);
+		xt_recvs(&first.a, 0, SRQ_DEPTH);
+		XT_EQ(xt_try_recv(&first.a, 1, &sge, 1), ENOMEM);
+		for (i = 0; i < SRQ_DEPTH; i++)
+			send_nothing(&p.b, i, 0);
+		wait_arrived(&p.b, &at, &into);
+		XT_EQ(xt_try_recv(&first.a, 1, &sge, 1), ENOMEM);
+		for (i = 0; i < SRQ_DEPTH / 2; i++)
+			xt_wc_ok(p.a.rcq, i);
+		xt_buf_free(&at);
+		xt_buf_free(&into);
+		rdma_destroy_qp(p.a.id);
+	}
+	still_well(&first.a);
+}
+
 /* A number that the device has in sysfs; -1 if there is none. */
 static long device_number(const struct xt_end *e, const char *name)
 {
@@ -1312,6 +1457,10 @@ static const struct xt_case cases[] = {
 	  test_flush_busy },
 	{ "flush-late", "work posted after a disconnect is flushed",
 	  test_flush_after_disconnect },
+	{ "full-sends", "a slot is free when its completion was polled",
+	  test_full_sends },
+	{ "full-receives", "receives, too", test_full_receives },
+	{ "full-shared", "and those of a shared queue", test_full_shared },
 	{ "depth-zero", "queues of no depth", test_depth_zero },
 	{ "depth", "queues take what they promised", test_depth },
 	{ "bad-posts", "bad work requests are refused and harm nothing",

@@ -486,7 +486,8 @@ static void device_init(struct xiw_dev *dev)
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	spin_lock_init(&dev->policy_lock);
 	dev->policy = default_policy;
-	dev->caps = XIW_CAP_ATOMIC | XIW_CAP_IMM | XIW_CAP_SEND_IMM;
+	dev->caps = XIW_CAP_ATOMIC | XIW_CAP_IMM | XIW_CAP_SEND_IMM |
+		    XIW_CAP_SQ_DONE;
 	spin_lock_init(&dev->port_lock);
 	dev->port_next = jiffies;
 	INIT_DELAYED_WORK(&dev->port_work, device_port_work);

@@ -99,6 +99,8 @@ static bool qp_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 		.wr_id = wr->wr_id,
 		.status = wr->status,
 		.vendor_err = wr->vendor_err,
+		/* The callers have reclaimed the slot already. */
+		.sq_done = qp->sq.head,
 	};
 
 	if (wr->status == IB_WC_WR_FLUSH_ERR ||
@@ -124,9 +126,15 @@ static bool qp_stream_send_untaken(const struct xiw_stream *s)
 static bool qp_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 {
 	struct xiw_qp *qp = qp_stream_to_owner(s);
+	bool ret;
 
 	cqe->srq_id = qp->srq ? qp->srq->id : 0;
-	return qp_stream_complete_in(qp, qp->rcq, cqe);
+	cqe->qp_id = 0;
+	ret = qp_stream_complete_in(qp, qp->rcq, cqe);
+	/* Without a completion, return the slot of the shared queue here. */
+	if (qp->srq && (!ret || !cqe->qp_id))
+		xiw_srq_dropped(qp->srq);
+	return ret;
 }
 
 static u8 qp_stream_run_local(struct xiw_stream *s, const struct xiw_swr *wr)

@@ -428,3 +428,23 @@ void xiw_srq_corrupt(struct xiw_srq *srq)
 	if (!atomic_xchg(&srq->broken, 1))
 		srq_async(srq, IB_EVENT_SRQ_ERR);
 }
+
+/**
+ * xiw_srq_dropped() - count a receive that was taken and has no completion
+ * @srq: shared receive queue
+ *
+ * The queue pair is destroyed or reset, or the completion queue is full. The
+ * process counts completions to find out which slots are free.
+ *
+ * Context: Any, on behalf of a QP that uses @srq.
+ */
+void xiw_srq_dropped(struct xiw_srq *srq)
+{
+	struct xiw_ring_ctrl *ctrl = srq->rq.queue.ctrl;
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	/* Pairs with the acquire in the process's post: the entry was read. */
+	smp_store_release(&ctrl->dropped, ++srq->dropped);
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+}

@@ -41,6 +41,8 @@ struct xiw_srq_waiter {
  * @events: asynchronous events to be reported, bits by enum ib_event_type
  * @event_work: reports them
  * @broken: that the ring is corrupt was reported
+ * @dropped: receives that were taken and have no completion; protected by
+ *	@rq.lock
  */
 struct xiw_srq {
 	struct ib_srq ibsrq;
@@ -53,6 +55,7 @@ struct xiw_srq {
 	unsigned long events;
 	struct work_struct event_work;
 	atomic_t broken;
+	u32 dropped;
 };
 
 static inline struct xiw_srq *to_xsrq(struct ib_srq *ibsrq)
@@ -75,5 +78,6 @@ void xiw_srq_wait(struct xiw_srq *srq, struct xiw_srq_waiter *w);
 void xiw_srq_unwait(struct xiw_srq *srq, struct xiw_srq_waiter *w);
 void xiw_srq_limit_event(struct xiw_srq *srq);
 void xiw_srq_corrupt(struct xiw_srq *srq);
+void xiw_srq_dropped(struct xiw_srq *srq);
 
 #endif /* _XIW_SRQ_H */
