@@ -447,6 +447,87 @@ static void again(struct xt_end *e, struct ibv_qp_attr attr)
 			    IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
+static int change(struct xt_end *e, enum ibv_qp_state state,
+		  enum ibv_qp_state now, int mask)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = state, .cur_qp_state = now,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		.timeout = 14, .retry_cnt = 7, .port_num = 1,
+		.ah_attr.port_num = 1,
+	};
+
+	return ibv_modify_qp(e->qp, &attr, mask);
+}
+
+static unsigned int rights(struct xt_end *e)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	XT_OK(ibv_query_qp(e->qp, &attr, IBV_QP_ACCESS_FLAGS, &init));
+	return attr.qp_access_flags;
+}
+
+/* What has no meaning in a state is refused, and changes nothing. */
+static void test_masks(void)
+{
+	const int state = IBV_QP_STATE;
+	struct xt_end idle;
+	struct xt_pair p;
+	unsigned int had;
+
+	xt_pair(&p, NULL, NULL);
+	idle = p.a;
+	idle.qp = new_qp(&idle);
+	XT_EQ(change(&idle, IBV_QPS_INIT, 0, state | IBV_QP_TIMEOUT), EINVAL);
+	XT_EQ(change(&idle, IBV_QPS_RTR, 0, state | IBV_QP_DEST_QPN), EINVAL);
+	XT_EQ(change(&idle, IBV_QPS_RTR, 0, state | IBV_QP_AV), EINVAL);
+	XT_EQ(change(&idle, IBV_QPS_RTS, 0, state), EINVAL);
+	XT_EQ(change(&idle, IBV_QPS_INIT, 0, state | IBV_QP_ACCESS_FLAGS |
+		     IBV_QP_AV | IBV_QP_DEST_QPN), EINVAL);
+	XT_EQ(change(&idle, IBV_QPS_RESET, 0, state | IBV_QP_ACCESS_FLAGS |
+		     IBV_QP_AV | IBV_QP_DEST_QPN), EINVAL);
+	XT_EQ(rights(&idle), 0);
+	XT_EQ(change(&idle, IBV_QPS_INIT, 0, state | IBV_QP_PORT |
+		     IBV_QP_ACCESS_FLAGS), 0);
+	XT_EQ(change(&idle, IBV_QPS_RTR, 0, state | IBV_QP_PORT |
+		     IBV_QP_ACCESS_FLAGS), 0);
+	XT_EQ(rights(&idle), IBV_ACCESS_REMOTE_WRITE);
+
+	had = rights(&p.a);
+	XT_EQ(change(&p.a, IBV_QPS_RTS, 0, state | IBV_QP_TIMEOUT), EINVAL);
+	XT_EQ(change(&p.a, IBV_QPS_RTS, 0, IBV_QP_RETRY_CNT), EINVAL);
+	XT_EQ(change(&p.a, IBV_QPS_RTS, IBV_QPS_INIT, state |
+		     IBV_QP_CUR_STATE), EINVAL);
+	XT_EQ(change(&p.a, IBV_QPS_RTS, IBV_QPS_RTR, state |
+		     IBV_QP_CUR_STATE), EINVAL);
+	XT_EQ(change(&p.a, IBV_QPS_INIT, 0, state | IBV_QP_ACCESS_FLAGS),
+	      EINVAL);
+	XT_EQ(change(&p.a, IBV_QPS_RTR, 0, state | IBV_QP_ACCESS_FLAGS),
+	      EINVAL);
+	XT_EQ(change(&p.a, IBV_QPS_ERR, 0, state | IBV_QP_ACCESS_FLAGS),
+	      EINVAL);
+	XT_EQ(change(&p.a, IBV_QPS_RESET, 0, state), EBUSY);
+	XT_EQ(rights(&p.a), had);
+	/* What rdma_cm's consumers may do. */
+	XT_EQ(change(&p.a, IBV_QPS_RTS, 0, state), 0);
+	XT_EQ(change(&p.a, IBV_QPS_RTS, IBV_QPS_RTS, state |
+		     IBV_QP_CUR_STATE), 0);
+	XT_EQ(change(&p.a, 0, 0, IBV_QP_PORT), 0);
+	XT_EQ(change(&p.a, IBV_QPS_RTS, 0, state | IBV_QP_ACCESS_FLAGS), 0);
+	XT_EQ(rights(&p.a), IBV_ACCESS_REMOTE_WRITE);
+	message(&p.b, &p.a, 1);
+	message(&p.a, &p.b, 2);
+	XT_OK(ibv_destroy_qp(idle.qp));
+	/* As rdma_disconnect() does; what follows may find it closing. */
+	XT_EQ(change(&p.a, IBV_QPS_SQD, 0, state | IBV_QP_TIMEOUT), EINVAL);
+	XT_EQ(change(&p.a, IBV_QPS_SQD, 0, state | IBV_QP_PORT), 0);
+	XT_EQ(change(&p.a, 0, 0, IBV_QP_PORT), 0);
+	XT_EQ(change(&p.a, IBV_QPS_ERR, 0, state), 0);
+	xt_hang_up(&p, &p.a);
+}
+
 /* What was set when they were connected by number connects them once more. */
 static void test_query_number(void)
 {
@@ -466,6 +547,11 @@ static void test_query_number(void)
 	by_number(&b, &a, 7, &path_b);
 	message(&b, &a, 1);
 	message(&a, &b, 2);
+	XT_EQ(change(&a, IBV_QPS_RTS, 0, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
+	      0);
+	XT_EQ(rights(&a), IBV_ACCESS_REMOTE_WRITE);
+	XT_EQ(change(&a, IBV_QPS_RTS, 0, IBV_QP_STATE | IBV_QP_TIMEOUT),
+	      EINVAL);
 	attr_a = told(&a, &path_a);
 	attr_b = told(&b, &path_b);
 	again(&a, attr_a);
@@ -654,6 +740,8 @@ static const struct xt_case cases[] = {
 	  test_disconnect_raced },
 	{ "depths", "the depths that were agreed upon stay", test_depths },
 	{ "query", "attributes never set read as zero", test_query },
+	{ "masks", "attributes without a meaning in a state are refused",
+	  test_masks },
 	{ "query-number", "the set attributes are reported, and connect again",
 	  test_query_number },
 	{ "post-raced", "RESET beside posts, connected by number",

@@ -350,6 +350,64 @@ static void qp_verbs_set_access(struct xiw_qp *qp, int flags)
 	spin_unlock_bh(&qp->stream.lock);
 }
 
+/* Attributes that rdma_cm and its users set before there is a connection. */
+#define QP_IDLE_MASK	(IB_QP_STATE | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX)
+
+/* Attributes of a graceful close, and of a queue pair that is closing. */
+#define QP_CLOSE_MASK	(IB_QP_STATE | IB_QP_CUR_STATE)
+#define QP_CLOSING_MASK	(QP_CLOSE_MASK | IB_QP_ACCESS_FLAGS)
+
+/* The check for a queue pair that rdma_cm connects, or has connected. */
+static int qp_verbs_check_cm(enum ib_qp_state cur, enum ib_qp_state next,
+			     int mask)
+{
+	bool idle = cur == IB_QPS_RESET || cur == IB_QPS_INIT;
+	int allowed = QP_CLOSE_MASK;
+
+	/* xiw_rdv_to_rtr() has the check. */
+	if (idle && next == IB_QPS_RTR && xiw_rdv_names_peer(mask))
+		return 0;
+	/* rdma_cm adds the port to each change, and there is only one. */
+	mask &= ~IB_QP_PORT;
+	if (!mask)
+		return 0;
+	/* There is no RTR with rdma_cm. */
+	if (idle && (next == IB_QPS_INIT || next == IB_QPS_RTR))
+		return mask & ~QP_IDLE_MASK ? -EINVAL : 0;
+	/* rdma_disconnect() asks for it in every state. */
+	if (next == IB_QPS_SQD) {
+		if (cur == IB_QPS_SQD)
+			allowed = QP_CLOSING_MASK;
+		return mask & ~allowed ? -EINVAL : 0;
+	}
+	/* iWARP's Idle is RESET and INIT. */
+	if (cur == IB_QPS_RESET)
+		cur = IB_QPS_INIT;
+	return ib_modify_qp_is_ok(cur, next, IB_QPT_RC, mask | IB_QP_STATE) ?
+		0 : -EINVAL;
+}
+
+/* Does the current state allow to change these attributes? */
+static int qp_verbs_check_modify(struct xiw_qp *qp,
+				 const struct ib_qp_attr *attr, int mask)
+{
+	enum ib_qp_state next;
+	enum ib_qp_state cur;
+
+	lockdep_assert_held(&qp->modify_lock);
+
+	spin_lock_bh(&qp->stream.lock);
+	cur = xiw_qp_ib_state(qp);
+	spin_unlock_bh(&qp->stream.lock);
+	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
+		return -EINVAL;
+	next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	if (!qp->rdv.named)
+		return qp_verbs_check_cm(cur, next, mask);
+	return ib_modify_qp_is_ok(cur, next, IB_QPT_RC, mask | IB_QP_STATE) ?
+		0 : -EINVAL;
+}
+
 /**
  * xiw_modify_qp() - ib_device_ops.modify_qp
  * @ibqp: queue pair, or what iw_cm has of one
@@ -378,13 +436,15 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	qp = qp_verbs_get_to_modify(ibqp);
 	if (!qp)
 		return -EINVAL;
-	if (mask & IB_QP_ACCESS_FLAGS)
+	mutex_lock(&qp->modify_lock);
+	/* The state may have changed since iw_cm decided on its request. */
+	if (ibqp->pd)
+		ret = qp_verbs_check_modify(qp, attr, mask);
+	if (!ret && mask & IB_QP_ACCESS_FLAGS)
 		qp_verbs_set_access(qp, attr->qp_access_flags);
-	if (mask & IB_QP_STATE) {
-		mutex_lock(&qp->modify_lock);
+	if (!ret && mask & IB_QP_STATE)
 		ret = qp_verbs_modify_state(qp, attr, mask);
-		mutex_unlock(&qp->modify_lock);
-	}
+	mutex_unlock(&qp->modify_lock);
 	xiw_qp_put(qp);
 	return ret;
 }
