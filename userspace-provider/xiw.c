@@ -3,7 +3,9 @@
  * Match and open xiw devices, and the table of the verbs of the provider.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <infiniband/driver.h>
 
@@ -97,18 +99,39 @@ static void xiw_uninit_device(struct verbs_device *vdev)
 }
 
 /*
- * Match by driver number only: the administrator chooses the name of a device.
- * The number is private because none is assigned (xiw-abi.h).
+ * Match by driver number: the administrator chooses the name of a device. The
+ * number is private because none is assigned (xiw-abi.h).
  */
 static const struct verbs_match_ent xiw_match_table[] = {
 	VERBS_DRIVER_ID(XIW_RDMA_DRIVER_ID),
 	{},
 };
 
+/* An attribute that devices of no other driver have. */
+#define XIW_SYSFS_ATTR	"mpa/rendezvous_port"
+
+/*
+ * libibverbs reads the driver number by netlink, which a process may not be
+ * allowed to use. Without the number, look for xiw's attribute in sysfs.
+ */
+static bool xiw_match_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	char path[sizeof(sysfs_dev->ibdev_path) + sizeof("/" XIW_SYSFS_ATTR)];
+
+	if (sysfs_dev->match)
+		return true;
+	if (sysfs_dev->driver_id != RDMA_DRIVER_UNKNOWN)
+		return false;
+	snprintf(path, sizeof(path), "%s/" XIW_SYSFS_ATTR,
+		 sysfs_dev->ibdev_path);
+	return !access(path, F_OK);
+}
+
 static const struct verbs_device_ops xiw_device_ops = {
 	.name			= "xiw",
 	.match_min_abi_version	= XIW_ABI_VERSION,
 	.match_max_abi_version	= XIW_ABI_VERSION,
+	.match_device		= xiw_match_device,
 	.match_table		= xiw_match_table,
 	.alloc_device		= xiw_alloc_device,
 	.uninit_device		= xiw_uninit_device,

@@ -19,7 +19,8 @@ export XIW_SEED=${XIW_SEED:-$((RANDOM << 15 | RANDOM))}
 ROUNDS=${XIW_ROUNDS:-10}
 # shellcheck disable=SC2034  # for cases.sh
 CASES_TIMEOUT=3500
-which=(-t random -t changed -t raced -t memlock -t unknown -t answers)
+which=(-t random -t changed -t raced -t memlock -t unknown -t answers \
+       -t no-netlink)
 ((ROUNDS < 100)) || which+=(-t objects)
 
 topo_up

@@ -958,6 +958,32 @@ static void test_answers(void)
 	XT_EQ(answers, 8);
 }
 
+/* ---- ways to a device ---------------------------------------------------- */
+
+static bool no_netlink;
+
+/* In place of that of the C library, also for those under libibverbs. */
+int socket(int domain, int type, int protocol)
+{
+	if (no_netlink && domain == AF_NETLINK) {
+		errno = EAFNOSUPPORT;
+		return -1;
+	}
+	return syscall(SYS_socket, domain, type, protocol);
+}
+
+/* As in a service that is confined to other address families. */
+static void test_no_netlink(void)
+{
+	struct ibv_pd *pd;
+
+	no_netlink = true;
+	find_device();
+	open_device();
+	pd = XT_PTR(ibv_alloc_pd(ctx));
+	XT_OK(ibv_dealloc_pd(pd));
+}
+
 static const struct xt_case cases[] = {
 	{ "random", "random commands", test_random },
 	{ "changed", "commands of the library with parts changed",
@@ -968,6 +994,8 @@ static const struct xt_case cases[] = {
 	  test_unknown },
 	{ "answers", "responses have more room than needed, or less",
 	  test_answers },
+	{ "no-netlink", "the device is found without netlink",
+	  test_no_netlink },
 	{ "objects", "no more objects than the device has", test_objects },
 };
 
