@@ -117,6 +117,25 @@ struct ibv_pd *xiw_alloc_pd(struct ibv_context *context)
 	return &pd->pd;
 }
 
+/* The PD of another context on the same file; the kernel checks each use. */
+struct ibv_pd *xiw_import_pd(struct ibv_context *context, uint32_t pd_handle)
+{
+	struct xiw_pd *pd;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+	atomic_init(&pd->users, 0);
+	pd->pd.context = context;
+	pd->pd.handle = pd_handle;
+	return &pd->pd;
+}
+
+void xiw_unimport_pd(struct ibv_pd *pd)
+{
+	free(to_xpd(pd));
+}
+
 /* A parent domain exists in this process only; the kernel uses the inner. */
 struct ibv_pd *xiw_alloc_parent_domain(struct ibv_context *context,
 				       struct ibv_parent_domain_init_attr *attr)
@@ -256,6 +275,29 @@ int xiw_dereg_mr(struct verbs_mr *vmr)
 		return ret;
 	free(vmr);
 	return 0;
+}
+
+struct ibv_mr *xiw_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
+{
+	struct verbs_mr *vmr;
+	int ret;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	ret = ibv_cmd_query_mr(pd, vmr, mr_handle);
+	if (ret) {
+		free(vmr);
+		errno = ret;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+void xiw_unimport_mr(struct ibv_mr *mr)
+{
+	free(verbs_get_mr(mr));
 }
 
 struct ibv_mw *xiw_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)

@@ -39,6 +39,8 @@ static const struct verbs_context_ops xiw_context_ops = {
 	.destroy_qp		= xiw_destroy_qp,
 	.destroy_srq		= xiw_destroy_srq,
 	.free_context		= xiw_free_context,
+	.import_mr		= xiw_import_mr,
+	.import_pd		= xiw_import_pd,
 	.modify_cq		= xiw_modify_cq,
 	.modify_qp		= xiw_modify_qp,
 	.modify_srq		= xiw_modify_srq,
@@ -57,6 +59,8 @@ static const struct verbs_context_ops xiw_context_ops = {
 	.req_notify_cq		= xiw_req_notify_cq,
 	.rereg_mr		= xiw_rereg_mr,
 	.resize_cq		= xiw_resize_cq,
+	.unimport_mr		= xiw_unimport_mr,
+	.unimport_pd		= xiw_unimport_pd,
 };
 
 static struct verbs_context *xiw_alloc_context(struct ibv_device *device,
@@ -85,6 +89,33 @@ err_uninit:
 	free(ctx);
 	errno = ret;
 	return NULL;
+}
+
+/* Every kernel that allows to import a context has these. */
+#define XIW_CAPS_IMPORTED	(XIW_CAP_ATOMIC | XIW_CAP_IMM |                \
+				 XIW_CAP_SEND_IMM | XIW_CAP_SQ_DONE)
+
+static struct verbs_context *xiw_import_context(struct ibv_device *device,
+						int cmd_fd)
+{
+	struct xiw_context *ctx;
+	int ret;
+
+	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx,
+					   XIW_RDMA_DRIVER_ID);
+	if (!ctx)
+		return NULL;
+
+	ret = ibv_cmd_query_context(&ctx->vctx.context, NULL);
+	if (ret) {
+		verbs_uninit_context(&ctx->vctx);
+		free(ctx);
+		errno = ret;
+		return NULL;
+	}
+	ctx->caps = XIW_CAPS_IMPORTED;
+	verbs_set_ops(&ctx->vctx, &xiw_context_ops);
+	return &ctx->vctx;
 }
 
 static struct verbs_device *xiw_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
@@ -136,6 +167,7 @@ static const struct verbs_device_ops xiw_device_ops = {
 	.alloc_device		= xiw_alloc_device,
 	.uninit_device		= xiw_uninit_device,
 	.alloc_context		= xiw_alloc_context,
+	.import_context		= xiw_import_context,
 };
 
 PROVIDER_DRIVER(xiw, xiw_device_ops);

@@ -286,6 +286,10 @@ struct ibv_mr *xiw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 int xiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		 void *addr, size_t length, int access);
 int xiw_dereg_mr(struct verbs_mr *vmr);
+struct ibv_pd *xiw_import_pd(struct ibv_context *context, uint32_t pd_handle);
+void xiw_unimport_pd(struct ibv_pd *pd);
+struct ibv_mr *xiw_import_mr(struct ibv_pd *pd, uint32_t mr_handle);
+void xiw_unimport_mr(struct ibv_mr *mr);
 struct ibv_mw *xiw_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int xiw_dealloc_mw(struct ibv_mw *mw);
 

@@ -984,6 +984,42 @@ static void test_no_netlink(void)
 	XT_OK(ibv_dealloc_pd(pd));
 }
 
+/* A second context with the file of the first, and objects of that. */
+static void test_import(void)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { 4, 4, 1, 1, 0 }, .qp_type = IBV_QPT_RC,
+	};
+	struct ibv_context *other;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_qp *qp;
+	struct ibv_pd *pd2;
+	struct ibv_mr *mr2;
+
+	find_device();
+	open_device();
+	pd = XT_PTR(ibv_alloc_pd(ctx));
+	mr = XT_PTR(ibv_reg_mr(pd, sandbox, XT_PAGE, XT_REMOTE));
+	other = XT_PTR(ibv_import_device(dup(ctx->cmd_fd)));
+	pd2 = XT_PTR(ibv_import_pd(other, pd->handle));
+	mr2 = XT_PTR(ibv_import_mr(pd2, mr->handle));
+	XT_EQ(mr2->lkey, mr->lkey);
+	XT_EQ(mr2->rkey, mr->rkey);
+	XT_EQ(mr2->length, mr->length);
+	XT_CHECK(!ibv_import_mr(pd2, mr->handle + 1000), "no such region");
+	attr.send_cq = XT_PTR(ibv_create_cq(other, 4, NULL, NULL, 0));
+	attr.recv_cq = attr.send_cq;
+	qp = XT_PTR(ibv_create_qp(pd2, &attr));
+	XT_OK(ibv_destroy_qp(qp));
+	XT_OK(ibv_destroy_cq(attr.send_cq));
+	ibv_unimport_mr(mr2);
+	ibv_unimport_pd(pd2);
+	XT_OK(ibv_close_device(other));
+	XT_OK(ibv_dereg_mr(mr));
+	XT_OK(ibv_dealloc_pd(pd));
+}
+
 static const struct xt_case cases[] = {
 	{ "random", "random commands", test_random },
 	{ "changed", "commands of the library with parts changed",
@@ -996,6 +1032,7 @@ static const struct xt_case cases[] = {
 	  test_answers },
 	{ "no-netlink", "the device is found without netlink",
 	  test_no_netlink },
+	{ "import", "domain and region of another context", test_import },
 	{ "objects", "no more objects than the device has", test_objects },
 };
 

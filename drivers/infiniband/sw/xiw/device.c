@@ -302,6 +302,16 @@ static int xiw_alloc_ucontext(struct ib_ucontext *ibuctx,
 	return ret;
 }
 
+/*
+ * Called when a process imports a context. There is no response: the provider
+ * takes the existence of this operation for all of the present XIW_CAP_*.
+ */
+static int xiw_query_ucontext(struct ib_ucontext *ibuctx,
+			      struct uverbs_attr_bundle *attrs)
+{
+	return 0;
+}
+
 static void xiw_dealloc_ucontext(struct ib_ucontext *ibuctx)
 {
 	atomic_dec(&to_xdev(ibuctx->device)->num_ctx);
@@ -432,6 +442,7 @@ static const struct ib_device_ops device_ops = {
 	XIW_OPS_QUERY_PORT_SPEED
 	.query_qp = xiw_query_qp,
 	.query_srq = xiw_query_srq,
+	.query_ucontext = xiw_query_ucontext,
 	.reg_user_mr = xiw_op_reg_user_mr,
 	.reg_user_mr_dmabuf = xiw_op_reg_user_mr_dmabuf,
 	XIW_OPS_REPORT_PORT_EVENT
