@@ -95,6 +95,41 @@ int xiw_dealloc_td(struct ibv_td *ibtd)
 	return 0;
 }
 
+static struct xiw_pd *pd_new(void)
+{
+	struct xiw_pd *pd;
+
+	pd = calloc(1, sizeof(*pd));
+	if (pd)
+		atomic_init(&pd->users, 1);
+	return pd;
+}
+
+static void pd_put(struct xiw_pd *pd)
+{
+	if (atomic_fetch_sub(&pd->users, 1) != 1)
+		return;
+	if (pd->td)
+		atomic_fetch_sub(&pd->td->users, 1);
+	if (pd->inner)
+		pd_put(pd->inner);
+	free(pd);
+}
+
+/* Count a new queue. @pd may be NULL. */
+void xiw_pd_hold(struct ibv_pd *pd)
+{
+	if (pd)
+		atomic_fetch_add(&to_xpd(pd)->users, 1);
+}
+
+/* Drop the count of xiw_pd_hold() for a destroyed queue. */
+void xiw_pd_release(struct ibv_pd *pd)
+{
+	if (pd)
+		pd_put(to_xpd(pd));
+}
+
 struct ibv_pd *xiw_alloc_pd(struct ibv_context *context)
 {
 	struct ib_uverbs_alloc_pd_resp resp;
@@ -102,10 +137,9 @@ struct ibv_pd *xiw_alloc_pd(struct ibv_context *context)
 	struct xiw_pd *pd;
 	int ret;
 
-	pd = calloc(1, sizeof(*pd));
+	pd = pd_new();
 	if (!pd)
 		return NULL;
-	atomic_init(&pd->users, 0);
 
 	ret = ibv_cmd_alloc_pd(context, &pd->pd, &cmd, sizeof(cmd), &resp,
 			       sizeof(resp));
@@ -122,10 +156,9 @@ struct ibv_pd *xiw_import_pd(struct ibv_context *context, uint32_t pd_handle)
 {
 	struct xiw_pd *pd;
 
-	pd = calloc(1, sizeof(*pd));
+	pd = pd_new();
 	if (!pd)
 		return NULL;
-	atomic_init(&pd->users, 0);
 	pd->pd.context = context;
 	pd->pd.handle = pd_handle;
 	return &pd->pd;
@@ -133,7 +166,7 @@ struct ibv_pd *xiw_import_pd(struct ibv_context *context, uint32_t pd_handle)
 
 void xiw_unimport_pd(struct ibv_pd *pd)
 {
-	free(to_xpd(pd));
+	pd_put(to_xpd(pd));
 }
 
 /* A parent domain exists in this process only; the kernel uses the inner. */
@@ -158,10 +191,9 @@ struct ibv_pd *xiw_alloc_parent_domain(struct ibv_context *context,
 		return NULL;
 	}
 
-	parent = calloc(1, sizeof(*parent));
+	parent = pd_new();
 	if (!parent)
 		return NULL;
-	atomic_init(&parent->users, 0);
 	ibv_initialize_parent_domain(&parent->pd, attr->pd);
 	parent->inner = to_xpd(attr->pd);
 	atomic_fetch_add(&parent->inner->users, 1);
@@ -172,39 +204,18 @@ struct ibv_pd *xiw_alloc_parent_domain(struct ibv_context *context,
 	return &parent->pd;
 }
 
-/* Count a new queue of a parent domain; the kernel counts for other PDs. */
-void xiw_pd_hold(struct ibv_pd *pd)
-{
-	if (pd && to_xpd(pd)->inner)
-		atomic_fetch_add(&to_xpd(pd)->users, 1);
-}
-
-/* Drop the count of xiw_pd_hold() for a destroyed queue. */
-void xiw_pd_release(struct ibv_pd *pd)
-{
-	if (pd && to_xpd(pd)->inner)
-		atomic_fetch_sub(&to_xpd(pd)->users, 1);
-}
-
 int xiw_dealloc_pd(struct ibv_pd *ibpd)
 {
 	struct xiw_pd *pd = to_xpd(ibpd);
 	int ret;
 
-	if (atomic_load(&pd->users))
+	if (atomic_load(&pd->users) > 1)
 		return EBUSY;
-	if (pd->inner) {
-		if (pd->td)
-			atomic_fetch_sub(&pd->td->users, 1);
-		atomic_fetch_sub(&pd->inner->users, 1);
-		free(pd);
-		return 0;
-	}
-
-	ret = ibv_cmd_dealloc_pd(ibpd);
+	/* The kernel has no object for a parent domain. */
+	ret = pd->inner ? 0 : ibv_cmd_dealloc_pd(ibpd);
 	if (ret)
 		return ret;
-	free(pd);
+	pd_put(pd);
 	return 0;
 }
 

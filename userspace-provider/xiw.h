@@ -89,8 +89,9 @@ struct xiw_td {
  * @pd: libibverbs' part
  * @inner: parent domains only: the protection domain; else NULL
  * @td: parent domains only: the thread domain or NULL
- * @users: parent domains that refer to a protection domain, or queues created
- *	in a parent domain
+ * @users: parent domains that refer to it and queues created in it, and one
+ *	until the application ends its use. The last one frees it: an imported
+ *	domain may be unimported before those
  */
 struct xiw_pd {
 	struct ibv_pd pd;

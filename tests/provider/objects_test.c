@@ -41,6 +41,13 @@ static struct {
 
 static struct xiw_context ctx;
 static int failures;
+static void *freed;
+
+void __wrap_free(void *mem)
+{
+	freed = mem;
+	__real_free(mem);
+}
 
 void fake_fail(const char *file, int line, const char *what)
 {
@@ -480,6 +487,53 @@ static void test_domains(void)
 	CHECK(!xiw_dealloc_pd(pd));
 }
 
+/* An imported domain lives as long as what was made of it. */
+static void test_unimport(void)
+{
+	struct ibv_parent_domain_init_attr pd_attr = {};
+	struct ibv_td_init_attr td_attr = {};
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_pd *pd, *parent;
+	struct ibv_cq *cq;
+	struct ibv_td *td;
+	struct ibv_qp *qp;
+
+	cq = xiw_create_cq(&ctx.vctx.context, 10, NULL, 0);
+	td = xiw_alloc_td(&ctx.vctx.context, &td_attr);
+	pd = xiw_import_pd(&ctx.vctx.context, FAKE_HANDLE);
+	pd_attr.pd = pd;
+	pd_attr.td = td;
+	parent = xiw_alloc_parent_domain(&ctx.vctx.context, &pd_attr);
+	freed = NULL;
+	xiw_unimport_pd(pd);
+	CHECK(!freed);
+	attr = qp_attr(parent, cq);
+	qp = xiw_create_qp_ex(&ctx.vctx.context, &attr);
+	CHECK(to_xqp(qp)->sq.lock.elide);
+	CHECK(xiw_dealloc_pd(parent) == EBUSY && xiw_dealloc_td(td) == EBUSY);
+	CHECK(!xiw_destroy_qp(qp));
+	freed = NULL;
+	CHECK(!xiw_dealloc_pd(parent));
+	CHECK(freed == parent);
+	CHECK(!xiw_dealloc_td(td));
+
+	/* A queue without a parent domain. */
+	pd = xiw_import_pd(&ctx.vctx.context, FAKE_HANDLE);
+	attr = qp_attr(pd, cq);
+	qp = xiw_create_qp_ex(&ctx.vctx.context, &attr);
+	freed = NULL;
+	xiw_unimport_pd(pd);
+	CHECK(!freed);
+	CHECK(!xiw_destroy_qp(qp));
+
+	/* Nothing was made of it. */
+	pd = xiw_import_pd(&ctx.vctx.context, FAKE_HANDLE);
+	xiw_unimport_pd(pd);
+	CHECK(freed == pd);
+	CHECK(!xiw_destroy_cq(cq));
+	CHECK(answer.destroyed == 3);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -490,6 +544,7 @@ static const struct {
 	{ "CQ: attributes", test_cq_attr },
 	{ "CQ: resize", test_cq_resize },
 	{ "thread domain and parent domain", test_domains },
+	{ "domains that were imported", test_unimport },
 };
 
 int main(void)

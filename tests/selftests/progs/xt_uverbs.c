@@ -990,7 +990,9 @@ static void test_import(void)
 	struct ibv_qp_init_attr attr = {
 		.cap = { 4, 4, 1, 1, 0 }, .qp_type = IBV_QPT_RC,
 	};
+	struct ibv_parent_domain_init_attr parent_attr = {};
 	struct ibv_context *other;
+	struct ibv_pd *parent;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_qp *qp;
@@ -1012,9 +1014,16 @@ static void test_import(void)
 	attr.recv_cq = attr.send_cq;
 	qp = XT_PTR(ibv_create_qp(pd2, &attr));
 	XT_OK(ibv_destroy_qp(qp));
-	XT_OK(ibv_destroy_cq(attr.send_cq));
+	parent_attr.pd = pd2;
+	parent = XT_PTR(ibv_alloc_parent_domain(other, &parent_attr));
+	qp = XT_PTR(ibv_create_qp(parent, &attr));
 	ibv_unimport_mr(mr2);
+	/* In this order, too: it is the other context that has the domain. */
 	ibv_unimport_pd(pd2);
+	XT_EQ(ibv_dealloc_pd(parent), EBUSY);
+	XT_OK(ibv_destroy_qp(qp));
+	XT_OK(ibv_dealloc_pd(parent));
+	XT_OK(ibv_destroy_cq(attr.send_cq));
 	XT_OK(ibv_close_device(other));
 	XT_OK(ibv_dereg_mr(mr));
 	XT_OK(ibv_dealloc_pd(pd));
