@@ -494,6 +494,14 @@ static void test_masks(void)
 	XT_EQ(change(&idle, IBV_QPS_RTR, 0, state | IBV_QP_PORT |
 		     IBV_QP_ACCESS_FLAGS), 0);
 	XT_EQ(rights(&idle), IBV_ACCESS_REMOTE_WRITE);
+	XT_OK(number_init(idle.qp));
+	had = rights(&idle);
+	/* No peer has this number. */
+	XT_EQ(change(&idle, IBV_QPS_RTR, 0, state | IBV_QP_AV |
+		     IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER |
+		     IBV_QP_ACCESS_FLAGS), EINVAL);
+	XT_EQ(rights(&idle), had);
 
 	had = rights(&p.a);
 	XT_EQ(change(&p.a, IBV_QPS_RTS, 0, state | IBV_QP_TIMEOUT), EINVAL);

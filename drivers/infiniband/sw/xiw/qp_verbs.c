@@ -408,6 +408,25 @@ static int qp_verbs_check_modify(struct xiw_qp *qp,
 		0 : -EINVAL;
 }
 
+/* Change all that @mask says, or nothing. */
+static int qp_verbs_modify(struct xiw_qp *qp, const struct ib_qp_attr *attr,
+			   int mask)
+{
+	int access = READ_ONCE(qp->stream.access) & ~XIW_STREAM_LIMITED;
+	int ret = 0;
+
+	lockdep_assert_held(&qp->modify_lock);
+
+	/* First: after the change to RTR the peer may write at once. */
+	if (mask & IB_QP_ACCESS_FLAGS)
+		qp_verbs_set_access(qp, attr->qp_access_flags);
+	if (mask & IB_QP_STATE)
+		ret = qp_verbs_modify_state(qp, attr, mask);
+	if (ret && mask & IB_QP_ACCESS_FLAGS)
+		qp_verbs_set_access(qp, access);
+	return ret;
+}
+
 /**
  * xiw_modify_qp() - ib_device_ops.modify_qp
  * @ibqp: queue pair, or what iw_cm has of one
@@ -440,10 +459,8 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	/* The state may have changed since iw_cm decided on its request. */
 	if (ibqp->pd)
 		ret = qp_verbs_check_modify(qp, attr, mask);
-	if (!ret && mask & IB_QP_ACCESS_FLAGS)
-		qp_verbs_set_access(qp, attr->qp_access_flags);
-	if (!ret && mask & IB_QP_STATE)
-		ret = qp_verbs_modify_state(qp, attr, mask);
+	if (!ret)
+		ret = qp_verbs_modify(qp, attr, mask);
 	mutex_unlock(&qp->modify_lock);
 	xiw_qp_put(qp);
 	return ret;
