@@ -536,6 +536,42 @@ static void test_masks(void)
 	xt_hang_up(&p, &p.a);
 }
 
+static int change_rnr_timer(struct xt_end *e, __u8 timer, int mask)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTS, .min_rnr_timer = timer,
+	};
+
+	return ibv_modify_qp(e->qp, &attr, mask | IBV_QP_MIN_RNR_TIMER);
+}
+
+static int change_path(struct xt_end *e, enum ibv_mig_state to, int mask)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTS, .path_mig_state = to,
+		.alt_port_num = 1, .alt_ah_attr.port_num = 1,
+	};
+
+	return ibv_modify_qp(e->qp, &attr, mask);
+}
+
+/* In RTS; there is one path only. */
+static void change_more(struct xt_end *e, struct number_path *path)
+{
+	path->min_rnr_timer = 20;
+	XT_OK(change_rnr_timer(e, 20, 0));
+	told(e, path);
+	path->min_rnr_timer = 4;
+	XT_OK(change_rnr_timer(e, 4, IBV_QP_STATE));
+	told(e, path);
+	XT_EQ(change_path(e, IBV_MIG_MIGRATED, IBV_QP_PATH_MIG_STATE), 0);
+	XT_EQ(change_path(e, IBV_MIG_REARM, IBV_QP_PATH_MIG_STATE), EINVAL);
+	XT_EQ(change_path(e, IBV_MIG_ARMED, IBV_QP_PATH_MIG_STATE |
+			  IBV_QP_STATE), EINVAL);
+	XT_EQ(change_path(e, 0, IBV_QP_ALT_PATH), EINVAL);
+	told(e, path);
+}
+
 /* What was set when they were connected by number connects them once more. */
 static void test_query_number(void)
 {
@@ -560,6 +596,7 @@ static void test_query_number(void)
 	XT_EQ(rights(&a), IBV_ACCESS_REMOTE_WRITE);
 	XT_EQ(change(&a, IBV_QPS_RTS, 0, IBV_QP_STATE | IBV_QP_TIMEOUT),
 	      EINVAL);
+	change_more(&a, &path_a);
 	attr_a = told(&a, &path_a);
 	attr_b = told(&b, &path_b);
 	again(&a, attr_a);

@@ -216,7 +216,8 @@ static unsigned long qp_stream_wait_by_number(const struct xiw_qp *qp,
 					      unsigned long until)
 {
 	const struct xiw_rdv_use *use = &qp->rdv;
-	u32 ms = xiw_rdv_receive_ms(&use->peer, use->min_rnr_timer);
+	u32 ms = xiw_rdv_receive_ms(&use->peer,
+				    READ_ONCE(use->min_rnr_timer));
 	u32 least = READ_ONCE(qp->dev->env.late_recv_ms);
 
 	if (ms == U32_MAX)

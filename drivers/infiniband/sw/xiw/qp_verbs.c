@@ -401,11 +401,24 @@ static int qp_verbs_check_modify(struct xiw_qp *qp,
 	spin_unlock_bh(&qp->stream.lock);
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
 		return -EINVAL;
+	/* There is one path. The core refuses an alternate one. */
+	if (mask & IB_QP_PATH_MIG_STATE &&
+	    attr->path_mig_state != IB_MIG_MIGRATED)
+		return -EINVAL;
 	next = mask & IB_QP_STATE ? attr->qp_state : cur;
 	if (!qp->rdv.named)
 		return qp_verbs_check_cm(cur, next, mask);
 	return ib_modify_qp_is_ok(cur, next, IB_QPT_RC, mask | IB_QP_STATE) ?
 		0 : -EINVAL;
+}
+
+/* How long a peer may wait for a receive; of no meaning with rdma_cm. */
+static void qp_verbs_set_rnr_timer(struct xiw_qp *qp, u8 timer)
+{
+	spin_lock_bh(&qp->stream.lock);
+	if (qp->rdv.named)
+		WRITE_ONCE(qp->rdv.min_rnr_timer, timer);
+	spin_unlock_bh(&qp->stream.lock);
 }
 
 /* Change all that @mask says, or nothing. */
@@ -424,6 +437,8 @@ static int qp_verbs_modify(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		ret = qp_verbs_modify_state(qp, attr, mask);
 	if (ret && mask & IB_QP_ACCESS_FLAGS)
 		qp_verbs_set_access(qp, access);
+	if (!ret && mask & IB_QP_MIN_RNR_TIMER)
+		qp_verbs_set_rnr_timer(qp, attr->min_rnr_timer);
 	return ret;
 }
 

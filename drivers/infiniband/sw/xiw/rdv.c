@@ -363,7 +363,7 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 
 	lockdep_assert_held(&qp->modify_lock);
 
-	/* Of the attributes that may change in RTS only the rights matter. */
+	/* xiw_modify_qp() sets those attributes that may change in RTS. */
 	if (state == IB_QPS_RTS)
 		return 0;
 	if (state != IB_QPS_RTR ||

@@ -39,7 +39,8 @@ enum xiw_rdv_timer {
  * @armed: enum xiw_rdv_timer: what @expire is queued for; protected by @lock
  * @status: enum ib_wc_status of the first request that is flushed, or 0;
  *	belongs to the flush
- * @min_rnr_timer: code of the verbs; constant while @named
+ * @min_rnr_timer: code of the verbs; written with the lock and the queue
+ *	pair's modify_lock held, read without
  * @timeout: code of the verbs; constant from RTS on. With @retry_cnt it sets
  *	how long a request waits
  * @retry_cnt: number of retries; constant from RTS on
