@@ -5,6 +5,8 @@
  * the kernel would. Rings are mapped from a memory file. Output is TAP.
  */
 #include <errno.h>
+#include <malloc.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,8 @@ enum {
 	NEW_CQ_KEY	= 192 << 10,
 	SRQ_KEY		= 256 << 10,
 	MAP_LEN		= 16 << 10,
+	RACE_QPS	= 3000,
+	RACE_POISON	= 0x5a,
 };
 
 /* What the commands answer and how often they were called. */
@@ -43,10 +47,22 @@ static struct xiw_context ctx;
 static int failures;
 static void *freed;
 
+/* While @on, free() poisons and keeps all of it. */
+static struct {
+	bool on;
+	int count;
+	void *mem[2 * RACE_QPS];
+} kept;
+
 void __wrap_free(void *mem)
 {
 	freed = mem;
-	__real_free(mem);
+	if (!kept.on || kept.count == ARRAY_SIZE(kept.mem)) {
+		__real_free(mem);
+		return;
+	}
+	memset(mem, RACE_POISON, malloc_usable_size(mem));
+	kept.mem[kept.count++] = mem;
 }
 
 void fake_fail(const char *file, int line, const char *what)
@@ -534,6 +550,83 @@ static void test_unimport(void)
 	CHECK(answer.destroyed == 3);
 }
 
+/* Was what was freed written to? */
+static bool kept_is_clean(const uint8_t *mem)
+{
+	size_t len = malloc_usable_size((void *)mem);
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (mem[i] != RACE_POISON)
+			return false;
+	return true;
+}
+
+static void *race_poll(void *arg)
+{
+	struct ibv_cq *cq = arg;
+	struct ibv_wc wc[4];
+
+	/* A completion that the main thread sends at the end. */
+	while (xiw_poll_cq(cq, 1, wc) != 1 || wc[0].wr_id != RACE_QPS)
+		;
+	return NULL;
+}
+
+/* Anything may be in the ring, also completions of what was destroyed. */
+static void race_complete(struct xiw_ring *ring, uint64_t wr_id)
+{
+	uint32_t prod = ring->ctrl->prod;
+
+	while (prod - __atomic_load_n(&ring->ctrl->cons, __ATOMIC_ACQUIRE) >
+	       ring->mask)
+		sched_yield();
+	*(struct xiw_cqe *)xiw_ring_slot(ring, prod) = (struct xiw_cqe){
+		.wr_id = wr_id, .qp_id = FAKE_QPN, .sq_done = wr_id,
+		.opcode = wr_id & 1 ? XIW_WC_RECV : IB_UVERBS_WC_SEND,
+	};
+	__atomic_store_n(&ring->ctrl->prod, prod + 1, __ATOMIC_RELEASE);
+}
+
+/* A poll uses no queue pair that another thread has destroyed. */
+static void test_destroy_raced(void)
+{
+	struct ibv_qp_init_attr_ex attr;
+	struct xiw_ring ring;
+	pthread_t thread;
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+	struct ibv_qp *qp;
+	int i;
+
+	pd = xiw_alloc_pd(&ctx.vctx.context);
+	cq = xiw_create_cq(&ctx.vctx.context, 10, NULL, 0);
+	memset(to_xcq(cq)->ring.ctrl, 0, sizeof(struct xiw_ring_ctrl));
+	ring = to_xcq(cq)->ring;
+	if (pthread_create(&thread, NULL, race_poll, cq)) {
+		CHECK(!"pthread_create");
+		return;
+	}
+	kept.on = true;
+	for (i = 0; i < RACE_QPS; i++) {
+		attr = qp_attr(pd, cq);
+		race_complete(&ring, i);
+		qp = xiw_create_qp_ex(&ctx.vctx.context, &attr);
+		race_complete(&ring, i);
+		race_complete(&ring, i + 1);
+		CHECK(!xiw_destroy_qp(qp));
+	}
+	race_complete(&ring, RACE_QPS);
+	pthread_join(thread, NULL);
+	kept.on = false;
+	for (i = 0; i < kept.count; i++) {
+		CHECK(kept_is_clean(kept.mem[i]));
+		free(kept.mem[i]);
+	}
+	CHECK(!xiw_destroy_cq(cq));
+	CHECK(!xiw_dealloc_pd(pd));
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -545,6 +638,7 @@ static const struct {
 	{ "CQ: resize", test_cq_resize },
 	{ "thread domain and parent domain", test_domains },
 	{ "domains that were imported", test_unimport },
+	{ "destruction beside polls", test_destroy_raced },
 };
 
 int main(void)
