@@ -136,7 +136,7 @@ dad_failed()
 # usable: what nothing can be bound to is no GID.
 usable()
 {
-	local seen
+	local seen=
 
 	ip -n "$NS_A" addr add fd05::5/64 dev "$VETH_A"
 	while ! dad_over fd05::5; do
