@@ -112,11 +112,28 @@ plainly_set()
 		sh -c "echo $1 >$2"
 }
 
-# end_listener ADDRESS: as an administrator may do.
-end_listener()
+# cookie_at ADDRESS: of the socket that listens there.
+cookie_at()
 {
+	ss -Hltne "sport = :4791 and src $1" | grep -o 'sk:[0-9a-f]*'
+}
+
+# other_cookie ADDRESS COOKIE: another socket than that listens there.
+other_cookie()
+{
+	local now
+
+	now=$(cookie_at "$1") && [[ $now != "$2" ]]
+}
+
+# renews ADDRESS: an administrator ends the listener, and there is another one.
+renews()
+{
+	local before
+
+	before=$(cookie_at "$1") &&
 	ss -HKltn "sport = :4791 and src $1" | grep -q . &&
-	! listens_at "$1:4791"
+	wait_for 10 other_cookie "$1" "$before"
 }
 
 # The port is reserved on the host, as long as the address and the device last.
@@ -135,7 +152,7 @@ reserved()
 	echo 0 >"$knob" && squats 10.99.0.1 &&
 	plainly_set 700 "$knob" && listens_at 10.99.0.1:700 &&
 	echo 4791 >"$knob" && not_squats 10.99.0.1 &&
-	end_listener 10.99.0.1 && wait_for 10 listens_at 10.99.0.1:4791 &&
+	renews 10.99.0.1 &&
 	rdma link del xiwR && wait_for 10 squats 10.99.0.1 &&
 	ip link del rsv0
 }
