@@ -14,7 +14,8 @@
  * twice a second until it has reported the outcome. A process that is ending at
  * two looks in a row waits. One that has ended has left its queue pair to
  * another process, for otherwise there would be none, and the connect goes on.
- * A killable wait in iw_cm would make this unnecessary.
+ * "RDMA/iwcm: Do not let a killed process wait for the end of a connect" makes
+ * this unnecessary.
  *
  * DOC: who handles events
  *

@@ -238,8 +238,8 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
  * its only thread, which may be waiting to report to a ULP that is just
  * destroying the queue pair: in a handler of rdma_cm, which excludes others. Or
  * iw_cm puts it when the identifier is destroyed, which the same caller may do
- * later. So a handle outlives its queue pair. Unnecessary if iw_cm took the
- * core's own reference, and dropped it when the core destroys a queue pair.
+ * later. So a handle outlives its queue pair. "RDMA/iwcm: Give a queue pair back
+ * when its connection ends" makes this unnecessary.
  *
  * A handle is used without a reference. To disconnect, iw_cm drops the lock
  * under which it has read its handle and then calls, while another of its
@@ -247,13 +247,13 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
  * does not sleep in between, but may be preempted; so the memory of a handle is
  * freed when every task has slept, or was in user space, since the handle could
  * no longer be found. This wait costs a look at every task of the host, so one
- * wait serves all handles of a second. Unnecessary if iw_cm took a reference
- * around that call.
+ * wait serves all handles of a second. "RDMA/iwcm: Hold the queue pair while it
+ * is disconnected" makes this unnecessary.
  *
- * The reference is taken by the look-up, and xiw_iwqp_add_ref() does nothing:
- * iw_cm looks a queue pair up without a reference and asks for one afterwards,
- * while a process may be destroying it. Unnecessary if the look-up of a
- * provider returned a reference by contract.
+ * The reference is taken by the look-up, and xiw_iwqp_add_ref() does nothing the
+ * first time: iw_cm looks a queue pair up without a reference and asks for one
+ * afterwards, while a process may be destroying it. "RDMA/iwcm: Let the look-up
+ * of a queue pair take the reference" makes this unnecessary.
  *
  * iw_cm looks queue pairs up with interrupts off and has only one error for
  * that, which says that there is no such queue pair. So the first handle is
@@ -268,11 +268,19 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
 /* How long handles to be freed are collected, in jiffies. */
 #define XIW_IWQP_COLLECT	HZ
 
+/* Does iw_cm take what the look-up returns for a reference? */
+#ifdef XIW_HAVE_IW_GET_QP_REF
+#define XIW_IW_QP_REFERENCED	true
+#else
+#define XIW_IW_QP_REFERENCED	false
+#endif
+
 struct quirks_handle {
 	struct ib_qp ibqp;
 	struct xiw_qp *qp;		/* NULL if destroyed, or disowned */
 	const struct task_struct *caller;
-	bool used;			/* has a reference on @qp */
+	unsigned int refs;		/* of iw_cm; all together have one on @qp */
+	bool asked;			/* iw_cm has asked for what it got */
 	bool known;			/* was returned to iw_cm */
 	struct list_head node;
 	struct llist_node dead;
@@ -303,13 +311,14 @@ static struct quirks_handle *quirks_alloc_handle(struct xiw_qp *qp, gfp_t gfp)
 static struct quirks_handle *quirks_get_handle(struct xiw_qp *qp)
 {
 	struct quirks_handle *h = NULL;
+	unsigned long flags;
 
-	spin_lock(&handle_lock);
+	spin_lock_irqsave(&handle_lock, flags);
 	/* Set before xiw_iwqp_drop() takes the lock. */
 	if (READ_ONCE(qp->destroying))
 		goto unlock;
 	list_for_each_entry(h, &qp->handles, node)
-		if (!h->used)
+		if (!h->refs)
 			goto found;
 	h = quirks_alloc_handle(qp, GFP_ATOMIC | __GFP_NOWARN);
 	if (!h)
@@ -319,10 +328,11 @@ found:
 	list_move(&h->node, &qp->handles);
 	h->ibqp.qp_num = qp->qpn;
 	h->known = true;
-	h->used = true;
+	h->refs = 1;
+	h->asked = XIW_IW_QP_REFERENCED;
 	h->caller = current;
 unlock:
-	spin_unlock(&handle_lock);
+	spin_unlock_irqrestore(&handle_lock, flags);
 	return h;
 }
 
@@ -381,7 +391,7 @@ void xiw_iwqp_drop(struct xiw_qp *qp)
 	list_for_each_entry_safe(h, next, &qp->handles, node) {
 		list_del_init(&h->node);
 		h->qp = NULL;
-		if (h->used)
+		if (h->refs)
 			xiw_qp_put(qp);
 		else
 			quirks_free_handle(h);
@@ -436,19 +446,24 @@ static void quirks_disown(struct ib_qp *ibqp)
 
 /**
  * xiw_iwqp_rem_ref() - ib_device_ops.iw_rem_ref
- * @ibqp: from xiw_iwqp_get(), once per call of that
+ * @ibqp: from xiw_iwqp_get(), once per call of that and of xiw_iwqp_add_ref()
+ *	after the first one
  *
- * Context: Process context.
+ * Context: Any.
  */
 void xiw_iwqp_rem_ref(struct ib_qp *ibqp)
 {
 	struct quirks_handle *h = quirks_to_handle(ibqp);
+	unsigned long flags;
 	struct xiw_qp *qp;
+	bool last;
 
-	spin_lock_irq(&handle_lock);
+	spin_lock_irqsave(&handle_lock, flags);
 	qp = h->qp;
-	h->used = false;
-	spin_unlock_irq(&handle_lock);
+	last = !--h->refs;
+	spin_unlock_irqrestore(&handle_lock, flags);
+	if (!last)
+		return;
 	if (qp)
 		xiw_qp_put(qp);
 	else
@@ -473,7 +488,7 @@ struct ib_qp *xiw_iwqp_current(struct xiw_dev *dev, u32 qpn)
 		return NULL;
 	spin_lock_irq(&handle_lock);
 	list_for_each_entry(h, &qp->handles, node) {
-		if (h->used && h->caller == current) {
+		if (h->refs && h->caller == current) {
 			ibqp = &h->ibqp;
 			break;
 		}
@@ -488,7 +503,7 @@ struct ib_qp *xiw_iwqp_current(struct xiw_dev *dev, u32 qpn)
  * @ibdev: device
  * @qpn: QP number
  *
- * Context: iw_cm's, with interrupts off.
+ * Context: iw_cm's, with interrupts off in kernels that ask for a reference.
  * Return: Handle of the queue pair, with a reference on it, or NULL.
  */
 struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
@@ -496,14 +511,11 @@ struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
 	struct xiw_dev *dev = to_xdev(ibdev);
 	struct xiw_qp *qp;
 	struct quirks_handle *h;
+	unsigned long flags;
 
-	/* The spinlock_t of iw_cm leaves interrupts enabled on PREEMPT_RT. */
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		lockdep_assert_irqs_disabled();
-
-	xa_lock(&dev->qps);
+	xa_lock_irqsave(&dev->qps, flags);
 	qp = xiw_qp_get_by_num_locked(dev, qpn);
-	xa_unlock(&dev->qps);
+	xa_unlock_irqrestore(&dev->qps, flags);
 	if (!qp)
 		return NULL;
 	h = quirks_get_handle(qp);
@@ -515,14 +527,22 @@ struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
 
 /**
  * xiw_iwqp_add_ref() - ib_device_ops.iw_add_ref
- * @ibqp: handle that iw_cm has just looked up
+ * @ibqp: handle to which iw_cm has a reference, or has just looked up
  *
- * Nothing to do: xiw_iwqp_get() has taken the reference, see above.
+ * The first time in older kernels there is nothing to do: xiw_iwqp_get() has
+ * taken the reference, see above.
  *
  * Context: Any.
  */
 void xiw_iwqp_add_ref(struct ib_qp *ibqp)
 {
+	struct quirks_handle *h = quirks_to_handle(ibqp);
+	unsigned long flags;
+
+	spin_lock_irqsave(&handle_lock, flags);
+	h->refs += h->asked;
+	h->asked = true;
+	spin_unlock_irqrestore(&handle_lock, flags);
 }
 
 /*
@@ -536,8 +556,8 @@ void xiw_iwqp_add_ref(struct ib_qp *ibqp)
  * it. The same handler records which requests were delivered: the others end
  * with the listener. And it notices that iw_cm has room for another request.
  *
- * Unnecessary if iw_cm freed the Private Data of the requests that it drops,
- * and reported to the provider that it has dropped one.
+ * "RDMA/iwcm: Reject the connection requests of a listener that has ended" makes
+ * all but the room unnecessary.
  */
 
 /*

@@ -43,6 +43,18 @@ static inline int xiw_op_resize_user_cq(struct ib_cq *ibcq, int cqe,
 #define XIW_KERNEL_RESIZES_CQ
 #endif
 
+/* Kernels with patches that are not upstream yet see a number as u32. */
+struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn);
+
+#ifdef XIW_HAVE_IW_GET_QP_REF
+static inline struct ib_qp *xiw_op_iwqp_get(struct ib_device *ibdev, u32 qpn)
+{
+	return xiw_iwqp_get(ibdev, qpn);
+}
+#else
+#define xiw_op_iwqp_get		xiw_iwqp_get
+#endif
+
 /* Older kernels cannot add details of SRQs to "rdma resource show". */
 #ifdef XIW_HAVE_FILL_RES_SRQ
 #define XIW_OPS_FILL_RES_SRQ	.fill_res_srq_entry = xiw_fill_res_srq,
