@@ -116,6 +116,8 @@ copy_driver()
 	sed -i -f "$compat/upstream.sed" "$xiw"/*.[ch] "$xiw"/tests/*.c
 	unifdef -m -UXIW_KERNEL_RESIZES_CQ "$xiw"/tests/verbs_kunit.c ||
 		(($? == 1))
+	# One blank line where something is gone.
+	sed -i '/^$/N;/^\n$/D' "$xiw"/tests/verbs_kunit.c
 	unifdef -m -UXIW_HAVE_IW_CM_ID_NET -UXIW_HAVE_IW_CM_ID_ANY_PORT \
 		"$xiw"/iwcm_quirks.c || (($? == 1))
 	sed -i 's/select LIBCRC32C/select CRC32/' "$xiw/Kconfig"
