@@ -94,6 +94,39 @@ ip -n $NS_A link set $VETH_A mtu 600
 finds warn "an MTU of 600" "mtu 1500"
 ip -n $NS_A link set $VETH_A mtu 1500
 
+# The peer has the address, too.
+ip -n $NS_B addr add fd77::9/64 dev $VETH_B nodad
+ip -n $NS_A addr add fd77::9/64 dev $VETH_A
+doubled()
+{
+	ip -n $NS_A addr show dev $VETH_A dadfailed | grep -qF fd77::9
+}
+wait_for 20 doubled || bail "set-up: an address that another host has"
+finds FAIL "another host has the address fd77::9" "ip addr del fd77::9/64"
+ip -n $NS_A addr del fd77::9/64 dev $VETH_A
+ip -n $NS_B addr del fd77::9/64 dev $VETH_B
+
+cp "$(command -v sleep)" "$TMP/iwpmd"
+"$TMP/iwpmd" 300 &
+finds warn "iwpmd runs" "systemctl mask --now iwpmd"
+kill $!
+
+in_a rping -c -a $B4 -p 7179 >"$TMP/nobody" 2>&1
+finds warn "$DEV_A: connections_failed [1-9]" "A connection is not made" \
+	diagnose in_a "$DOCTOR" --why
+in_a timeout 5 rping -s -a $A4 -p 7178 >"$TMP/plain" 2>&1 &
+wait_for 20 listening $NS_A 7178
+in_b bash -c "echo 'GET / HTTP/1.0
+
+' >/dev/tcp/$A4/7178"
+malformed()
+{
+	(($(counter $DEV_A mpa_malformed)))
+}
+wait_for 20 malformed
+finds warn "$DEV_A: mpa_malformed [1-9]" "a program for TCP" \
+	diagnose in_a "$DOCTOR" -w
+
 in_a rdma link add siwA type siw netdev $VETH_A
 finds FAIL "siwA is on $VETH_A" "rdma link delete"
 finds warn "$VETH_A has an RDMA device already, siwA" "do not add" \
