@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What processes do beside RDMA: fork, and mappings of every kind (xt_process).
+#
+# xiw-kernel: uml
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+topo_up
+objects >"$TMP/baseline"
+cases xt_process "${SIDES4[@]}"
+tap_objects "nothing is left behind" "$TMP/baseline"
+tap_done
