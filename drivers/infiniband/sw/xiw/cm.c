@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The connection manager: the table of what an endpoint does when, how one ends
- * for good, and the endpoints of a device. What the two sides do is in
- * cm_active.c and cm_passive.c, what listeners do in cm_listen.c, how
- * connections end in cm_end.c.
+ * The connection manager: the function for each action of proto/epstate.c, how
+ * an endpoint ends for good, and the endpoints of a device. The two sides are
+ * in cm_active.c and cm_passive.c, listeners in cm_listen.c, the end of
+ * connections in cm_end.c.
  */
 #include "cm.h"
 
@@ -12,92 +12,69 @@
 
 #include "dev.h"
 #include "ep.h"
+#include "proto/epstate.h"
 #include "sock.h"
 
-static enum xiw_ep_state cm_kill_at_once(struct xiw_ep *ep)
+static enum xiw_ep_state cm_die(struct xiw_ep *ep)
 {
 	return XIW_EPS_DEAD;
 }
 
-/*
- * What is not listed has no effect: it came too late, or nobody needs it.
- * A QP that was only attached knows no other request than ABORT; whatever
- * follows from it later is listed all the same.
- */
-static enum xiw_ep_state
-(*const handlers[XIW_EPS_COUNT][XIW_EPE_COUNT])(struct xiw_ep *ep) = {
-	[XIW_EPS_LISTEN] = {
-		[XIW_EPE_SOCK]		= xiw_listen_children,
-		[XIW_EPE_TIMER]		= xiw_listen_children,
-		[XIW_EPE_KILL]		= xiw_listen_kill,
-	},
-	[XIW_EPS_CONNECTING] = {
-		[XIW_EPE_CLOSE]		= xiw_active_abort,
-		[XIW_EPE_ABORT]		= xiw_active_abort,
-		[XIW_EPE_LOST]		= xiw_active_abort,
-		[XIW_EPE_SOCK]		= xiw_active_connecting,
-		[XIW_EPE_TIMER]		= xiw_active_timeout,
-		[XIW_EPE_KILL]		= xiw_active_abort,
-	},
-	[XIW_EPS_REPLY] = {
-		[XIW_EPE_CLOSE]		= xiw_active_abort,
-		[XIW_EPE_ABORT]		= xiw_active_abort,
-		[XIW_EPE_LOST]		= xiw_active_abort,
-		[XIW_EPE_SOCK]		= xiw_active_reply,
-		[XIW_EPE_TIMER]		= xiw_active_timeout,
-		[XIW_EPE_KILL]		= xiw_active_abort,
-	},
-	[XIW_EPS_REQUEST] = {
-		[XIW_EPE_SOCK]		= xiw_passive_request,
-		[XIW_EPE_TIMER]		= xiw_passive_timeout,
-		[XIW_EPE_KILL]		= cm_kill_at_once,
-	},
-	[XIW_EPS_READY] = {
-		[XIW_EPE_SOCK]		= xiw_passive_ready,
-		[XIW_EPE_TIMER]		= xiw_passive_ready,
-		[XIW_EPE_KILL]		= cm_kill_at_once,
-	},
-	[XIW_EPS_PENDING] = {
-		[XIW_EPE_SOCK]		= xiw_passive_pending,
-		[XIW_EPE_ACCEPT]	= xiw_passive_accept,
-		[XIW_EPE_REJECT]	= xiw_passive_reject,
-		[XIW_EPE_TIMER]		= xiw_passive_timeout,
-		[XIW_EPE_KILL]		= cm_kill_at_once,
-	},
-	[XIW_EPS_RTR] = {
-		[XIW_EPE_REJECT]	= xiw_passive_retract,
-		[XIW_EPE_FIRST_FPDU]	= xiw_passive_established,
-		[XIW_EPE_SHUTDOWN]	= xiw_end_shutdown,
-		[XIW_EPE_CLOSE]		= xiw_end_close,
-		[XIW_EPE_ABORT]		= xiw_end_abort,
-		[XIW_EPE_LOST]		= xiw_end_abort,
-		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
-		[XIW_EPE_TIMER]		= xiw_end_stalled,
-		[XIW_EPE_KILL]		= xiw_end_abort,
-	},
-	[XIW_EPS_OPEN] = {
-		[XIW_EPE_SHUTDOWN]	= xiw_end_shutdown,
-		[XIW_EPE_PEER_CLOSED]	= xiw_end_peer_closed,
-		[XIW_EPE_CLOSE]		= xiw_end_close,
-		[XIW_EPE_ABORT]		= xiw_end_abort,
-		[XIW_EPE_LOST]		= xiw_end_abort,
-		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
-		[XIW_EPE_TIMER]		= xiw_end_stalled,
-		[XIW_EPE_KILL]		= xiw_end_abort,
-	},
-	[XIW_EPS_LINGER] = {
-		[XIW_EPE_SOCK]		= xiw_end_linger_sock,
-		[XIW_EPE_TIMER]		= xiw_end_linger_timer,
-		[XIW_EPE_KILL]		= cm_kill_at_once,
-	},
+/* Where the user of the endpoint has no function of its own. */
+static const xiw_ep_act common[XIW_EPA_COUNT] = {
+	[XIW_EPA_DIE]		= cm_die,
+	[XIW_EPA_ACCEPT]	= xiw_listen_children,
+	[XIW_EPA_UNLISTEN]	= xiw_listen_kill,
+	[XIW_EPA_SHUTDOWN]	= xiw_end_shutdown,
+	[XIW_EPA_START_CLOSE]	= xiw_end_close_timer,
+	[XIW_EPA_KILL]		= xiw_end_abort,
+	[XIW_EPA_LINGER]	= xiw_end_linger_sock,
+	[XIW_EPA_LINGER_LATE]	= xiw_end_linger_timer,
 };
 
-static enum xiw_ep_state cm_handle(struct xiw_ep *ep, enum xiw_ep_event event)
-{
-	enum xiw_ep_state (*handler)(struct xiw_ep *ep);
+static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
+	[XIW_EPA_CONNECTING]	= xiw_active_connecting,
+	[XIW_EPA_REPLY]		= xiw_active_reply,
+	[XIW_EPA_LATE]		= xiw_active_timeout,
+	[XIW_EPA_CANCEL]	= xiw_active_abort,
+	[XIW_EPA_CANCEL_RESET]	= xiw_active_abort,
+	[XIW_EPA_CANCEL_KILL]	= xiw_active_abort,
+	[XIW_EPA_REQUEST]	= xiw_passive_request,
+	[XIW_EPA_NO_REQUEST]	= xiw_passive_timeout,
+	[XIW_EPA_READY]		= xiw_passive_ready,
+	[XIW_EPA_READY_LATE]	= xiw_passive_ready,
+	[XIW_EPA_PENDING]	= xiw_passive_pending,
+	[XIW_EPA_NO_ANSWER]	= xiw_passive_timeout,
+	[XIW_EPA_GRANT]		= xiw_passive_accept,
+	[XIW_EPA_REFUSE]	= xiw_passive_reject,
+	[XIW_EPA_RETRACT]	= xiw_passive_retract,
+	[XIW_EPA_ESTABLISHED]	= xiw_passive_established,
+	[XIW_EPA_NO_FPDU]	= xiw_end_stalled,
+	[XIW_EPA_PEER_CLOSED]	= xiw_end_peer_closed,
+	[XIW_EPA_STALLED]	= xiw_end_stalled,
+	[XIW_EPA_CLOSE]		= xiw_end_close,
+	[XIW_EPA_ABORT]		= xiw_end_abort,
+};
 
-	handler = handlers[ep->state][event];
-	return handler ? handler(ep) : ep->state;
+/**
+ * xiw_cm_handle() - the response of an endpoint to an event
+ * @ep: endpoint
+ * @event: what happened
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_cm_handle(struct xiw_ep *ep, enum xiw_ep_event event)
+{
+	enum xiw_ep_action action = xiw_epstate_action(ep->state, event);
+	xiw_ep_act act = ep->ops->acts[action] ?: common[action];
+	enum xiw_ep_state next;
+
+	if (!act)
+		return ep->state;
+	next = act(ep);
+	WARN_ON_ONCE(!xiw_epstate_follows(ep->state, next));
+	return next;
 }
 
 /**
@@ -121,7 +98,8 @@ void xiw_cm_teardown(struct xiw_ep *ep)
 }
 
 static const struct xiw_ep_ops cm_ep_ops = {
-	.handle = cm_handle,
+	.handle = xiw_cm_handle,
+	.acts = iwcm_acts,
 	.teardown = xiw_cm_teardown,
 };
 

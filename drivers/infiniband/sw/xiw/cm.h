@@ -9,7 +9,7 @@
 #include <linux/types.h>
 #include <rdma/iw_cm.h>
 
-#include "ep_state.h"
+#include "proto/epstate.h"
 #include "llp.h"
 
 struct iw_cm_conn_param;
@@ -21,6 +21,7 @@ struct xiw_ep;
 struct xiw_sock;
 
 /* cm.c */
+enum xiw_ep_state xiw_cm_handle(struct xiw_ep *ep, enum xiw_ep_event event);
 void xiw_cm_teardown(struct xiw_ep *ep);
 int xiw_cm_device_init(struct xiw_dev *dev);
 void xiw_cm_device_open(struct xiw_dev *dev);

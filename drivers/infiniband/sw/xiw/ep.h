@@ -23,7 +23,7 @@
 
 #include "crowd.h"
 #include "dev.h"
-#include "ep_state.h"
+#include "proto/epstate.h"
 #include "proto/mpa.h"
 #include "proto/nego.h"
 #include "proto/rendezvous.h"
@@ -133,17 +133,27 @@ struct xiw_ep_listen {
 };
 
 /**
- * struct xiw_ep_ops - what endpoints do
+ * typedef xiw_ep_act - carry out an action
+ * @ep: endpoint, locked
+ *
+ * Return: Next state.
+ */
+typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
+
+/**
+ * struct xiw_ep_ops - the user of an endpoint
  * @handle: an event has happened, in whatever state the endpoint is; returns
  *	the next state
+ * @acts: by enum xiw_ep_action: what differs between users, or NULL for nothing
  * @teardown: give back socket, QP, cm_id and all places in lists; the state is
  *	XIW_EPS_DEAD
  *
- * Both are called with the endpoint locked, and sleep, but neither for a peer
+ * All are called with the endpoint locked, and sleep, but neither for a peer
  * nor for a consumer.
  */
 struct xiw_ep_ops {
 	enum xiw_ep_state (*handle)(struct xiw_ep *ep, enum xiw_ep_event event);
+	const xiw_ep_act *acts;
 	void (*teardown)(struct xiw_ep *ep);
 };
 

@@ -9,7 +9,7 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-#include "ep_state.h"
+#include "proto/epstate.h"
 #include "proto/rendezvous.h"
 
 struct xiw_dev;

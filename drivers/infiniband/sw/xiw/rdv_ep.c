@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Endpoints of out-of-band connections: the table of their states and events.
+ * Endpoints of out-of-band connections: the functions for their actions.
  * rdv_active.c and rdv_passive.c establish the connections. These end as those
  * of rdma_cm do, unless they were never established: because the first FPDU did
  * not arrive, or the PSNs differ. Then the QP is rolled back: the Initiator
@@ -92,77 +92,27 @@ static enum xiw_ep_state rdv_ep_on_late(struct xiw_ep *ep)
 	return rdv_ep_end_by(ep, ep->closing ? xiw_end_stalled : rdv_ep_stay);
 }
 
-/* Events that are not listed have no effect in that state. */
-static enum xiw_ep_state
-(*const handlers[XIW_EPS_COUNT][XIW_EPE_COUNT])(struct xiw_ep *ep) = {
-	[XIW_EPS_LISTEN] = {
-		[XIW_EPE_SOCK]		= rdv_ep_on_listener,
-		[XIW_EPE_TIMER]		= rdv_ep_on_listener,
-		[XIW_EPE_KILL]		= xiw_listen_kill,
-	},
-	[XIW_EPS_PAUSE] = {
-		[XIW_EPE_CLOSE]		= rdv_ep_end_if_over,
-		[XIW_EPE_TIMER]		= xiw_rdv_active_try,
-		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
-	},
-	[XIW_EPS_CONNECTING] = {
-		[XIW_EPE_CLOSE]		= rdv_ep_end_if_over,
-		[XIW_EPE_SOCK]		= xiw_rdv_active_connecting,
-		[XIW_EPE_REPLACED]	= xiw_rdv_active_retry,
-		[XIW_EPE_TIMER]		= xiw_rdv_active_retry,
-		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
-	},
-	[XIW_EPS_REPLY] = {
-		[XIW_EPE_CLOSE]		= rdv_ep_end_if_over,
-		[XIW_EPE_SOCK]		= xiw_rdv_active_reply,
-		[XIW_EPE_REPLACED]	= xiw_rdv_active_retry,
-		[XIW_EPE_TIMER]		= xiw_rdv_active_retry,
-		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
-	},
-	[XIW_EPS_REQUEST] = {
-		[XIW_EPE_SOCK]		= xiw_rdv_passive_request,
-		[XIW_EPE_TIMER]		= rdv_ep_kill_at_once,
-		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
-	},
-	[XIW_EPS_READY] = {
-		[XIW_EPE_SOCK]		= xiw_rdv_passive_judge,
-		[XIW_EPE_TIMER]		= xiw_rdv_passive_late,
-		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
-	},
-	[XIW_EPS_RTR] = {
-		[XIW_EPE_FIRST_FPDU]	= xiw_rdv_passive_stands,
-		[XIW_EPE_SHUTDOWN]	= xiw_end_shutdown,
-		[XIW_EPE_CLOSE]		= rdv_ep_on_close,
-		[XIW_EPE_ABORT]		= rdv_ep_on_abort,
-		[XIW_EPE_LOST]		= rdv_ep_on_abort,
-		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
-		[XIW_EPE_REPLACED]	= rdv_ep_on_late,
-		[XIW_EPE_TIMER]		= rdv_ep_on_late,
-		[XIW_EPE_KILL]		= rdv_ep_on_abort,
-	},
-	[XIW_EPS_OPEN] = {
-		[XIW_EPE_SHUTDOWN]	= xiw_end_shutdown,
-		[XIW_EPE_CLOSE]		= rdv_ep_on_close,
-		[XIW_EPE_ABORT]		= rdv_ep_on_abort,
-		[XIW_EPE_LOST]		= rdv_ep_on_abort,
-		[XIW_EPE_CLOSE_TIMER]	= xiw_end_close_timer,
-		[XIW_EPE_TIMER]		= rdv_ep_on_timer,
-		[XIW_EPE_KILL]		= xiw_end_abort,
-	},
-	[XIW_EPS_LINGER] = {
-		[XIW_EPE_SOCK]		= xiw_end_linger_sock,
-		[XIW_EPE_TIMER]		= xiw_end_linger_timer,
-		[XIW_EPE_KILL]		= rdv_ep_kill_at_once,
-	},
+/* No report is due: other actions have no effect. */
+static const xiw_ep_act rdv_acts[XIW_EPA_COUNT] = {
+	[XIW_EPA_ACCEPT]	= rdv_ep_on_listener,
+	[XIW_EPA_TRY]		= xiw_rdv_active_try,
+	[XIW_EPA_RETRY]		= xiw_rdv_active_retry,
+	[XIW_EPA_CONNECTING]	= xiw_rdv_active_connecting,
+	[XIW_EPA_REPLY]		= xiw_rdv_active_reply,
+	[XIW_EPA_LATE]		= xiw_rdv_active_retry,
+	[XIW_EPA_CANCEL]	= rdv_ep_end_if_over,
+	[XIW_EPA_CANCEL_KILL]	= rdv_ep_kill_at_once,
+	[XIW_EPA_REQUEST]	= xiw_rdv_passive_request,
+	[XIW_EPA_NO_REQUEST]	= rdv_ep_kill_at_once,
+	[XIW_EPA_READY]		= xiw_rdv_passive_judge,
+	[XIW_EPA_READY_LATE]	= xiw_rdv_passive_late,
+	[XIW_EPA_ESTABLISHED]	= xiw_rdv_passive_stands,
+	[XIW_EPA_NO_FPDU]	= rdv_ep_on_late,
+	[XIW_EPA_REPLACED]	= rdv_ep_on_late,
+	[XIW_EPA_STALLED]	= rdv_ep_on_timer,
+	[XIW_EPA_CLOSE]		= rdv_ep_on_close,
+	[XIW_EPA_ABORT]		= rdv_ep_on_abort,
 };
-
-static enum xiw_ep_state rdv_handle(struct xiw_ep *ep, enum xiw_ep_event event)
-{
-	enum xiw_ep_state (*handler)(struct xiw_ep *ep);
-
-	handler = handlers[ep->state][event];
-	return handler ? handler(ep) : ep->state;
-}
 
 static void rdv_teardown(struct xiw_ep *ep)
 {
@@ -174,7 +124,8 @@ static void rdv_teardown(struct xiw_ep *ep)
 }
 
 static const struct xiw_ep_ops rdv_ep_ops = {
-	.handle = rdv_handle,
+	.handle = xiw_cm_handle,
+	.acts = rdv_acts,
 	.teardown = rdv_teardown,
 };
 

@@ -11,7 +11,7 @@
 
 #include <linux/tracepoint.h>
 
-#include "ep_state.h"
+#include "proto/epstate.h"
 #include "proto/ddp.h"
 #include "proto/qpstate.h"
 

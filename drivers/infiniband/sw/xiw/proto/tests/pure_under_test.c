@@ -5,6 +5,7 @@
  */
 #include "../atomic.c"
 #include "../ddp.c"
+#include "../epstate.c"
 #include "../mpa.c"
 #include "../nego.c"
 #include "../qpstate.c"

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The life of a connection endpoint: its states, its events, and the action for
+ * each pair of them. One table serves endpoints of rdma_cm and of out-of-band
+ * connections: an action without a function of the user has no effect.
+ */
+#ifndef _XIW_EPSTATE_H
+#define _XIW_EPSTATE_H
+
+#include "pure.h"
+
+/**
+ * enum xiw_ep_state - life of an endpoint
+ * @XIW_EPS_NEW: being set up, not armed
+ * @XIW_EPS_LISTEN: listener
+ * @XIW_EPS_PAUSE: Initiator by number, between two tries
+ * @XIW_EPS_CONNECTING: Initiator, TCP is connecting
+ * @XIW_EPS_REPLY: Initiator, Request sent, Reply awaited
+ * @XIW_EPS_REQUEST: Responder, TCP connected, Request awaited
+ * @XIW_EPS_READY: Responder, Request complete, that of an older one awaited, or
+ *	room in iw_cm
+ * @XIW_EPS_PENDING: Responder, iw_cm has the request, its answer is awaited
+ * @XIW_EPS_RTR: Responder, Reply sent, first FPDU awaited
+ * @XIW_EPS_OPEN: established
+ * @XIW_EPS_LINGER: over for iw_cm and the QP; FIN sent, the peer's awaited
+ * @XIW_EPS_DEAD: nothing left but references
+ * @XIW_EPS_COUNT: number of states, not a state
+ */
+enum xiw_ep_state {
+	XIW_EPS_NEW,
+	XIW_EPS_LISTEN,
+	XIW_EPS_PAUSE,
+	XIW_EPS_CONNECTING,
+	XIW_EPS_REPLY,
+	XIW_EPS_REQUEST,
+	XIW_EPS_READY,
+	XIW_EPS_PENDING,
+	XIW_EPS_RTR,
+	XIW_EPS_OPEN,
+	XIW_EPS_LINGER,
+	XIW_EPS_DEAD,
+	XIW_EPS_COUNT
+};
+
+/**
+ * enum xiw_ep_event - what can happen to it, in the order of handling
+ * @XIW_EPE_FIRST_FPDU: Responder: the QP has received a valid FPDU
+ * @XIW_EPE_SHUTDOWN: everything that the QP has to send is in the socket: send
+ *	FIN
+ * @XIW_EPE_PEER_CLOSED: the peer closed in good order; iw_cm may hear
+ *	DISCONNECT
+ * @XIW_EPE_ABORT: as CLOSE, but reset the connection at once; before CLOSE, so
+ *	that a consumer that gives up does not make an orderly end of a fault
+ * @XIW_EPE_LOST: the lower layer is gone; as ABORT, with nothing left to reset
+ * @XIW_EPE_CLOSE: the stream is over: stop the QP's data path, flush it, tell
+ *	iw_cm CLOSE, close the socket gracefully (FIN, discard what arrives
+ *	until the peer's FIN or the linger timer, then release)
+ * @XIW_EPE_CLOSE_TIMER: start the timer that turns a stalled graceful close
+ *	into ABORT
+ * @XIW_EPE_SOCK: something happened at the socket, or may have
+ * @XIW_EPE_ACCEPT: iw_cm accepts; never left as a bit, see xiw_ep_command()
+ * @XIW_EPE_REJECT: iw_cm rejects, likewise
+ * @XIW_EPE_REPLACED: another Request wants the place of a connection by number
+ *	whose first FPDU has not come; or an administrator wants none of those
+ * @XIW_EPE_TIMER: the endpoint's timer expired
+ * @XIW_EPE_KILL: end everything now: device, listener or namespace goes
+ * @XIW_EPE_COUNT: number of events, not an event
+ */
+enum xiw_ep_event {
+	XIW_EPE_FIRST_FPDU,
+	XIW_EPE_SHUTDOWN,
+	XIW_EPE_PEER_CLOSED,
+	XIW_EPE_ABORT,
+	XIW_EPE_LOST,
+	XIW_EPE_CLOSE,
+	XIW_EPE_CLOSE_TIMER,
+	XIW_EPE_SOCK,
+	XIW_EPE_ACCEPT,
+	XIW_EPE_REJECT,
+	XIW_EPE_REPLACED,
+	XIW_EPE_TIMER,
+	XIW_EPE_KILL,
+	XIW_EPE_COUNT
+};
+
+/**
+ * enum xiw_ep_action - response to an event
+ * @XIW_EPA_NONE: no effect: the event is late, or without meaning here
+ * @XIW_EPA_DIE: end at once, without a report
+ * @XIW_EPA_ACCEPT: accept connections from TCP
+ * @XIW_EPA_UNLISTEN: end a listener, and its children that were not delivered
+ * @XIW_EPA_TRY: Initiator: connect TCP, for the first time or again
+ * @XIW_EPA_RETRY: Initiator: drop the connection, try again after a pause
+ * @XIW_EPA_CONNECTING: Initiator: proceed if TCP has connected, or has failed
+ * @XIW_EPA_REPLY: Initiator: proceed if the Reply is complete
+ * @XIW_EPA_LATE: Initiator: the peer took too long
+ * @XIW_EPA_CANCEL: Initiator: the QP is being closed
+ * @XIW_EPA_CANCEL_RESET: Initiator: the QP has failed
+ * @XIW_EPA_CANCEL_KILL: Initiator: the device goes
+ * @XIW_EPA_REQUEST: Responder: proceed if the Request is complete
+ * @XIW_EPA_NO_REQUEST: Responder: the Request took too long
+ * @XIW_EPA_READY: Responder: report the Request, or answer it, if possible now
+ * @XIW_EPA_READY_LATE: Responder: that was not possible for some time
+ * @XIW_EPA_PENDING: Responder: check that the peer is silent, and connected
+ * @XIW_EPA_NO_ANSWER: Responder: the answer took too long
+ * @XIW_EPA_GRANT: Responder: send the Reply and start the stream
+ * @XIW_EPA_REFUSE: Responder: send a rejecting Reply
+ * @XIW_EPA_RETRACT: Responder: take the answer back
+ * @XIW_EPA_ESTABLISHED: Responder: the first FPDU has arrived
+ * @XIW_EPA_NO_FPDU: Responder: the first FPDU, or a close, took too long
+ * @XIW_EPA_REPLACED: Responder: another Request wants the place of this one
+ * @XIW_EPA_SHUTDOWN: send FIN
+ * @XIW_EPA_PEER_CLOSED: report that the peer will send nothing more
+ * @XIW_EPA_START_CLOSE: start the timer of a graceful close
+ * @XIW_EPA_STALLED: abort a graceful close that makes no progress
+ * @XIW_EPA_CLOSE: end the stream, and close the connection gracefully
+ * @XIW_EPA_ABORT: end the stream, and reset the connection
+ * @XIW_EPA_KILL: the same, because the device goes
+ * @XIW_EPA_LINGER: discard what arrives; release the socket after the FIN
+ * @XIW_EPA_LINGER_LATE: release the socket unless the peer makes progress
+ * @XIW_EPA_COUNT: number of actions, not an action
+ */
+enum xiw_ep_action {
+	XIW_EPA_NONE,
+	XIW_EPA_DIE,
+	XIW_EPA_ACCEPT,
+	XIW_EPA_UNLISTEN,
+	XIW_EPA_TRY,
+	XIW_EPA_RETRY,
+	XIW_EPA_CONNECTING,
+	XIW_EPA_REPLY,
+	XIW_EPA_LATE,
+	XIW_EPA_CANCEL,
+	XIW_EPA_CANCEL_RESET,
+	XIW_EPA_CANCEL_KILL,
+	XIW_EPA_REQUEST,
+	XIW_EPA_NO_REQUEST,
+	XIW_EPA_READY,
+	XIW_EPA_READY_LATE,
+	XIW_EPA_PENDING,
+	XIW_EPA_NO_ANSWER,
+	XIW_EPA_GRANT,
+	XIW_EPA_REFUSE,
+	XIW_EPA_RETRACT,
+	XIW_EPA_ESTABLISHED,
+	XIW_EPA_NO_FPDU,
+	XIW_EPA_REPLACED,
+	XIW_EPA_SHUTDOWN,
+	XIW_EPA_PEER_CLOSED,
+	XIW_EPA_START_CLOSE,
+	XIW_EPA_STALLED,
+	XIW_EPA_CLOSE,
+	XIW_EPA_ABORT,
+	XIW_EPA_KILL,
+	XIW_EPA_LINGER,
+	XIW_EPA_LINGER_LATE,
+	XIW_EPA_COUNT
+};
+
+/**
+ * xiw_epstate_action() - look up the action for an event
+ * @state: state of the endpoint
+ * @event: what happened
+ *
+ * Context: Any; the caller serializes the state.
+ * Return: The action; XIW_EPA_NONE for values outside the enumerations.
+ */
+enum xiw_ep_action xiw_epstate_action(enum xiw_ep_state state,
+				      enum xiw_ep_event event);
+
+/**
+ * xiw_epstate_follows() - may a state follow another one
+ * @state: state of the endpoint
+ * @next: state that an action returned
+ *
+ * Context: Any.
+ * Return: true if it may.
+ */
+bool xiw_epstate_follows(enum xiw_ep_state state, enum xiw_ep_state next);
+
+#endif /* _XIW_EPSTATE_H */
