@@ -25,6 +25,10 @@ static const xiw_ep_act common[XIW_EPA_COUNT] = {
 	[XIW_EPA_DIE]		= cm_die,
 	[XIW_EPA_ACCEPT]	= xiw_listen_children,
 	[XIW_EPA_UNLISTEN]	= xiw_listen_kill,
+	[XIW_EPA_CONNECTING]	= xiw_active_connecting,
+	[XIW_EPA_REPLY]		= xiw_active_reply,
+	[XIW_EPA_REQUEST]	= xiw_passive_request,
+	[XIW_EPA_ESTABLISHED]	= xiw_passive_established,
 	[XIW_EPA_SHUTDOWN]	= xiw_end_shutdown,
 	[XIW_EPA_START_CLOSE]	= xiw_end_close_timer,
 	[XIW_EPA_KILL]		= xiw_end_abort,
@@ -33,13 +37,10 @@ static const xiw_ep_act common[XIW_EPA_COUNT] = {
 };
 
 static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
-	[XIW_EPA_CONNECTING]	= xiw_active_connecting,
-	[XIW_EPA_REPLY]		= xiw_active_reply,
 	[XIW_EPA_LATE]		= xiw_active_timeout,
 	[XIW_EPA_CANCEL]	= xiw_active_abort,
 	[XIW_EPA_CANCEL_RESET]	= xiw_active_abort,
 	[XIW_EPA_CANCEL_KILL]	= xiw_active_abort,
-	[XIW_EPA_REQUEST]	= xiw_passive_request,
 	[XIW_EPA_NO_REQUEST]	= xiw_passive_timeout,
 	[XIW_EPA_READY]		= xiw_passive_ready,
 	[XIW_EPA_READY_LATE]	= xiw_passive_ready,
@@ -48,7 +49,6 @@ static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
 	[XIW_EPA_GRANT]		= xiw_passive_accept,
 	[XIW_EPA_REFUSE]	= xiw_passive_reject,
 	[XIW_EPA_RETRACT]	= xiw_passive_retract,
-	[XIW_EPA_ESTABLISHED]	= xiw_passive_established,
 	[XIW_EPA_NO_FPDU]	= xiw_end_stalled,
 	[XIW_EPA_PEER_CLOSED]	= xiw_end_peer_closed,
 	[XIW_EPA_STALLED]	= xiw_end_stalled,
@@ -67,7 +67,7 @@ static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
 enum xiw_ep_state xiw_cm_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 {
 	enum xiw_ep_action action = xiw_epstate_action(ep->state, event);
-	xiw_ep_act act = ep->ops->acts[action] ?: common[action];
+	xiw_ep_act act = ep->user->acts[action] ?: common[action];
 	enum xiw_ep_state next;
 
 	if (!act)
@@ -97,9 +97,15 @@ void xiw_cm_teardown(struct xiw_ep *ep)
 	ep->startup = NULL;
 }
 
-static const struct xiw_ep_ops cm_ep_ops = {
+static const struct xiw_cm_user iwcm_user = {
 	.handle = xiw_cm_handle,
 	.acts = iwcm_acts,
+	.connected = xiw_active_send_request,
+	.build_request = xiw_active_build_request,
+	.reply = xiw_active_take_reply,
+	.closed = xiw_active_closed,
+	.failed = xiw_active_fail,
+	.request = xiw_passive_ready,
 	.teardown = xiw_cm_teardown,
 };
 
@@ -116,7 +122,7 @@ int xiw_cm_device_init(struct xiw_dev *dev)
 	dev->cm_wq = alloc_workqueue("xiw_cm", WQ_UNBOUND, 0);
 	if (!dev->cm_wq)
 		return -ENOMEM;
-	dev->ep_ops = &cm_ep_ops;
+	dev->iwcm_user = &iwcm_user;
 	xa_init(&dev->requests);
 	xiw_crowd_init(&dev->lingering);
 	hash_init(dev->listeners);

@@ -10,6 +10,7 @@
 #include <rdma/iw_cm.h>
 
 #include "proto/epstate.h"
+#include "proto/nego.h"
 #include "llp.h"
 
 struct iw_cm_conn_param;
@@ -34,6 +35,17 @@ enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_timeout(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep);
+enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep);
+enum xiw_ep_state xiw_active_established(struct xiw_ep *ep);
+int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
+			   sa_family_t family, int tos);
+void xiw_active_drop_sock(struct xiw_ep *ep);
+int xiw_active_build_request(struct xiw_ep *ep);
+enum xiw_ep_state xiw_active_take_reply(struct xiw_ep *ep,
+					enum xiw_nego_verdict verdict,
+					const struct xiw_mpa_frame *frame);
+enum xiw_ep_state xiw_active_closed(struct xiw_ep *ep, int status);
+enum xiw_ep_state xiw_active_fail(struct xiw_ep *ep, int status);
 
 int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 
@@ -89,6 +101,11 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep);
+bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata,
+			     u8 pdata_len);
+enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
+				     u8 pdata_len);
+int xiw_passive_run(struct xiw_ep *ep, int len);
 void xiw_passive_teardown(struct xiw_ep *ep);
 
 int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);

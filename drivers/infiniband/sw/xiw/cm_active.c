@@ -20,39 +20,71 @@
 #include "sock.h"
 #include "stream_run.h"
 
+/**
+ * xiw_active_drop_sock() - reset the connection of an Initiator
+ * @ep: endpoint, with a socket or without
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_active_drop_sock(struct xiw_ep *ep)
+{
+	if (ep->xs)
+		xiw_sock_release(ep->xs, true);
+	ep->xs = NULL;
+}
+
+/**
+ * xiw_active_create_sock() - give an Initiator a socket
+ * @ep: endpoint without a socket
+ * @net: namespace; the caller keeps it alive until the socket connects
+ * @family: AF_INET or AF_INET6
+ * @tos: type of service or traffic class, -1 for the default
+ *
+ * Context: The endpoint is locked.
+ * Return: 0 or negative errno.
+ */
+int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
+			   sa_family_t family, int tos)
+{
+	struct xiw_sock *xs;
+	int ret = xiw_sock_create(net, family, &xs);
+
+	if (ret)
+		return ret;
+	xiw_sock_set_silence(xs, ep->policy.silence_ms);
+	if (tos >= 0)
+		xiw_sock_set_tos(xs, family, tos);
+	xiw_conn_own_sock(ep, xs);
+	return 0;
+}
+
 /*
  * From the local address and port of the cm_id: from a port of its own, or from
- * one that other connections have, too.
+ * one that other connections share.
  */
 static int active_connect_from(struct xiw_ep *ep, struct net *net, bool shared)
 {
 	const struct sockaddr_storage *remote = &ep->cm_id->m_remote_addr;
 	const struct sockaddr_storage *local = &ep->cm_id->m_local_addr;
 	int bound_if = xiw_conn_bound_if(ep, local);
-	struct xiw_sock *xs;
 	int ret;
 
-	ret = xiw_sock_create(net, remote->ss_family, &xs);
+	ret = xiw_active_create_sock(ep, net, remote->ss_family,
+				     ep->cm_id->tos_set ? ep->cm_id->tos : -1);
 	if (ret)
 		return ret;
-	xiw_sock_set_silence(xs, ep->policy.silence_ms);
-	if (ep->cm_id->tos_set)
-		xiw_sock_set_tos(xs, remote->ss_family, ep->cm_id->tos);
-	xiw_conn_own_sock(ep, xs);
 	if (shared)
-		ret = xiw_sock_bind_shared(xs, local, bound_if);
+		ret = xiw_sock_bind_shared(ep->xs, local, bound_if);
 	else
-		ret = xiw_sock_bind(xs, local, bound_if, false);
+		ret = xiw_sock_bind(ep->xs, local, bound_if, false);
 	if (!ret) {
-		ret = xiw_sock_connect(xs, remote);
+		ret = xiw_sock_connect(ep->xs, remote);
 		/* The port has a connection to this very peer. */
 		if (ret == -EADDRNOTAVAIL)
 			ret = -EADDRINUSE;
 	}
-	if (ret) {
-		ep->xs = NULL;
-		xiw_sock_release(xs, true);
-	}
+	if (ret)
+		xiw_active_drop_sock(ep);
 	return ret;
 }
 
@@ -71,8 +103,14 @@ static int active_open_socket(struct xiw_ep *ep, struct net *net)
 	return ret;
 }
 
-/* The Request as the policy wants it, in startup.frame; octets or -EINVAL. */
-static int active_build_request(struct xiw_ep *ep)
+/**
+ * xiw_active_build_request() - xiw_cm_user.build_request of iw_cm
+ * @ep: endpoint that connects
+ *
+ * Context: The endpoint is locked.
+ * Return: Bytes of the Request as the policy wants it, or -EINVAL.
+ */
+int xiw_active_build_request(struct xiw_ep *ep)
 {
 	struct xiw_ep_startup *st = ep->startup;
 
@@ -96,7 +134,7 @@ static int active_set_param(struct xiw_ep *ep,
 	if (st->pdata_len)
 		memcpy(st->pdata, param->private_data, st->pdata_len);
 	/* Refuse here what could not be sent later. */
-	ret = active_build_request(ep);
+	ret = xiw_active_build_request(ep);
 	return ret < 0 ? ret : 0;
 }
 
@@ -165,7 +203,15 @@ static void active_report_failure(struct xiw_ep *ep, int status,
 	xiw_conn_drop_cm_id(ep);
 }
 
-static enum xiw_ep_state active_fail(struct xiw_ep *ep, int status)
+/**
+ * xiw_active_fail() - xiw_cm_user.failed of iw_cm
+ * @ep: endpoint that connects
+ * @status: negative errno for the ULP
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_active_fail(struct xiw_ep *ep, int status)
 {
 	xiw_ep_dbg(ep, "connect failed: %d\n", status);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
@@ -182,7 +228,7 @@ static enum xiw_ep_state active_fail(struct xiw_ep *ep, int status)
  */
 enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep)
 {
-	return active_fail(ep, -ECONNABORTED);
+	return xiw_active_fail(ep, -ECONNABORTED);
 }
 
 /**
@@ -195,24 +241,31 @@ enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep)
 enum xiw_ep_state xiw_active_timeout(struct xiw_ep *ep)
 {
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
-	return active_fail(ep, -ETIMEDOUT);
+	return xiw_active_fail(ep, -ETIMEDOUT);
 }
 
-static enum xiw_ep_state active_send_request(struct xiw_ep *ep)
+/**
+ * xiw_active_send_request() - send a Request, and await the Reply
+ * @ep: endpoint whose TCP connection is established
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep)
 {
 	struct xiw_ep_startup *st = ep->startup;
-	int len = active_build_request(ep);
+	int len = ep->user->build_request(ep);
 
 	if (len < 0)
-		return active_fail(ep, len);
+		return ep->user->failed(ep, len);
 	if (xiw_sock_send_buf(ep->xs, st->frame, len) != len)
-		return active_fail(ep, -ECONNRESET);
+		return ep->user->failed(ep, -ECONNRESET);
 	st->have = 0;
 	return xiw_active_reply(ep);
 }
 
 /**
- * xiw_active_connecting() - TCP may have connected, or failed to
+ * xiw_active_connecting() - proceed if TCP has connected, or has failed
  * @ep: endpoint in XIW_EPS_CONNECTING
  *
  * Context: The endpoint is locked.
@@ -224,9 +277,9 @@ enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep)
 	case XIW_LLP_CONNECTING:
 		return XIW_EPS_CONNECTING;
 	case XIW_LLP_LOST:
-		return active_fail(ep, xiw_sock_error(ep->xs));
+		return ep->user->failed(ep, xiw_sock_error(ep->xs));
 	default:
-		return active_send_request(ep);
+		return ep->user->connected(ep);
 	}
 }
 
@@ -241,24 +294,37 @@ static enum xiw_ep_state active_peer_closed(struct xiw_ep *ep, int status)
 
 	if (ep->policy.rev < 2 || !ep->policy.fallback || ep->startup->have ||
 	    status != -ECONNRESET)
-		return active_fail(ep, status);
+		return xiw_active_fail(ep, status);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_FALLBACK);
 	ep->policy.rev = 1;
 	/* Reset: the new connection may need the same local port. */
 	net = xiw_sock_get_net(ep->xs);
-	xiw_sock_release(ep->xs, true);
-	ep->xs = NULL;
+	xiw_active_drop_sock(ep);
 	status = active_open_socket(ep, net);
 	put_net(net);
 	if (status)
-		return active_fail(ep, status);
+		return xiw_active_fail(ep, status);
 	return xiw_active_connecting(ep);
 }
 
 static enum xiw_ep_state active_malformed(struct xiw_ep *ep)
 {
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_MALFORMED);
-	return active_fail(ep, -EPROTO);
+	return xiw_active_fail(ep, -EPROTO);
+}
+
+/**
+ * xiw_active_closed() - xiw_cm_user.closed of iw_cm
+ * @ep: endpoint in XIW_EPS_REPLY
+ * @status: negative errno
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_active_closed(struct xiw_ep *ep, int status)
+{
+	return status == -EPROTO ? active_malformed(ep)
+				 : active_peer_closed(ep, status);
 }
 
 /* A Terminate FPDU as the first of the stream; octets. */
@@ -313,7 +379,26 @@ static enum xiw_ep_state active_startup_failed(struct xiw_ep *ep, int status,
 {
 	return ep->conn.agreed.enhanced && unused
 		       ? active_terminate(ep, XIW_MPA_LOCAL, status)
-		       : active_fail(ep, status);
+		       : xiw_active_fail(ep, status);
+}
+
+/**
+ * xiw_active_established() - run the stream after the last step of startup
+ * @ep: endpoint whose stream was started
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_active_established(struct xiw_ep *ep)
+{
+	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
+	ep->extensions = XIW_EP_EXTENSIONS;
+	xiw_ep_clear_timer(ep);
+	xiw_ep_unwatch(ep);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_ACTIVE);
+	kfree(ep->startup);
+	ep->startup = NULL;
+	return XIW_EPS_OPEN;
 }
 
 static enum xiw_ep_state active_establish(struct xiw_ep *ep, const void *pdata,
@@ -331,14 +416,7 @@ static enum xiw_ep_state active_establish(struct xiw_ep *ep, const void *pdata,
 	/* Unless a request that was posted has left meanwhile. */
 	if (ret)
 		return active_startup_failed(ep, ret, xiw_qp_stop(ep->qp, ep));
-	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
-	ep->extensions = XIW_EP_EXTENSIONS;
-	xiw_ep_clear_timer(ep);
-	xiw_ep_unwatch(ep);
-	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_ACTIVE);
-	kfree(ep->startup);
-	ep->startup = NULL;
-	return XIW_EPS_OPEN;
+	return xiw_active_established(ep);
 }
 
 static enum xiw_ep_state active_rejected(struct xiw_ep *ep, const void *pdata,
@@ -350,36 +428,25 @@ static enum xiw_ep_state active_rejected(struct xiw_ep *ep, const void *pdata,
 }
 
 /**
- * xiw_active_reply() - octets of the Reply may have arrived, or the end
+ * xiw_active_take_reply() - xiw_cm_user.reply of iw_cm
  * @ep: endpoint in XIW_EPS_REPLY
+ * @verdict: on the Reply
+ * @frame: the Reply
  *
  * Context: The endpoint is locked.
  * Return: Next state.
  */
-enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
+enum xiw_ep_state xiw_active_take_reply(struct xiw_ep *ep,
+					enum xiw_nego_verdict verdict,
+					const struct xiw_mpa_frame *frame)
 {
-	struct xiw_ep_startup *st = ep->startup;
-	struct xiw_mpa_frame reply;
-	const void *pdata;
-	int len;
+	const void *pdata = ep->startup->frame + frame->pd_off;
 
-	len = xiw_conn_collect(ep, true);
-	if (len == -EAGAIN)
-		return XIW_EPS_REPLY;
-	if (len == -EPROTO)
-		return active_malformed(ep);
-	if (len < 0)
-		return active_peer_closed(ep, len);
-	if (xiw_mpa_frame_decode(st->frame, len, true, &reply))
-		return active_malformed(ep);
-
-	pdata = st->frame + reply.pd_off;
-	switch (xiw_nego_check_reply(&ep->policy, &st->req, &reply,
-				     &ep->conn.agreed)) {
+	switch (verdict) {
 	case XIW_NEGO_OK:
-		return active_establish(ep, pdata, reply.pd_len);
+		return active_establish(ep, pdata, frame->pd_len);
 	case XIW_NEGO_REJECTED:
-		return active_rejected(ep, pdata, reply.pd_len);
+		return active_rejected(ep, pdata, frame->pd_len);
 	case XIW_NEGO_TERM_IRD:
 		return active_terminate(ep, XIW_MPA_NO_IRD, -ENOMEM);
 	case XIW_NEGO_TERM_RTR:
@@ -387,4 +454,29 @@ enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
 	default:
 		return active_malformed(ep);
 	}
+}
+
+/**
+ * xiw_active_reply() - read the Reply, or notice the end of the connection
+ * @ep: endpoint in XIW_EPS_REPLY
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
+{
+	enum xiw_nego_verdict verdict = XIW_NEGO_CLOSE;
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_mpa_frame frame = {};
+	int len;
+
+	len = xiw_conn_collect(ep, true);
+	if (len == -EAGAIN)
+		return XIW_EPS_REPLY;
+	if (len < 0)
+		return ep->user->closed(ep, len);
+	if (!xiw_mpa_frame_decode(st->frame, len, true, &frame))
+		verdict = xiw_nego_check_reply(&ep->policy, &st->req, &frame,
+					       &ep->conn.agreed);
+	return ep->user->reply(ep, verdict, &frame);
 }

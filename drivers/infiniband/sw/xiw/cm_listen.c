@@ -194,7 +194,7 @@ static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 		xiw_sock_release(xs, true);
 		return -ENOMEM;
 	}
-	ep->ops = parent->ops;
+	ep->user = parent->user;
 	xiw_sock_set_silence(xs, ep->policy.silence_ms);
 	xiw_conn_own_sock(ep, xs);
 	ret = listen_join(ep, parent);

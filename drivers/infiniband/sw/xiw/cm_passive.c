@@ -96,22 +96,45 @@ static enum xiw_ep_state passive_wait_for_room(struct xiw_ep *ep)
 	return XIW_EPS_READY;
 }
 
-static enum xiw_ep_state passive_refuse(struct xiw_ep *ep, const void *pdata,
-					u8 pdata_len)
+/**
+ * xiw_passive_send_reject() - send a rejecting Reply
+ * @ep: endpoint whose Request is complete
+ * @pdata: Private Data
+ * @pdata_len: its length in bytes
+ *
+ * Context: The endpoint is locked.
+ * Return: true if it was sent.
+ */
+bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata, u8 pdata_len)
 {
 	struct xiw_ep_startup *st = ep->startup;
 	struct xiw_mpa_frame reply;
 	int len;
 
-	/* Nothing in the Request stood in its way. */
+	/* The Request itself was acceptable, so report our real limits. */
 	xiw_nego_reject(&ep->policy, &st->req, ep->policy.max_ird,
 			min(ep->policy.max_ord, st->req.enh.ird), &reply);
 	reply.pd_len = pdata_len;
 	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &reply, pdata);
+	return len >= 0 && xiw_sock_send_buf(ep->xs, st->frame, len) == len;
+}
+
+/**
+ * xiw_passive_refuse() - reject a Request
+ * @ep: endpoint whose Request is complete
+ * @pdata: Private Data
+ * @pdata_len: its length in bytes
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
+				     u8 pdata_len)
+{
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
-	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
+	if (!xiw_passive_send_reject(ep, pdata, pdata_len))
 		return XIW_EPS_DEAD;
-	/* Behind its Request the peer must send nothing: no time for that. */
+	/* A peer must send nothing after its Request: no time for that. */
 	return xiw_end_hand_over(ep);
 }
 
@@ -152,7 +175,7 @@ static enum xiw_ep_state passive_announce(struct xiw_ep *ep)
 	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr))
 		return passive_failed(ep);
 	if (passive_is_misrouted(ep, &event.local_addr))
-		return passive_refuse(ep, NULL, 0);
+		return xiw_passive_refuse(ep, NULL, 0);
 	if (passive_enter_request(ep))
 		return passive_failed(ep);
 	xiw_conn_set_depths(ep, &event, req->enhanced, req->enh.ird,
@@ -191,7 +214,7 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
 	if (xiw_mpa_frame_decode(st->frame, len, false, &st->req) ||
 	    xiw_nego_check_request(&st->req) != XIW_NEGO_OK)
 		return passive_malformed(ep);
-	return xiw_passive_ready(ep);
+	return ep->user->request(ep);
 }
 
 /**
@@ -254,14 +277,34 @@ enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep)
 	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
 		return XIW_EPS_DEAD;
 	cmd->ret = 0;
-	return passive_refuse(ep, cmd->pdata, cmd->pdata_len);
+	return xiw_passive_refuse(ep, cmd->pdata, cmd->pdata_len);
 }
 
-/*
+/**
+ * xiw_passive_run() - start the stream, then send an accepting Reply
+ * @ep: endpoint with a QP, and conn.agreed
+ * @len: bytes of the Reply in startup.frame
+ *
  * The QP is ready to receive before the Reply leaves; its transmit side waits
- * for the peer's first FPDU (RFC 5044 section 7.1.2 rules 2 and 4). It looks
- * at what has arrived only behind the Reply, so no answer can overtake that.
+ * for the first FPDU of the peer (RFC 5044 section 7.1.2 rules 2 and 4). It
+ * handles what has arrived only behind the Reply, so no answer can overtake
+ * that.
+ *
+ * Context: The endpoint is locked.
+ * Return: 0, -ECONNRESET if the connection has ended, or negative errno.
  */
+int xiw_passive_run(struct xiw_ep *ep, int len)
+{
+	int ret = xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn);
+
+	if (ret)
+		return ret;
+	if (xiw_sock_send_buf(ep->xs, ep->startup->frame, len) != len)
+		return -ECONNRESET;
+	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
+	return 0;
+}
+
 static int passive_start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
 {
 	const struct iw_cm_conn_param *param = cmd->param;
@@ -278,19 +321,11 @@ static int passive_start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
 	if (len < 0)
 		return len;
 	ret = xiw_conn_attach_qp(ep, cmd->cm_id, param->qpn);
-	if (ret)
-		return ret;
-	ret = xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn);
-	if (ret)
-		return ret;
-	if (xiw_sock_send_buf(ep->xs, st->frame, len) != len)
-		return -ECONNRESET;
-	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
-	return 0;
+	return ret ? ret : xiw_passive_run(ep, len);
 }
 
 /**
- * xiw_passive_established() - tell iw_cm that the connection stands
+ * xiw_passive_established() - the connection of a Responder is established
  * @ep: endpoint whose Reply was sent, and if the peer-to-peer model was agreed
  *	on, whose first FPDU was received
  *
@@ -330,8 +365,9 @@ enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep)
 	cmd->ret = passive_start(ep, cmd);
 	if (cmd->ret) {
 		xiw_conn_detach_qp(ep);
-		return cmd->ret == -ECONNRESET ? passive_failed(ep)
-					       : passive_refuse(ep, NULL, 0);
+		return cmd->ret == -ECONNRESET
+			       ? passive_failed(ep)
+			       : xiw_passive_refuse(ep, NULL, 0);
 	}
 	cmd->cm_id->add_ref(cmd->cm_id);
 	ep->cm_id = cmd->cm_id;

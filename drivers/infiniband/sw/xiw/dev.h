@@ -24,7 +24,7 @@
 #include "stats.h"
 #include "stream.h"
 
-struct xiw_ep_ops;
+struct xiw_cm_user;
 
 /*
  * The core allocates an event for each process that has the device open, and
@@ -84,8 +84,8 @@ enum xiw_limits {
  * @policy: MPA policy for new connections
  * @policy_lock: protects @policy
  * @caps: XIW_CAP_* supported
- * @ep_ops: operations of rdma_cm's endpoints
- * @rdv_ops: operations of endpoints of out-of-band connections
+ * @iwcm_user: of endpoints of rdma_cm
+ * @rdv_user: of endpoints of out-of-band connections
  * @cm_wq: runs the work items of endpoints
  * @ep_lock: protects @eps, @listeners, @eps_closed, @lingering, @rdv_dialled
  *	and @rdv_dialled_at
@@ -138,8 +138,8 @@ struct xiw_dev {
 	struct xiw_mpa_policy policy;
 	u32 caps;
 
-	const struct xiw_ep_ops *ep_ops;
-	const struct xiw_ep_ops *rdv_ops;
+	const struct xiw_cm_user *iwcm_user;
+	const struct xiw_cm_user *rdv_user;
 	struct workqueue_struct *cm_wq;
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;

@@ -232,7 +232,7 @@ static void ep_teardown(struct xiw_ep *ep)
 
 	ep->state = XIW_EPS_DEAD;
 	timer_shutdown_sync(&ep->timer);
-	ep->ops->teardown(ep);
+	ep->user->teardown(ep);
 
 	spin_lock_irq(&ep->lock);
 	ep->gone = true;
@@ -257,7 +257,7 @@ static void ep_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 		event = ep_timer_event(ep);
 	if (event == XIW_EPE_COUNT)
 		return;
-	next = ep->ops->handle(ep, event);
+	next = ep->user->handle(ep, event);
 	if (next != ep->state)
 		trace_ep_state(ep, ep->qpn, ep->state, next);
 	if (next == XIW_EPS_DEAD)
@@ -379,7 +379,7 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
 	}
 	kref_init(&ep->ref);
 	ep->dev = dev;
-	ep->ops = dev->ep_ops;
+	ep->user = dev->iwcm_user;
 	INIT_LIST_HEAD(&ep->node);
 	INIT_WORK(&ep->work, ep_work);
 	timer_setup(&ep->timer, ep_on_timer, 0);

@@ -141,19 +141,35 @@ struct xiw_ep_listen {
 typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
 
 /**
- * struct xiw_ep_ops - the user of an endpoint
- * @handle: an event has happened, in whatever state the endpoint is; returns
- *	the next state
- * @acts: by enum xiw_ep_action: what differs between users, or NULL for nothing
+ * struct xiw_cm_user - user of endpoints: iw_cm, or QPs connected out of band
+ * @handle: an event has happened, in whatever state the endpoint is
+ * @acts: by enum xiw_ep_action: functions where this user differs, or NULL
+ * @connected: Initiator: TCP has connected
+ * @build_request: Initiator: set startup.req and encode it to startup.frame;
+ *	returns its length in bytes, or negative errno
+ * @reply: Initiator: the Reply is complete, and @frame valid unless @verdict is
+ *	XIW_NEGO_CLOSE
+ * @closed: Initiator: the connection has ended before the Reply was complete,
+ *	or what arrived is no Reply (-EPROTO)
+ * @failed: Initiator: TCP has not connected, or the Request cannot be sent
+ * @request: Responder: the Request is complete and valid
  * @teardown: give back socket, QP, cm_id and all places in lists; the state is
  *	XIW_EPS_DEAD
  *
  * All are called with the endpoint locked, and sleep, but neither for a peer
- * nor for a consumer.
+ * nor for a consumer. Those that return a state return the next one.
  */
-struct xiw_ep_ops {
+struct xiw_cm_user {
 	enum xiw_ep_state (*handle)(struct xiw_ep *ep, enum xiw_ep_event event);
 	const xiw_ep_act *acts;
+	enum xiw_ep_state (*connected)(struct xiw_ep *ep);
+	int (*build_request)(struct xiw_ep *ep);
+	enum xiw_ep_state (*reply)(struct xiw_ep *ep,
+				   enum xiw_nego_verdict verdict,
+				   const struct xiw_mpa_frame *frame);
+	enum xiw_ep_state (*closed)(struct xiw_ep *ep, int status);
+	enum xiw_ep_state (*failed)(struct xiw_ep *ep, int status);
+	enum xiw_ep_state (*request)(struct xiw_ep *ep);
 	void (*teardown)(struct xiw_ep *ep);
 };
 
@@ -165,7 +181,7 @@ struct xiw_ep_ops {
  *	xiw_dev.requests; the timer and the socket's callbacks need none, they
  *	end before the endpoint does
  * @dev: device; not to be touched once the endpoint is dead
- * @ops: what it does
+ * @user: its user
  * @node: in xiw_dev.eps while alive
  * @work: handles events, on xiw_dev.cm_wq
  * @timer: the only timer; what it is for follows from the state
@@ -217,7 +233,7 @@ struct xiw_ep_ops {
 struct xiw_ep {
 	struct kref ref;
 	struct xiw_dev *dev;
-	const struct xiw_ep_ops *ops;
+	const struct xiw_cm_user *user;
 	struct list_head node;
 	struct work_struct work;
 	struct timer_list timer;

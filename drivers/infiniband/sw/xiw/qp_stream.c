@@ -707,7 +707,7 @@ void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg)
 int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 {
 	struct xiw_stream *s = &qp->stream;
-	bool by_number = ep->ops == qp->dev->rdv_ops;
+	bool by_number = ep->user == qp->dev->rdv_user;
 	int ret = 0;
 
 	spin_lock_bh(&s->lock);

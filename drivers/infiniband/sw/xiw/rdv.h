@@ -10,6 +10,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "proto/epstate.h"
+#include "proto/nego.h"
 #include "proto/rendezvous.h"
 
 struct xiw_dev;
@@ -39,14 +40,18 @@ int xiw_rdv_active_start(struct xiw_qp *qp);
 void xiw_rdv_active_rts(struct xiw_ep *ep);
 enum xiw_ep_state xiw_rdv_active_try(struct xiw_ep *ep);
 enum xiw_ep_state xiw_rdv_active_retry(struct xiw_ep *ep);
-enum xiw_ep_state xiw_rdv_active_connecting(struct xiw_ep *ep);
-enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep);
+enum xiw_ep_state xiw_rdv_active_connected(struct xiw_ep *ep);
+int xiw_rdv_active_build_request(struct xiw_ep *ep);
+enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep,
+				       enum xiw_nego_verdict verdict,
+				       const struct xiw_mpa_frame *frame);
+enum xiw_ep_state xiw_rdv_active_closed(struct xiw_ep *ep, int status);
+enum xiw_ep_state xiw_rdv_active_failed(struct xiw_ep *ep, int status);
 
 /* rdv_passive.c */
 enum xiw_ep_state xiw_rdv_passive_request(struct xiw_ep *ep);
 enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep);
 enum xiw_ep_state xiw_rdv_passive_late(struct xiw_ep *ep);
-enum xiw_ep_state xiw_rdv_passive_stands(struct xiw_ep *ep);
 
 /* rdv_qp.c */
 int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
@@ -59,8 +64,6 @@ void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 u16 xiw_rdv_port_of(const struct sockaddr_storage *addr);
 void xiw_rdv_to_gid(const struct sockaddr_storage *addr, u8 *gid);
 void xiw_rdv_agree(struct xiw_ep *ep, u16 features);
-int xiw_rdv_start_stream(struct xiw_ep *ep, const struct xiw_rdv_path *path,
-			 bool initiator);
 void xiw_rdv_wait_init(struct xiw_qp *qp);
 void xiw_rdv_wait_end(struct xiw_qp *qp);
 void xiw_rdv_await_posted(struct xiw_qp *qp);

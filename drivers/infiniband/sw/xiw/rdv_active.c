@@ -51,7 +51,7 @@ static void rdv_active_get_path(const struct xiw_ep *ep,
  * These ports have limits of their own and take a privilege, but there are too
  * few of them for all connections.
  */
-static int rdv_bind_privileged(struct xiw_ep *ep, struct xiw_sock *xs)
+static int rdv_bind_privileged(struct xiw_ep *ep)
 {
 	u16 port = PRIVILEGED_MIN + get_random_u32() % PRIVILEGED_COUNT;
 	struct sockaddr_storage own;
@@ -60,30 +60,25 @@ static int rdv_bind_privileged(struct xiw_ep *ep, struct xiw_sock *xs)
 	ep->crowded = false;
 	xiw_rdv_to_addr(ep->dev, rdv_active_use_of(ep)->path.own.gid, port,
 			&own);
-	return xiw_sock_bind_as_kernel(xs, &own, xiw_conn_bound_if(ep, &own),
-				       false);
+	return xiw_sock_bind_as_kernel(ep->xs, &own,
+				       xiw_conn_bound_if(ep, &own), false);
 }
 
 /* A QP that is connected to itself connects to its own source port. */
 static int rdv_active_connect_from(struct xiw_ep *ep,
-				   const struct xiw_rdv_use *use,
-				   struct xiw_sock *xs)
+				   const struct sockaddr_storage *own)
 {
-	struct sockaddr_storage own;
+	const struct xiw_rdv_use *use = rdv_active_use_of(ep);
 	struct sockaddr_storage peer;
 	int ret = 0;
 
-	xiw_rdv_to_addr(ep->dev, use->path.own.gid, 0, &own);
 	xiw_rdv_to_addr(ep->dev, use->path.peer.gid, use->port, &peer);
-	if (use->tclass)
-		xiw_sock_set_tos(xs, own.ss_family, use->tclass);
-	xiw_sock_set_silence(xs, ep->policy.silence_ms);
-	if (!ep->crowded || rdv_bind_privileged(ep, xs))
-		ret = xiw_sock_bind(xs, &own, xiw_conn_bound_if(ep, &own),
+	if (!ep->crowded || rdv_bind_privileged(ep))
+		ret = xiw_sock_bind(ep->xs, own, xiw_conn_bound_if(ep, own),
 				    false);
 	if (!ret && use->role == XIW_RDV_SELF)
-		ret = xiw_sock_local(xs, &peer);
-	return ret ? ret : xiw_sock_connect(xs, &peer);
+		ret = xiw_sock_local(ep->xs, &peer);
+	return ret ? ret : xiw_sock_connect(ep->xs, &peer);
 }
 
 /*
@@ -108,7 +103,6 @@ static int rdv_active_open_socket(struct xiw_ep *ep)
 {
 	const struct xiw_rdv_use *use = rdv_active_use_of(ep);
 	struct sockaddr_storage own;
-	struct xiw_sock *xs;
 	struct net *net;
 	int ret;
 
@@ -116,16 +110,12 @@ static int rdv_active_open_socket(struct xiw_ep *ep)
 	if (!net)
 		return -ENETDOWN;
 	xiw_rdv_to_addr(ep->dev, use->path.own.gid, 0, &own);
-	ret = xiw_sock_create(net, own.ss_family, &xs);
+	ret = xiw_active_create_sock(ep, net, own.ss_family,
+				     use->tclass ?: -1);
+	if (!ret)
+		ret = rdv_active_connect_from(ep, &own);
 	if (ret)
-		goto put;
-	xiw_conn_own_sock(ep, xs);
-	ret = rdv_active_connect_from(ep, use, xs);
-	if (ret) {
-		ep->xs = NULL;
-		xiw_sock_release(xs, true);
-	}
-put:
+		xiw_active_drop_sock(ep);
 	/* The socket has a reference of its own once it connects. */
 	put_net(net);
 	return ret;
@@ -146,9 +136,7 @@ static enum xiw_ep_state rdv_pause(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_rdv_active_retry(struct xiw_ep *ep)
 {
-	if (ep->xs)
-		xiw_sock_release(ep->xs, true);
-	ep->xs = NULL;
+	xiw_active_drop_sock(ep);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 	return rdv_pause(ep);
 }
@@ -200,7 +188,7 @@ enum xiw_ep_state xiw_rdv_active_try(struct xiw_ep *ep)
 		return xiw_rdv_active_retry(ep);
 	}
 	xiw_ep_set_timer(ep, ep->policy.reply_ms);
-	return xiw_rdv_active_connecting(ep);
+	return xiw_active_connecting(ep);
 }
 
 /**
@@ -218,7 +206,7 @@ int xiw_rdv_active_start(struct xiw_qp *qp)
 	ep = xiw_ep_create(qp->dev, false);
 	if (!ep)
 		return -ENOMEM;
-	ep->ops = qp->dev->rdv_ops;
+	ep->user = qp->dev->rdv_user;
 	xiw_rdv_policy(ep);
 	ret = xiw_ep_publish(ep);
 	if (!ret)
@@ -234,7 +222,14 @@ int xiw_rdv_active_start(struct xiw_qp *qp)
 	return 0;
 }
 
-static int rdv_active_build_request(struct xiw_ep *ep)
+/**
+ * xiw_rdv_active_build_request() - xiw_cm_user.build_request
+ * @ep: endpoint that connects
+ *
+ * Context: The endpoint is locked.
+ * Return: Bytes of the Request, or negative errno.
+ */
+int xiw_rdv_active_build_request(struct xiw_ep *ep)
 {
 	struct xiw_ep_startup *st = ep->startup;
 	struct xiw_rdv_request req;
@@ -252,23 +247,12 @@ static int rdv_active_build_request(struct xiw_ep *ep)
 				    st->pdata);
 }
 
-static enum xiw_ep_state rdv_active_send_request(struct xiw_ep *ep)
-{
-	struct xiw_ep_startup *st = ep->startup;
-	int len = rdv_active_build_request(ep);
-
-	if (len < 0 || xiw_sock_send_buf(ep->xs, st->frame, len) != len)
-		return xiw_rdv_active_retry(ep);
-	st->have = 0;
-	return xiw_rdv_active_reply(ep);
-}
-
 static enum xiw_ep_state rdv_first_request(struct xiw_ep *ep)
 {
 	ep->startup->nonces.init = get_random_u64();
 	ep->startup->proves = false;
 	ep->startup->proves_rts = false;
-	return rdv_active_send_request(ep);
+	return xiw_active_send_request(ep);
 }
 
 /*
@@ -288,7 +272,7 @@ static enum xiw_ep_state rdv_answer_challenge(struct xiw_ep *ep,
 		return xiw_rdv_active_retry(ep);
 	st->proves = true;
 	st->nonces.resp = reply->nonce;
-	return rdv_active_send_request(ep);
+	return xiw_active_send_request(ep);
 }
 
 /**
@@ -311,17 +295,13 @@ void xiw_rdv_active_rts(struct xiw_ep *ep)
 static enum xiw_ep_state rdv_active_establish(struct xiw_ep *ep,
 					      const struct xiw_rdv_path *path)
 {
-	if (xiw_rdv_start_stream(ep, path, true))
+	ep->conn.initiator = true;
+	ep->conn.agreed.ord = xiw_rdv_ord(path, ep->conn.agreed.ord);
+	if (xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn))
 		return xiw_rdv_active_retry(ep);
-	ep->extensions = XIW_EP_EXTENSIONS;
 	ep->tries = 0;
-	xiw_ep_clear_timer(ep);
-	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_ACTIVE);
-	kfree(ep->startup);
-	ep->startup = NULL;
 	xiw_qp_stands(ep->qp);
-	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
-	return XIW_EPS_OPEN;
+	return xiw_active_established(ep);
 }
 
 /* Both ends are the same: this side's wishes are the negotiated values. */
@@ -348,24 +328,17 @@ static enum xiw_ep_state rdv_active_establish_self(struct xiw_ep *ep)
 }
 
 /**
- * xiw_rdv_active_connecting() - proceed if TCP has connected, or has failed
- * @ep: endpoint in XIW_EPS_CONNECTING
+ * xiw_rdv_active_connected() - xiw_cm_user.connected
+ * @ep: endpoint whose TCP connection is established
  *
  * Context: The endpoint is locked.
  * Return: Next state.
  */
-enum xiw_ep_state xiw_rdv_active_connecting(struct xiw_ep *ep)
+enum xiw_ep_state xiw_rdv_active_connected(struct xiw_ep *ep)
 {
-	switch (xiw_conn_status(ep)) {
-	case XIW_LLP_CONNECTING:
-		return XIW_EPS_CONNECTING;
-	case XIW_LLP_LOST:
-		return xiw_rdv_active_retry(ep);
-	default:
-		return rdv_active_use_of(ep)->role == XIW_RDV_SELF
-			       ? rdv_active_establish_self(ep)
-			       : rdv_first_request(ep);
-	}
+	return rdv_active_use_of(ep)->role == XIW_RDV_SELF
+		       ? rdv_active_establish_self(ep)
+		       : rdv_first_request(ep);
 }
 
 /* The Reply accepts. Check that it matches the Request and proves the peer. */
@@ -410,41 +383,60 @@ static enum xiw_ep_state rdv_active_refused(struct xiw_ep *ep,
 					 rdv_active_use_of(ep)->path.peer.gid,
 					 XIW_RDV_VERSION);
 	xiw_rdv_give_up(ep->qp);
-	xiw_sock_release(ep->xs, true);
-	ep->xs = NULL;
+	xiw_active_drop_sock(ep);
 	xiw_ep_clear_timer(ep);
 	return XIW_EPS_PAUSE;
 }
 
 /**
- * xiw_rdv_active_reply() - read the Reply, or notice the end of the connection
+ * xiw_rdv_active_reply() - xiw_cm_user.reply
  * @ep: endpoint in XIW_EPS_REPLY
+ * @verdict: on the Reply
+ * @frame: the Reply
  *
  * Context: The endpoint is locked.
  * Return: Next state.
  */
-enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep)
+enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep,
+				       enum xiw_nego_verdict verdict,
+				       const struct xiw_mpa_frame *frame)
 {
-	struct xiw_ep_startup *st = ep->startup;
-	enum xiw_nego_verdict verdict;
-	struct xiw_mpa_frame frame;
 	struct xiw_rdv_reply reply;
-	int len;
 
-	len = xiw_conn_collect(ep, true);
-	if (len == -EAGAIN)
-		return XIW_EPS_REPLY;
-	/* The Responder may have evicted it in favour of another one. */
-	if (len < 0 && st->proves)
-		ep->crowded = true;
-	if (len < 0 || xiw_mpa_frame_decode(st->frame, len, true, &frame))
-		return xiw_rdv_active_retry(ep);
-	verdict = xiw_nego_check_reply(&ep->policy, &st->req, &frame,
-				       &ep->conn.agreed);
 	if ((verdict != XIW_NEGO_OK && verdict != XIW_NEGO_REJECTED) ||
-	    xiw_rdv_reply_decode(st->frame + frame.pd_off, frame.pd_len,
-				 verdict == XIW_NEGO_REJECTED, &reply))
+	    xiw_rdv_reply_decode(ep->startup->frame + frame->pd_off,
+				 frame->pd_len, verdict == XIW_NEGO_REJECTED,
+				 &reply))
 		return xiw_rdv_active_retry(ep);
 	return verdict == XIW_NEGO_OK ? rdv_active_accepted(ep, &reply)
 				      : rdv_active_refused(ep, &reply);
+}
+
+/**
+ * xiw_rdv_active_closed() - xiw_cm_user.closed
+ * @ep: endpoint in XIW_EPS_REPLY
+ * @status: negative errno
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_rdv_active_closed(struct xiw_ep *ep, int status)
+{
+	/* The Responder may have evicted it in favour of another one. */
+	if (ep->startup->proves)
+		ep->crowded = true;
+	return xiw_rdv_active_retry(ep);
+}
+
+/**
+ * xiw_rdv_active_failed() - xiw_cm_user.failed
+ * @ep: endpoint that connects
+ * @status: negative errno
+ *
+ * Context: The endpoint is locked.
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_rdv_active_failed(struct xiw_ep *ep, int status)
+{
+	return xiw_rdv_active_retry(ep);
 }

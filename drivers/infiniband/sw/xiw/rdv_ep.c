@@ -97,16 +97,12 @@ static const xiw_ep_act rdv_acts[XIW_EPA_COUNT] = {
 	[XIW_EPA_ACCEPT]	= rdv_ep_on_listener,
 	[XIW_EPA_TRY]		= xiw_rdv_active_try,
 	[XIW_EPA_RETRY]		= xiw_rdv_active_retry,
-	[XIW_EPA_CONNECTING]	= xiw_rdv_active_connecting,
-	[XIW_EPA_REPLY]		= xiw_rdv_active_reply,
 	[XIW_EPA_LATE]		= xiw_rdv_active_retry,
 	[XIW_EPA_CANCEL]	= rdv_ep_end_if_over,
 	[XIW_EPA_CANCEL_KILL]	= rdv_ep_kill_at_once,
-	[XIW_EPA_REQUEST]	= xiw_rdv_passive_request,
 	[XIW_EPA_NO_REQUEST]	= rdv_ep_kill_at_once,
 	[XIW_EPA_READY]		= xiw_rdv_passive_judge,
 	[XIW_EPA_READY_LATE]	= xiw_rdv_passive_late,
-	[XIW_EPA_ESTABLISHED]	= xiw_rdv_passive_stands,
 	[XIW_EPA_NO_FPDU]	= rdv_ep_on_late,
 	[XIW_EPA_REPLACED]	= rdv_ep_on_late,
 	[XIW_EPA_STALLED]	= rdv_ep_on_timer,
@@ -123,9 +119,15 @@ static void rdv_teardown(struct xiw_ep *ep)
 	xiw_cm_teardown(ep);
 }
 
-static const struct xiw_ep_ops rdv_ep_ops = {
+static const struct xiw_cm_user rdv_user = {
 	.handle = xiw_cm_handle,
 	.acts = rdv_acts,
+	.connected = xiw_rdv_active_connected,
+	.build_request = xiw_rdv_active_build_request,
+	.reply = xiw_rdv_active_reply,
+	.closed = xiw_rdv_active_closed,
+	.failed = xiw_rdv_active_failed,
+	.request = xiw_rdv_passive_request,
 	.teardown = rdv_teardown,
 };
 
@@ -137,7 +139,7 @@ static const struct xiw_ep_ops rdv_ep_ops = {
  */
 void xiw_rdv_device_init(struct xiw_dev *dev)
 {
-	dev->rdv_ops = &rdv_ep_ops;
+	dev->rdv_user = &rdv_user;
 	mutex_init(&dev->rdv_lock);
 	INIT_LIST_HEAD(&dev->rdv_ports);
 	dev->rdv_port = XIW_RDV_PORT;

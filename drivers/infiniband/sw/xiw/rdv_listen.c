@@ -63,7 +63,7 @@ static struct xiw_ep *rdv_listen_open_listener(struct xiw_dev *dev,
 
 	if (!ep)
 		return ERR_PTR(-ENOMEM);
-	ep->ops = dev->rdv_ops;
+	ep->user = dev->rdv_user;
 	xiw_listen_init(ep);
 	/* The reference that rdv_listen_close_listener() drops */
 	xiw_ep_get(ep);
@@ -323,7 +323,7 @@ static void rdv_close_all(struct xiw_dev *dev)
 
 	spin_lock(&dev->ep_lock);
 	list_for_each_entry(ep, &dev->eps, node)
-		if (ep->ops == dev->rdv_ops)
+		if (ep->user == dev->rdv_user)
 			xiw_ep_raise(ep, XIW_EPE_REPLACED);
 	spin_unlock(&dev->ep_lock);
 }

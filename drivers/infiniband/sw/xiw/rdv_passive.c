@@ -22,22 +22,6 @@
 /* Requests of one host that may wait for one queue pair. */
 #define WAITING_MAX	8
 
-/* Send a rejecting MPA Reply with @reply as Private Data. False on failure. */
-static bool rdv_send_refusal(struct xiw_ep *ep,
-			     const struct xiw_rdv_reply *reply)
-{
-	struct xiw_ep_startup *st = ep->startup;
-	struct xiw_mpa_frame frame;
-	int len;
-
-	xiw_nego_reject(&ep->policy, &st->req, ep->policy.max_ird,
-			min(ep->policy.max_ord, st->req.enh.ird), &frame);
-	frame.pd_len = xiw_rdv_reply_encode(reply, st->pdata);
-	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &frame,
-				   st->pdata);
-	return len >= 0 && xiw_sock_send_buf(ep->xs, st->frame, len) == len;
-}
-
 static enum xiw_ep_state rdv_passive_refuse(struct xiw_ep *ep,
 					    enum xiw_rdv_reason reason,
 					    const struct xiw_rdv_request *req)
@@ -45,10 +29,10 @@ static enum xiw_ep_state rdv_passive_refuse(struct xiw_ep *ep,
 	struct xiw_rdv_reply reply;
 
 	xiw_ep_dbg(ep, "Request refused: reason %u\n", reason);
-	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
 	xiw_rdv_refuse(reason, req, &reply);
-	return rdv_send_refusal(ep, &reply) ? xiw_end_hand_over(ep) :
-					      XIW_EPS_DEAD;
+	return xiw_passive_refuse(ep, ep->startup->pdata,
+				  xiw_rdv_reply_encode(&reply,
+						       ep->startup->pdata));
 }
 
 /* Of a Request that is not well formed. */
@@ -105,7 +89,6 @@ static int rdv_passive_start(struct xiw_ep *ep,
 	struct xiw_rdv_reply reply;
 	struct xiw_mpa_frame frame;
 	int len;
-	int ret;
 
 	xiw_nego_accept(&ep->policy, &st->req,
 			xiw_rdv_ird(path, ep->policy.max_ird),
@@ -118,13 +101,9 @@ static int rdv_passive_start(struct xiw_ep *ep,
 				   st->pdata);
 	if (len < 0)
 		return len;
-	ret = xiw_rdv_start_stream(ep, path, false);
-	if (ret)
-		return ret;
-	if (xiw_sock_send_buf(ep->xs, st->frame, len) != len)
-		return -ECONNRESET;
-	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
-	return 0;
+	ep->conn.initiator = false;
+	ep->conn.agreed.ord = xiw_rdv_ord(path, ep->conn.agreed.ord);
+	return xiw_passive_run(ep, len);
 }
 
 static void rdv_passive_set_tos(struct xiw_ep *ep,
@@ -172,7 +151,8 @@ static enum xiw_ep_state rdv_challenge(struct xiw_ep *ep,
 	st->nonces.init = req->nonce;
 	st->nonces.resp = get_random_u64();
 	xiw_rdv_challenge(req, st->nonces.resp, &reply);
-	if (!rdv_send_refusal(ep, &reply))
+	if (!xiw_passive_send_reject(ep, st->pdata,
+				     xiw_rdv_reply_encode(&reply, st->pdata)))
 		return XIW_EPS_DEAD;
 	st->proves = true;
 	st->have = 0;
@@ -246,7 +226,7 @@ enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep)
 }
 
 /**
- * xiw_rdv_passive_request() - read the Request, or notice the end
+ * xiw_rdv_passive_request() - xiw_cm_user.request
  * @ep: endpoint in XIW_EPS_REQUEST
  *
  * Context: The endpoint is locked.
@@ -254,18 +234,6 @@ enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_rdv_passive_request(struct xiw_ep *ep)
 {
-	struct xiw_ep_startup *st = ep->startup;
-	int len;
-
-	len = xiw_conn_collect(ep, false);
-	if (len == -EAGAIN)
-		return XIW_EPS_REQUEST;
-	if (len < 0 || xiw_mpa_frame_decode(st->frame, len, false, &st->req) ||
-	    xiw_nego_check_request(&st->req) != XIW_NEGO_OK) {
-		xiw_stat_inc(ep->dev->stats, len < 0 && len != -EPROTO ?
-			     XIW_STAT_CONN_FAILED : XIW_STAT_MPA_MALFORMED);
-		return XIW_EPS_DEAD;
-	}
 	xiw_rdv_policy(ep);
 	return xiw_rdv_passive_judge(ep);
 }
@@ -284,20 +252,4 @@ enum xiw_ep_state xiw_rdv_passive_late(struct xiw_ep *ep)
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 	rdv_passive_decode(ep, &req);
 	return rdv_passive_refuse(ep, XIW_RDV_LATE, &req);
-}
-
-/**
- * xiw_rdv_passive_stands() - establish the connection after its first FPDU
- * @ep: endpoint in XIW_EPS_RTR
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
-enum xiw_ep_state xiw_rdv_passive_stands(struct xiw_ep *ep)
-{
-	ep->extensions = XIW_EP_EXTENSIONS;
-	if (!ep->closing)
-		xiw_ep_clear_timer(ep);
-	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_PASSIVE);
-	return XIW_EPS_OPEN;
 }

@@ -33,7 +33,7 @@
 #include "tx.h"
 
 /*
- * Addresses, and the start of the stream
+ * Addresses and negotiation
  */
 
 /**
@@ -128,25 +128,6 @@ void xiw_rdv_agree(struct xiw_ep *ep, u16 features)
 	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
 	if (!ep->conn.fpdu_segments && !(features & XIW_RDV_FEAT_LONG))
 		ep->conn.fpdu_segments = 1;
-}
-
-/**
- * xiw_rdv_start_stream() - start the stream after the MPA negotiation
- * @ep: endpoint with its QP attached, and conn.agreed
- * @path: attributes that the consumer has set so far
- * @initiator: which side this is
- *
- * Context: The endpoint is locked.
- * Return: 0 or negative errno.
- */
-int xiw_rdv_start_stream(struct xiw_ep *ep, const struct xiw_rdv_path *path,
-			 bool initiator)
-{
-	struct xiw_conn *conn = &ep->conn;
-
-	conn->initiator = initiator;
-	conn->agreed.ord = xiw_rdv_ord(path, conn->agreed.ord);
-	return xiw_stream_start(&ep->qp->stream, &ep->xs->llp, conn);
 }
 
 /*
