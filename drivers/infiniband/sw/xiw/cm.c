@@ -36,26 +36,6 @@ static const xiw_ep_act common[XIW_EPA_COUNT] = {
 	[XIW_EPA_LINGER_LATE]	= xiw_end_linger_timer,
 };
 
-static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
-	[XIW_EPA_LATE]		= xiw_active_timeout,
-	[XIW_EPA_CANCEL]	= xiw_active_abort,
-	[XIW_EPA_CANCEL_RESET]	= xiw_active_abort,
-	[XIW_EPA_CANCEL_KILL]	= xiw_active_abort,
-	[XIW_EPA_NO_REQUEST]	= xiw_passive_timeout,
-	[XIW_EPA_READY]		= xiw_passive_ready,
-	[XIW_EPA_READY_LATE]	= xiw_passive_ready,
-	[XIW_EPA_PENDING]	= xiw_passive_pending,
-	[XIW_EPA_NO_ANSWER]	= xiw_passive_timeout,
-	[XIW_EPA_GRANT]		= xiw_passive_accept,
-	[XIW_EPA_REFUSE]	= xiw_passive_reject,
-	[XIW_EPA_RETRACT]	= xiw_passive_retract,
-	[XIW_EPA_NO_FPDU]	= xiw_end_stalled,
-	[XIW_EPA_PEER_CLOSED]	= xiw_end_peer_closed,
-	[XIW_EPA_STALLED]	= xiw_end_stalled,
-	[XIW_EPA_CLOSE]		= xiw_end_close,
-	[XIW_EPA_ABORT]		= xiw_end_abort,
-};
-
 /**
  * xiw_cm_handle() - the response of an endpoint to an event
  * @ep: endpoint
@@ -89,25 +69,11 @@ void xiw_cm_teardown(struct xiw_ep *ep)
 	if (ep->xs)
 		xiw_sock_release(ep->xs, true);
 	ep->xs = NULL;
-	xiw_passive_teardown(ep);
 	xiw_end_teardown(ep);
 	xiw_listen_teardown(ep);
-	xiw_conn_drop_cm_id(ep);
 	kfree(ep->startup);
 	ep->startup = NULL;
 }
-
-static const struct xiw_cm_user iwcm_user = {
-	.handle = xiw_cm_handle,
-	.acts = iwcm_acts,
-	.connected = xiw_active_send_request,
-	.build_request = xiw_active_build_request,
-	.reply = xiw_active_take_reply,
-	.closed = xiw_active_closed,
-	.failed = xiw_active_fail,
-	.request = xiw_passive_ready,
-	.teardown = xiw_cm_teardown,
-};
 
 /**
  * xiw_cm_device_init() - prepare a device for endpoints
@@ -122,8 +88,6 @@ int xiw_cm_device_init(struct xiw_dev *dev)
 	dev->cm_wq = alloc_workqueue("xiw_cm", WQ_UNBOUND, 0);
 	if (!dev->cm_wq)
 		return -ENOMEM;
-	dev->iwcm_user = &iwcm_user;
-	xa_init(&dev->requests);
 	xiw_crowd_init(&dev->lingering);
 	hash_init(dev->listeners);
 	return 0;

@@ -7,15 +7,12 @@
 
 #include <linux/socket.h>
 #include <linux/types.h>
-#include <rdma/iw_cm.h>
 
 #include "proto/epstate.h"
 #include "proto/nego.h"
 #include "llp.h"
 
-struct iw_cm_conn_param;
 struct iw_cm_event;
-struct iw_cm_id;
 struct net;
 struct xiw_dev;
 struct xiw_ep;
@@ -33,21 +30,11 @@ void xiw_cm_device_exit(struct xiw_dev *dev);
 /* cm_active.c */
 enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep);
-enum xiw_ep_state xiw_active_timeout(struct xiw_ep *ep);
-enum xiw_ep_state xiw_active_abort(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_established(struct xiw_ep *ep);
 int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
 			   sa_family_t family, int tos);
 void xiw_active_drop_sock(struct xiw_ep *ep);
-int xiw_active_build_request(struct xiw_ep *ep);
-enum xiw_ep_state xiw_active_take_reply(struct xiw_ep *ep,
-					enum xiw_nego_verdict verdict,
-					const struct xiw_mpa_frame *frame);
-enum xiw_ep_state xiw_active_closed(struct xiw_ep *ep, int status);
-enum xiw_ep_state xiw_active_fail(struct xiw_ep *ep, int status);
-
-int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 
 /* cm_conn.c */
 void xiw_conn_own_sock(struct xiw_ep *ep, struct xiw_sock *xs);
@@ -55,21 +42,13 @@ enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep);
 int xiw_conn_bound_if(const struct xiw_ep *ep,
 		      const struct sockaddr_storage *addr);
 int xiw_conn_collect(struct xiw_ep *ep, bool reply);
-int xiw_conn_report(struct xiw_ep *ep, enum iw_cm_event_type type, int status,
-		    const void *pdata, u8 pdata_len);
-void xiw_conn_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
-			 bool valid, u16 ird, u16 ord);
-int xiw_conn_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id,
-		       u32 qpn);
 void xiw_conn_detach_qp(struct xiw_ep *ep);
-void xiw_conn_drop_cm_id(struct xiw_ep *ep);
 
 /* cm_end.c */
 enum xiw_ep_state xiw_end_close(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep);
-enum xiw_ep_state xiw_end_peer_closed(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep);
@@ -89,26 +68,16 @@ void xiw_listen_init(struct xiw_ep *ep);
 int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 		     const struct sockaddr_storage *addr, bool afonly);
 
-int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog);
-int xiw_cm_destroy_listen(struct iw_cm_id *cm_id);
-
 /* cm_passive.c */
 enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep);
-enum xiw_ep_state xiw_passive_ready(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_failed(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep);
-enum xiw_ep_state xiw_passive_accept(struct xiw_ep *ep);
-enum xiw_ep_state xiw_passive_reject(struct xiw_ep *ep);
-enum xiw_ep_state xiw_passive_retract(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep);
 bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata,
 			     u8 pdata_len);
 enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
 				     u8 pdata_len);
 int xiw_passive_run(struct xiw_ep *ep, int len);
-void xiw_passive_teardown(struct xiw_ep *ep);
-
-int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
-int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len);
 
 #endif /* _XIW_CM_H */

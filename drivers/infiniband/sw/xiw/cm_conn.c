@@ -8,11 +8,9 @@
 #include <linux/in.h>
 #include <linux/netdevice.h>
 #include <net/ipv6.h>
-#include <rdma/iw_cm.h>
 
 #include "dev.h"
 #include "ep.h"
-#include "iwcm_quirks.h"
 #include "qp.h"
 #include "qp_stream.h"
 #include "sock.h"
@@ -133,90 +131,6 @@ int xiw_conn_collect(struct xiw_ep *ep, bool reply)
 }
 
 /**
- * xiw_conn_set_depths() - put the peer's IRD and ORD into an event
- * @ep: endpoint
- * @event: event
- * @valid: the peer sent values
- * @ird: its IRD
- * @ord: its ORD
- *
- * An event has eight bits for each. Without values from the peer what this
- * side can do stands in for them.
- *
- * Context: Any.
- */
-void xiw_conn_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
-			 bool valid, u16 ird, u16 ord)
-{
-	event->ird = min_t(u16, valid ? ird : ep->policy.max_ord, U8_MAX);
-	event->ord = min_t(u16, valid ? ord : ep->policy.max_ird, U8_MAX);
-}
-
-/**
- * xiw_conn_report() - tell iw_cm
- * @ep: endpoint; without a cm_id nothing happens
- * @type: event
- * @status: 0, or negative errno in a reply
- * @pdata: Private Data, copied
- * @pdata_len: its length in bytes
- *
- * Context: The endpoint is locked.
- * Return: 0, or -ENOMEM if there was Private Data and the event is lost.
- */
-int xiw_conn_report(struct xiw_ep *ep, enum iw_cm_event_type type, int status,
-		    const void *pdata, u8 pdata_len)
-{
-	const struct xiw_mpa_agreed *agreed = &ep->conn.agreed;
-	struct iw_cm_event event = {
-		.event = type,
-		.status = status,
-		.private_data = (void *)pdata,
-		.private_data_len = pdata_len,
-	};
-
-	if (!ep->cm_id)
-		return 0;
-	if (!ep->xs || xiw_sock_names(ep->xs, &event.local_addr,
-				      &event.remote_addr)) {
-		event.local_addr = ep->cm_id->local_addr;
-		event.remote_addr = ep->cm_id->remote_addr;
-	}
-	xiw_conn_set_depths(ep, &event, agreed->peer_values_valid,
-			    agreed->peer_ird, agreed->peer_ord);
-	return ep->cm_id->event_handler(ep->cm_id, &event);
-}
-
-/**
- * xiw_conn_attach_qp() - tie a QP to the endpoint
- * @ep: published endpoint without a QP
- * @cm_id: identifier that is to connect or to accept
- * @qpn: number of the QP that its consumer named
- *
- * From here on the QP may ask to abort.
- *
- * Context: The endpoint is locked; in the consumer's call.
- * Return: 0, -EINVAL if there is no such QP or it cannot be connected,
- * -EPERM if it is not the consumer's, -EISCONN if it has an endpoint.
- */
-int xiw_conn_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id, u32 qpn)
-{
-	struct xiw_qp *qp = xiw_qp_get_by_num(ep->dev, qpn);
-	int ret;
-
-	if (!qp)
-		return -EINVAL;
-	ret = xiw_quirk_owns(cm_id, qp);
-	if (!ret)
-		ret = xiw_qp_attach(qp, ep);
-	if (ret)
-		xiw_qp_put(qp);
-	else
-		ep->qp = qp;
-	ep->qpn = ret ? 0 : qpn;
-	return ret;
-}
-
-/**
  * xiw_conn_detach_qp() - end the QP's time with the endpoint
  * @ep: endpoint, with or without a QP
  *
@@ -230,19 +144,4 @@ void xiw_conn_detach_qp(struct xiw_ep *ep)
 	xiw_qp_put(ep->qp);
 	ep->qp = NULL;
 	ep->qpn = 0;
-}
-
-/**
- * xiw_conn_drop_cm_id() - nothing more to report
- * @ep: endpoint, with or without a cm_id
- *
- * Context: The endpoint is locked.
- */
-void xiw_conn_drop_cm_id(struct xiw_ep *ep)
-{
-	xiw_ep_unwatch(ep);
-	if (!ep->cm_id)
-		return;
-	ep->cm_id->rem_ref(ep->cm_id);
-	ep->cm_id = NULL;
 }

@@ -20,10 +20,8 @@ static void end_stream(struct xiw_ep *ep)
 {
 	xiw_ep_clear_timer(ep);
 	xiw_conn_detach_qp(ep);
-	if (ep->state == XIW_EPS_RTR)
-		xiw_conn_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
-	xiw_conn_report(ep, IW_CM_EVENT_CLOSE, 0, NULL, 0);
-	xiw_conn_drop_cm_id(ep);
+	if (ep->user->ended)
+		ep->user->ended(ep);
 }
 
 /**
@@ -115,21 +113,6 @@ enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep)
 enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep)
 {
 	xiw_sock_shutdown(ep->xs);
-	return ep->state;
-}
-
-/**
- * xiw_end_peer_closed() - the peer will send nothing more
- * @ep: endpoint with a stream
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
-enum xiw_ep_state xiw_end_peer_closed(struct xiw_ep *ep)
-{
-	if (!ep->disconnect_reported)
-		xiw_conn_report(ep, IW_CM_EVENT_DISCONNECT, 0, NULL, 0);
-	ep->disconnect_reported = true;
 	return ep->state;
 }
 

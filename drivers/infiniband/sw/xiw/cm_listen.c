@@ -38,7 +38,6 @@
 #include "consumer.h"
 #include "dev.h"
 #include "ep.h"
-#include "iwcm_quirks.h"
 #include "sock.h"
 
 /*
@@ -571,68 +570,4 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 	if (!ret)
 		xiw_ep_arm(ep, XIW_EPS_LISTEN);
 	return ret;
-}
-
-/**
- * xiw_cm_create_listen() - ib_device_ops.iw_create_listen
- * @cm_id: identifier with the local address; a reference is taken
- * @backlog: how many requests iw_cm will have room for
- *
- * rdma_cm lets who listens on a wildcard address listen on every device of the
- * host, also on those that come later. On one that cannot be used in the
- * consumer's namespace nothing is ever heard. That is no error, which would end
- * the other listeners as well. Nor is anything else one that happens while
- * rdma_cm hears of a device: rdma_cm would not use the device for anybody then,
- * and a port that is taken is enough.
- *
- * Context: Sleeps.
- * Return: 0 or negative errno.
- */
-int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
-{
-	struct net *net = xiw_quirk_net(cm_id);
-	struct xiw_ep *ep;
-	int ret;
-
-	if (IS_ERR(net))
-		return xiw_quirk_listen_result(cm_id, PTR_ERR(net));
-	ep = xiw_ep_create(to_xdev(cm_id->device), true);
-	if (!ep)
-		return xiw_quirk_listen_result(cm_id, -ENOMEM);
-	xiw_listen_init(ep);
-	cm_id->add_ref(cm_id);
-	ep->cm_id = cm_id;
-	/* For xiw_cm_destroy_listen(), whatever becomes of the listener. */
-	xiw_ep_get(ep);
-	cm_id->provider_data = ep;
-	xiw_quirk_take_handler(cm_id, ep->listen);
-	ret = xiw_listen_start(ep, net, &cm_id->m_local_addr, cm_id->afonly);
-	if (ret) {
-		xiw_quirk_give_handler(cm_id, ep->listen);
-		cm_id->provider_data = NULL;
-		xiw_ep_put(ep);
-		xiw_ep_discard(ep);
-	}
-	return xiw_quirk_listen_result(cm_id, ret);
-}
-
-/**
- * xiw_cm_destroy_listen() - ib_device_ops.iw_destroy_listen
- * @cm_id: identifier of a listener
- *
- * Context: Sleeps until no request can be reported any more.
- * Return: 0.
- */
-int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
-{
-	struct xiw_ep *ep = cm_id->provider_data;
-
-	/* It never heard anything. */
-	if (!ep)
-		return 0;
-	cm_id->provider_data = NULL;
-	xiw_ep_raise(ep, XIW_EPE_KILL);
-	wait_for_completion(&ep->dead);
-	xiw_ep_put(ep);
-	return 0;
 }

@@ -95,7 +95,7 @@ enum xiw_limits {
  * @joining: clients are adding the device, see xiw_cm_create_listen()
  * @lingering: endpoints whose closed connections wait for the peer's FIN
  * @requests: connection requests without an answer, by the cookie passed to
- *	iw_cm; see cm_passive.c
+ *	iw_cm; see iwcm.c
  * @last_request: last cookie; none is used twice, as iw_cm may answer a
  *	request that has ended long ago
  * @rdv_lock: protects @rdv_ports; nests inside the queue pairs' modify_lock,

@@ -23,6 +23,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "gid.h"
+#include "iwcm.h"
 #include "iwcm_quirks.h"
 #include "mr.h"
 #include "mw.h"
@@ -504,6 +505,7 @@ static void device_init(struct xiw_dev *dev)
 	INIT_DELAYED_WORK(&dev->port_work, device_port_work);
 	spin_lock_init(&dev->ep_lock);
 	INIT_LIST_HEAD(&dev->eps);
+	xiw_iwcm_device_init(dev);
 	xiw_rdv_device_init(dev);
 
 	ibdev->node_type = RDMA_NODE_RNIC;

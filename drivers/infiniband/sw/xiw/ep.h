@@ -153,6 +153,8 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  *	or what arrived is no Reply (-EPROTO)
  * @failed: Initiator: TCP has not connected, or the Request cannot be sent
  * @request: Responder: the Request is complete and valid
+ * @established: Responder: the connection is established; or NULL
+ * @ended: the stream is over, and the QP detached; or NULL
  * @teardown: give back socket, QP, cm_id and all places in lists; the state is
  *	XIW_EPS_DEAD
  *
@@ -170,6 +172,8 @@ struct xiw_cm_user {
 	enum xiw_ep_state (*closed)(struct xiw_ep *ep, int status);
 	enum xiw_ep_state (*failed)(struct xiw_ep *ep, int status);
 	enum xiw_ep_state (*request)(struct xiw_ep *ep);
+	void (*established)(struct xiw_ep *ep);
+	void (*ended)(struct xiw_ep *ep);
 	void (*teardown)(struct xiw_ep *ep);
 };
 

@@ -1,0 +1,792 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The connection manager's first user: iw_cm. Its calls, and what is reported
+ * to it: exactly one CONNECT_REPLY of every connect that did not fail at once,
+ * and exactly one CLOSE of every connection that was established. iwcm_quirks.c
+ * works around its gaps.
+ *
+ * DOC: requests that are with iw_cm
+ *
+ * When the Request is complete, it is reported to iw_cm. That makes a cm_id of
+ * its own, or drops the request without a report. Therefore it gets a cookie
+ * instead of a pointer: looking it up succeeds once, for accept or reject, and
+ * fails when the endpoint has ended, because the peer is gone or no answer
+ * came. See also "the Private Data of a request" in iwcm_quirks.c.
+ */
+#include "iwcm.h"
+
+#include <linux/crc32c.h>
+#include <linux/jiffies.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/unaligned.h>
+#include <linux/xarray.h>
+#include <net/net_namespace.h>
+#include <rdma/iw_cm.h>
+
+#include "cm.h"
+#include "consumer.h"
+#include "dev.h"
+#include "ep.h"
+#include "iwcm_quirks.h"
+#include "proto/mpa.h"
+#include "proto/nego.h"
+#include "proto/term.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "sock.h"
+#include "stream_run.h"
+
+/*
+ * Reports
+ */
+
+/*
+ * The peer's IRD and ORD, or without values from the peer what this side can
+ * do. An event has eight bits for each.
+ */
+static void iwcm_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
+			    bool valid, u16 ird, u16 ord)
+{
+	event->ird = min_t(u16, valid ? ird : ep->policy.max_ord, U8_MAX);
+	event->ord = min_t(u16, valid ? ord : ep->policy.max_ird, U8_MAX);
+}
+
+/*
+ * Without a cm_id nothing happens. Private Data is copied; -ENOMEM if there was
+ * some and the event is lost.
+ */
+static int iwcm_report(struct xiw_ep *ep, enum iw_cm_event_type type,
+		       int status, const void *pdata, u8 pdata_len)
+{
+	const struct xiw_mpa_agreed *agreed = &ep->conn.agreed;
+	struct iw_cm_event event = {
+		.event = type,
+		.status = status,
+		.private_data = (void *)pdata,
+		.private_data_len = pdata_len,
+	};
+
+	if (!ep->cm_id)
+		return 0;
+	if (!ep->xs || xiw_sock_names(ep->xs, &event.local_addr,
+				      &event.remote_addr)) {
+		event.local_addr = ep->cm_id->local_addr;
+		event.remote_addr = ep->cm_id->remote_addr;
+	}
+	iwcm_set_depths(ep, &event, agreed->peer_values_valid,
+			agreed->peer_ird, agreed->peer_ord);
+	return ep->cm_id->event_handler(ep->cm_id, &event);
+}
+
+/* Nothing more is to be reported. */
+static void iwcm_drop_cm_id(struct xiw_ep *ep)
+{
+	xiw_ep_unwatch(ep);
+	if (!ep->cm_id)
+		return;
+	ep->cm_id->rem_ref(ep->cm_id);
+	ep->cm_id = NULL;
+}
+
+/*
+ * Tie the QP that the ULP has named to a published endpoint; in the call of the
+ * ULP. From here on the QP may ask to abort. -EINVAL if there is no such QP or
+ * it cannot be connected, -EPERM if it is not the ULP's, -EISCONN if it has an
+ * endpoint.
+ */
+static int iwcm_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id,
+			  u32 qpn)
+{
+	struct xiw_qp *qp = xiw_qp_get_by_num(ep->dev, qpn);
+	int ret;
+
+	if (!qp)
+		return -EINVAL;
+	ret = xiw_quirk_owns(cm_id, qp);
+	if (!ret)
+		ret = xiw_qp_attach(qp, ep);
+	if (ret)
+		xiw_qp_put(qp);
+	else
+		ep->qp = qp;
+	ep->qpn = ret ? 0 : qpn;
+	return ret;
+}
+
+/* iw_cm accepts the end of a connection only after its establishment. */
+static void iwcm_ended(struct xiw_ep *ep)
+{
+	if (ep->state == XIW_EPS_RTR)
+		iwcm_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
+	iwcm_report(ep, IW_CM_EVENT_CLOSE, 0, NULL, 0);
+	iwcm_drop_cm_id(ep);
+}
+
+/* The peer will send nothing more. */
+static enum xiw_ep_state iwcm_peer_closing(struct xiw_ep *ep)
+{
+	if (!ep->disconnect_reported)
+		iwcm_report(ep, IW_CM_EVENT_DISCONNECT, 0, NULL, 0);
+	ep->disconnect_reported = true;
+	return ep->state;
+}
+
+/*
+ * Initiator
+ */
+
+/*
+ * From the local address and port of the cm_id: from a port of its own, or from
+ * one that other connections share.
+ */
+static int iwcm_connect_from(struct xiw_ep *ep, struct net *net, bool shared)
+{
+	const struct sockaddr_storage *remote = &ep->cm_id->m_remote_addr;
+	const struct sockaddr_storage *local = &ep->cm_id->m_local_addr;
+	int bound_if = xiw_conn_bound_if(ep, local);
+	int ret;
+
+	ret = xiw_active_create_sock(ep, net, remote->ss_family,
+				     ep->cm_id->tos_set ? ep->cm_id->tos : -1);
+	if (ret)
+		return ret;
+	if (shared)
+		ret = xiw_sock_bind_shared(ep->xs, local, bound_if);
+	else
+		ret = xiw_sock_bind(ep->xs, local, bound_if, false);
+	if (!ret) {
+		ret = xiw_sock_connect(ep->xs, remote);
+		/* The port has a connection to this very peer. */
+		if (ret == -EADDRNOTAVAIL)
+			ret = -EADDRINUSE;
+	}
+	if (ret)
+		xiw_active_drop_sock(ep);
+	return ret;
+}
+
+/*
+ * The port is kept even if rdma_cm has drawn it. If TCP has given it to other
+ * connections, it can be shared as long as these have other peers; TCP itself
+ * gives one port to several connections. A socket that is bound to the port, or
+ * listens on it, makes the connect fail.
+ */
+static int iwcm_open_socket(struct xiw_ep *ep, struct net *net)
+{
+	int ret = iwcm_connect_from(ep, net, false);
+
+	if (ret == -EADDRINUSE && xiw_quirk_port_was_drawn(ep->cm_id, net))
+		ret = iwcm_connect_from(ep, net, true);
+	return ret;
+}
+
+/* The Request as the policy wants it. */
+static int iwcm_build_request(struct xiw_ep *ep)
+{
+	struct xiw_ep_startup *st = ep->startup;
+
+	xiw_nego_request(&ep->policy, st->ird, st->ord, &st->req);
+	st->req.pd_len = st->pdata_len;
+	return xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &st->req,
+				    st->pdata);
+}
+
+static int iwcm_set_param(struct xiw_ep *ep,
+			  const struct iw_cm_conn_param *param)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	int ret;
+
+	if (param->private_data_len > sizeof(st->pdata))
+		return -EINVAL;
+	st->ird = param->ird;
+	st->ord = param->ord;
+	st->pdata_len = param->private_data_len;
+	if (st->pdata_len)
+		memcpy(st->pdata, param->private_data, st->pdata_len);
+	/* Refuse here what could not be sent later. */
+	ret = iwcm_build_request(ep);
+	return ret < 0 ? ret : 0;
+}
+
+/**
+ * xiw_cm_connect() - ib_device_ops.iw_connect
+ * @cm_id: identifier with the addresses; a reference is taken
+ * @param: QP, limits and Private Data
+ *
+ * Context: Sleeps, but not for the peer.
+ * Return: 0 if there is or will be a CONNECT_REPLY, else negative errno:
+ * -ENETUNREACH if the device is not usable in the consumer's namespace, -EPERM
+ * if the QP is not the consumer's, -EADDRINUSE if the local port is taken.
+ */
+int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct net *net = xiw_quirk_net(cm_id);
+	struct xiw_ep *ep;
+	int ret;
+
+	if (IS_ERR(net))
+		return PTR_ERR(net);
+	if (cm_id->m_local_addr.ss_family != cm_id->m_remote_addr.ss_family)
+		return -EAFNOSUPPORT;
+	ep = xiw_ep_create(to_xdev(cm_id->device), false);
+	if (!ep)
+		return -ENOMEM;
+	cm_id->add_ref(cm_id);
+	ep->cm_id = cm_id;
+	ret = iwcm_set_param(ep, param);
+	if (ret)
+		goto err_discard;
+	ret = xiw_ep_publish(ep);
+	if (ret)
+		goto err_discard;
+	/* If the QP asks to abort, that takes effect when it is armed. */
+	ret = iwcm_attach_qp(ep, cm_id, param->qpn);
+	if (ret)
+		goto err_discard;
+	ret = iwcm_open_socket(ep, net);
+	if (ret)
+		goto err_discard;
+	if (!ep->qp->kernel)
+		xiw_ep_watch(ep);
+	/* For all of it: iw_cm cannot destroy the cm_id any earlier. */
+	xiw_ep_set_timer(ep, ep->policy.reply_ms);
+	xiw_ep_arm(ep, XIW_EPS_CONNECTING);
+	return 0;
+
+err_discard:
+	xiw_ep_discard(ep);
+	return ret;
+}
+
+/* The QP is detached first: the ULP may try again with it. */
+static void iwcm_report_failure(struct xiw_ep *ep, int status,
+				const void *pdata, u8 pdata_len)
+{
+	xiw_ep_clear_timer(ep);
+	xiw_conn_detach_qp(ep);
+	if (iwcm_report(ep, IW_CM_EVENT_CONNECT_REPLY, status, pdata,
+			pdata_len))
+		/* No memory for the Private Data: report without. */
+		iwcm_report(ep, IW_CM_EVENT_CONNECT_REPLY, status, NULL, 0);
+	iwcm_drop_cm_id(ep);
+}
+
+static enum xiw_ep_state iwcm_fail(struct xiw_ep *ep, int status)
+{
+	xiw_ep_dbg(ep, "connect failed: %d\n", status);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
+	iwcm_report_failure(ep, status, NULL, 0);
+	return XIW_EPS_DEAD;
+}
+
+/* The QP or the device gives up. */
+static enum xiw_ep_state iwcm_abort(struct xiw_ep *ep)
+{
+	return iwcm_fail(ep, -ECONNABORTED);
+}
+
+/* The peer took too long. */
+static enum xiw_ep_state iwcm_timeout(struct xiw_ep *ep)
+{
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
+	return iwcm_fail(ep, -ETIMEDOUT);
+}
+
+/*
+ * A revision 1 Responder closes on a revision 2 Request (RFC 6581 section
+ * 10). That needs another TCP connection, and a policy that permits to go on
+ * without the features of revision 2.
+ */
+static enum xiw_ep_state iwcm_peer_closed(struct xiw_ep *ep, int status)
+{
+	struct net *net;
+
+	if (ep->policy.rev < 2 || !ep->policy.fallback || ep->startup->have ||
+	    status != -ECONNRESET)
+		return iwcm_fail(ep, status);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_FALLBACK);
+	ep->policy.rev = 1;
+	/* Reset: the new connection may need the same local port. */
+	net = xiw_sock_get_net(ep->xs);
+	xiw_active_drop_sock(ep);
+	status = iwcm_open_socket(ep, net);
+	put_net(net);
+	if (status)
+		return iwcm_fail(ep, status);
+	return xiw_active_connecting(ep);
+}
+
+static enum xiw_ep_state iwcm_malformed(struct xiw_ep *ep)
+{
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_MALFORMED);
+	return iwcm_fail(ep, -EPROTO);
+}
+
+static enum xiw_ep_state iwcm_closed(struct xiw_ep *ep, int status)
+{
+	return status == -EPROTO ? iwcm_malformed(ep)
+				 : iwcm_peer_closed(ep, status);
+}
+
+/* A Terminate FPDU as the first of the stream; returns its bytes. */
+static u32 iwcm_build_terminate(const struct xiw_mpa_agreed *agreed,
+				enum xiw_reason reason, u8 *buf)
+{
+	u8 ulpdu[XIW_TERM_ULPDU_MAX];
+	struct xiw_mpa_tx tx;
+	u32 len = xiw_term_encode(ulpdu, reason, NULL);
+	u32 pos = 0;
+
+	xiw_mpa_tx_init(&tx, agreed->tx_markers);
+	xiw_mpa_tx_begin(&tx, len);
+	/* It is much shorter than the distance to a second Marker. */
+	if (!xiw_mpa_tx_room(&tx)) {
+		xiw_mpa_tx_marker(&tx, buf);
+		pos = XIW_MPA_MARKER_LEN;
+	}
+	put_unaligned_be16(len, buf + pos);
+	pos += XIW_MPA_LEN_FIELD;
+	memcpy(buf + pos, ulpdu, len);
+	pos += len;
+	memset(buf + pos, 0, xiw_mpa_pad(len));
+	pos += xiw_mpa_pad(len);
+	put_unaligned_le32(~crc32c(~0, buf, pos), buf + pos);
+	return pos + XIW_MPA_CRC_LEN;
+}
+
+/*
+ * RFC 6581 sections 9.1 to 9.3: the Reply was accepting, but this side cannot
+ * go on. The QP has no stream yet, so the Terminate is sent from here.
+ */
+static enum xiw_ep_state iwcm_terminate(struct xiw_ep *ep,
+					enum xiw_reason reason, int status)
+{
+	u8 buf[XIW_MPA_MARKER_LEN + XIW_MPA_LEN_FIELD + XIW_TERM_ULPDU_MAX +
+	       3 + XIW_MPA_CRC_LEN];
+	u32 len = iwcm_build_terminate(&ep->conn.agreed, reason, buf);
+
+	xiw_ep_dbg(ep, "no agreement: 0x%x\n", xiw_term_code(reason));
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_TERM_SENT);
+	xiw_sock_send_buf(ep->xs, buf, len);
+	iwcm_report_failure(ep, status, NULL, 0);
+	/* Before it has read this, the Responder must send nothing. */
+	return xiw_end_hand_over(ep);
+}
+
+/* The Reply was accepting; this side has failed. */
+static enum xiw_ep_state iwcm_startup_failed(struct xiw_ep *ep, int status,
+					     bool unused)
+{
+	return ep->conn.agreed.enhanced && unused
+		       ? iwcm_terminate(ep, XIW_MPA_LOCAL, status)
+		       : iwcm_fail(ep, status);
+}
+
+static enum xiw_ep_state iwcm_establish(struct xiw_ep *ep, const void *pdata,
+					u8 pdata_len)
+{
+	int ret;
+
+	ep->conn.initiator = true;
+	ret = xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn);
+	if (ret)
+		return iwcm_startup_failed(ep, ret, true);
+	/* Before the RTR: until then a failure can be sent to the peer. */
+	ret = iwcm_report(ep, IW_CM_EVENT_CONNECT_REPLY, 0, pdata,
+			  pdata_len);
+	/* Unless a request that was posted has left in between. */
+	if (ret)
+		return iwcm_startup_failed(ep, ret, xiw_qp_stop(ep->qp, ep));
+	return xiw_active_established(ep);
+}
+
+static enum xiw_ep_state iwcm_rejected(struct xiw_ep *ep, const void *pdata,
+				       u8 pdata_len)
+{
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
+	iwcm_report_failure(ep, -ECONNREFUSED, pdata, pdata_len);
+	return xiw_end_hand_over(ep);
+}
+
+static enum xiw_ep_state iwcm_take_reply(struct xiw_ep *ep,
+					 enum xiw_nego_verdict verdict,
+					 const struct xiw_mpa_frame *frame)
+{
+	const void *pdata = ep->startup->frame + frame->pd_off;
+
+	switch (verdict) {
+	case XIW_NEGO_OK:
+		return iwcm_establish(ep, pdata, frame->pd_len);
+	case XIW_NEGO_REJECTED:
+		return iwcm_rejected(ep, pdata, frame->pd_len);
+	case XIW_NEGO_TERM_IRD:
+		return iwcm_terminate(ep, XIW_MPA_NO_IRD, -ENOMEM);
+	case XIW_NEGO_TERM_RTR:
+		return iwcm_terminate(ep, XIW_MPA_NO_RTR, -EOPNOTSUPP);
+	default:
+		return iwcm_malformed(ep);
+	}
+}
+
+/*
+ * Responder
+ */
+
+/* An entry by which accept and reject find the endpoint; 0 or -ENOMEM. */
+static int iwcm_enter_request(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+
+	if (ep->cookie)
+		return 0;
+	xiw_ep_get(ep);
+	ep->cookie = atomic_long_inc_return(&dev->last_request);
+	if (!xa_insert(&dev->requests, ep->cookie, ep, GFP_KERNEL))
+		return 0;
+	xiw_ep_put(ep);
+	ep->cookie = 0;
+	return -ENOMEM;
+}
+
+/* Delivering a request ends the wait; the timer does if iw_cm drops one. */
+static enum xiw_ep_state iwcm_wait_for_room(struct xiw_ep *ep)
+{
+	unsigned long patience = msecs_to_jiffies(ep->policy.request_ms);
+
+	if (time_after_eq(jiffies, ep->place.since + patience))
+		return xiw_passive_timeout(ep);
+	xiw_ep_set_timer(ep, XIW_EP_RETRY_MS);
+	return XIW_EPS_READY;
+}
+
+/*
+ * An accept would name a queue pair of another device: see "requests for the
+ * address of another interface" in cm_listen.c.
+ */
+static bool iwcm_is_misrouted(struct xiw_ep *ep,
+			      const struct sockaddr_storage *local)
+{
+	struct net *net = xiw_sock_get_net(ep->xs);
+	int ifindex = xiw_consumer_netdev(net, local);
+	bool misrouted = !xiw_consumer_takes(ep->dev, net, ifindex);
+	struct net_device *netdev;
+
+	if (misrouted) {
+		rcu_read_lock();
+		netdev = dev_get_by_index_rcu(net, ifindex);
+		ibdev_info_ratelimited(&ep->dev->ibdev,
+				       "refused a connection to %pISpc, an address of %s, which has no xiw device that listens for it\n",
+				       local, netdev ? netdev->name : "no interface");
+		rcu_read_unlock();
+		xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_MISROUTED);
+	}
+	put_net(net);
+	return misrouted;
+}
+
+/* The Request is complete and valid: report it to iw_cm. */
+static enum xiw_ep_state iwcm_announce(struct xiw_ep *ep)
+{
+	const struct xiw_mpa_frame *req = &ep->startup->req;
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REQUEST,
+	};
+	int ret;
+
+	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr))
+		return xiw_passive_failed(ep);
+	if (iwcm_is_misrouted(ep, &event.local_addr))
+		return xiw_passive_refuse(ep, NULL, 0);
+	if (iwcm_enter_request(ep))
+		return xiw_passive_failed(ep);
+	iwcm_set_depths(ep, &event, req->enhanced, req->enh.ird,
+			req->enh.ord);
+	event.provider_data = xa_mk_value(ep->cookie);
+	/* The answer may wait for the lock before this returns. */
+	ret = xiw_listen_submit(ep, &event);
+	if (ret == -ENOMEM)
+		return iwcm_wait_for_room(ep);
+	if (ret)
+		return xiw_passive_failed(ep);
+	/* By then an Initiator with the same timeout is gone. */
+	xiw_ep_set_timer(ep, 2 * ep->policy.reply_ms);
+	return XIW_EPS_PENDING;
+}
+
+/* Report the Request, unless an older one is to be reported first. */
+static enum xiw_ep_state iwcm_ready(struct xiw_ep *ep)
+{
+	u32 ms;
+
+	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
+		return XIW_EPS_DEAD;
+	ms = xiw_quirk_order(ep);
+	if (!ms)
+		return iwcm_announce(ep);
+	xiw_ep_set_timer(ep, ms);
+	return XIW_EPS_READY;
+}
+
+static int iwcm_start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
+{
+	const struct iw_cm_conn_param *param = cmd->param;
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_mpa_frame reply;
+	int len;
+	int ret;
+
+	xiw_nego_accept(&ep->policy, &st->req, param->ird, param->ord, &reply,
+			&ep->conn.agreed);
+	reply.pd_len = param->private_data_len;
+	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &reply,
+				   param->private_data);
+	if (len < 0)
+		return len;
+	ret = iwcm_attach_qp(ep, cmd->cm_id, param->qpn);
+	return ret ? ret : xiw_passive_run(ep, len);
+}
+
+static void iwcm_established(struct xiw_ep *ep)
+{
+	iwcm_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
+}
+
+/*
+ * iw_cm accepts. On failure it has nothing more to do with the connection, so
+ * the peer is notified from here.
+ */
+static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep)
+{
+	struct xiw_ep_command *cmd = ep->cmd;
+
+	xiw_listen_leave(ep);
+	cmd->ret = -ECONNRESET;
+	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
+		return XIW_EPS_DEAD;
+	cmd->ret = iwcm_start(ep, cmd);
+	if (cmd->ret) {
+		xiw_conn_detach_qp(ep);
+		return cmd->ret == -ECONNRESET
+			       ? xiw_passive_failed(ep)
+			       : xiw_passive_refuse(ep, NULL, 0);
+	}
+	cmd->cm_id->add_ref(cmd->cm_id);
+	ep->cm_id = cmd->cm_id;
+	cmd->cm_id->provider_data = cmd->handle;
+	kfree(ep->startup);
+	ep->startup = NULL;
+	if (!ep->conn.agreed.p2p)
+		return xiw_passive_established(ep);
+	if (!ep->qp->kernel)
+		xiw_ep_watch(ep);
+	xiw_ep_set_timer(ep, ep->policy.rtr_ms);
+	return XIW_EPS_RTR;
+}
+
+/* iw_cm rejects. */
+static enum xiw_ep_state iwcm_reject(struct xiw_ep *ep)
+{
+	struct xiw_ep_command *cmd = ep->cmd;
+
+	xiw_listen_leave(ep);
+	cmd->ret = -ECONNRESET;
+	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
+		return XIW_EPS_DEAD;
+	cmd->ret = 0;
+	return xiw_passive_refuse(ep, cmd->pdata, cmd->pdata_len);
+}
+
+/* An accept is taken back, see iwcm_quirks.c. */
+static enum xiw_ep_state iwcm_retract(struct xiw_ep *ep)
+{
+	/* The QP may have gone on to another connection. */
+	if (ep->cmd->cm_id != ep->cm_id)
+		return XIW_EPS_RTR;
+	xiw_conn_detach_qp(ep);
+	iwcm_drop_cm_id(ep);
+	ep->cmd->ret = 0;
+	return xiw_passive_failed(ep);
+}
+
+static int iwcm_answer(struct iw_cm_id *cm_id, enum xiw_ep_event event,
+		       struct xiw_ep_command *cmd)
+{
+	struct xiw_dev *dev = to_xdev(cm_id->device);
+	struct xiw_ep *ep;
+	int ret;
+
+	/* Erasing the entry transfers its reference. */
+	ep = xa_erase(&dev->requests, xa_to_value(cm_id->provider_data));
+	if (!ep)
+		return -ECONNRESET;
+	cmd->cm_id = cm_id;
+	ret = xiw_ep_command(ep, event, cmd);
+	xiw_ep_put(ep);
+	return ret;
+}
+
+/**
+ * xiw_cm_accept() - ib_device_ops.iw_accept
+ * @cm_id: identifier of a connection request
+ * @param: QP, limits and Private Data
+ *
+ * Context: Sleeps, but not for the peer.
+ * Return: 0 if an ESTABLISHED event was or will be sent, else negative errno;
+ * -ECONNRESET if the peer is gone.
+ */
+int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct xiw_ep_command cmd = { .param = param };
+
+	if (!xa_is_value(cm_id->provider_data))
+		return xiw_quirk_accept_again(cm_id, param->qpn);
+	cmd.handle = xiw_iwqp_current(to_xdev(cm_id->device), param->qpn);
+	return iwcm_answer(cm_id, XIW_EPE_ACCEPT, &cmd);
+}
+
+/**
+ * xiw_cm_reject() - ib_device_ops.iw_reject
+ * @cm_id: identifier of a connection request
+ * @pdata: Private Data
+ * @pdata_len: its length in bytes
+ *
+ * Context: Sleeps, but not for the peer.
+ * Return: 0, or -ECONNRESET if the peer is gone.
+ */
+int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len)
+{
+	struct xiw_ep_command cmd = {
+		.pdata = pdata,
+		.pdata_len = pdata_len,
+	};
+
+	if (!xa_is_value(cm_id->provider_data))
+		return xiw_quirk_reject_accepted(cm_id);
+	return iwcm_answer(cm_id, XIW_EPE_REJECT, &cmd);
+}
+
+/*
+ * Listeners
+ */
+
+/**
+ * xiw_cm_create_listen() - ib_device_ops.iw_create_listen
+ * @cm_id: identifier with the local address; a reference is taken
+ * @backlog: how many requests iw_cm will have room for
+ *
+ * For errors that are not reported see xiw_quirk_listen_result().
+ *
+ * Context: Sleeps.
+ * Return: 0 or negative errno.
+ */
+int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
+{
+	struct net *net = xiw_quirk_net(cm_id);
+	struct xiw_ep *ep;
+	int ret;
+
+	if (IS_ERR(net))
+		return xiw_quirk_listen_result(cm_id, PTR_ERR(net));
+	ep = xiw_ep_create(to_xdev(cm_id->device), true);
+	if (!ep)
+		return xiw_quirk_listen_result(cm_id, -ENOMEM);
+	xiw_listen_init(ep);
+	cm_id->add_ref(cm_id);
+	ep->cm_id = cm_id;
+	/* For xiw_cm_destroy_listen(), whatever becomes of the listener. */
+	xiw_ep_get(ep);
+	cm_id->provider_data = ep;
+	xiw_quirk_take_handler(cm_id, ep->listen);
+	ret = xiw_listen_start(ep, net, &cm_id->m_local_addr, cm_id->afonly);
+	if (ret) {
+		xiw_quirk_give_handler(cm_id, ep->listen);
+		cm_id->provider_data = NULL;
+		xiw_ep_put(ep);
+		xiw_ep_discard(ep);
+	}
+	return xiw_quirk_listen_result(cm_id, ret);
+}
+
+/**
+ * xiw_cm_destroy_listen() - ib_device_ops.iw_destroy_listen
+ * @cm_id: identifier of a listener
+ *
+ * Context: Sleeps until no request can be reported any more.
+ * Return: 0.
+ */
+int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
+{
+	struct xiw_ep *ep = cm_id->provider_data;
+
+	/* It does not listen, see xiw_quirk_listen_result(). */
+	if (!ep)
+		return 0;
+	cm_id->provider_data = NULL;
+	xiw_ep_raise(ep, XIW_EPE_KILL);
+	wait_for_completion(&ep->dead);
+	xiw_ep_put(ep);
+	return 0;
+}
+
+/*
+ * The user of an endpoint
+ */
+
+static void iwcm_teardown(struct xiw_ep *ep)
+{
+	/* Accept and reject must not find it any more. */
+	if (ep->cookie && xa_erase(&ep->dev->requests, ep->cookie))
+		xiw_ep_put(ep);
+	ep->cookie = 0;
+	xiw_cm_teardown(ep);
+	iwcm_drop_cm_id(ep);
+}
+
+static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
+	[XIW_EPA_LATE]		= iwcm_timeout,
+	[XIW_EPA_CANCEL]	= iwcm_abort,
+	[XIW_EPA_CANCEL_RESET]	= iwcm_abort,
+	[XIW_EPA_CANCEL_KILL]	= iwcm_abort,
+	[XIW_EPA_NO_REQUEST]	= xiw_passive_timeout,
+	[XIW_EPA_READY]		= iwcm_ready,
+	[XIW_EPA_READY_LATE]	= iwcm_ready,
+	[XIW_EPA_PENDING]	= xiw_passive_pending,
+	[XIW_EPA_NO_ANSWER]	= xiw_passive_timeout,
+	[XIW_EPA_GRANT]		= iwcm_accept,
+	[XIW_EPA_REFUSE]	= iwcm_reject,
+	[XIW_EPA_RETRACT]	= iwcm_retract,
+	[XIW_EPA_NO_FPDU]	= xiw_end_stalled,
+	[XIW_EPA_PEER_CLOSED]	= iwcm_peer_closing,
+	[XIW_EPA_STALLED]	= xiw_end_stalled,
+	[XIW_EPA_CLOSE]		= xiw_end_close,
+	[XIW_EPA_ABORT]		= xiw_end_abort,
+};
+
+static const struct xiw_cm_user iwcm_user = {
+	.handle = xiw_cm_handle,
+	.acts = iwcm_acts,
+	.connected = xiw_active_send_request,
+	.build_request = iwcm_build_request,
+	.reply = iwcm_take_reply,
+	.closed = iwcm_closed,
+	.failed = iwcm_fail,
+	.request = iwcm_ready,
+	.established = iwcm_established,
+	.ended = iwcm_ended,
+	.teardown = iwcm_teardown,
+};
+
+/**
+ * xiw_iwcm_device_init() - prepare a device for connections of iw_cm
+ * @dev: device under construction
+ *
+ * Context: Any.
+ */
+void xiw_iwcm_device_init(struct xiw_dev *dev)
+{
+	dev->iwcm_user = &iwcm_user;
+	xa_init(&dev->requests);
+}
