@@ -41,7 +41,11 @@ void xiw_conn_own_sock(struct xiw_ep *ep, struct xiw_sock *xs);
 enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep);
 int xiw_conn_bound_if(const struct xiw_ep *ep,
 		      const struct sockaddr_storage *addr);
-int xiw_conn_collect(struct xiw_ep *ep, bool reply);
+int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
+		       const void *pdata);
+int xiw_conn_send_frame(struct xiw_ep *ep);
+int xiw_conn_get_frame(struct xiw_ep *ep, bool reply,
+		       struct xiw_mpa_frame *frame);
 void xiw_conn_detach_qp(struct xiw_ep *ep);
 
 /* cm_end.c */
@@ -78,6 +82,6 @@ bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata,
 			     u8 pdata_len);
 enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
 				     u8 pdata_len);
-int xiw_passive_run(struct xiw_ep *ep, int len);
+int xiw_passive_run(struct xiw_ep *ep);
 
 #endif /* _XIW_CM_H */

@@ -62,15 +62,11 @@ int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
  */
 enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep)
 {
-	struct xiw_ep_startup *st = ep->startup;
-	int len = ep->user->build_request(ep);
+	int ret = ep->user->build_request(ep);
 
-	if (len < 0)
-		return ep->user->failed(ep, len);
-	if (xiw_sock_send_buf(ep->xs, st->frame, len) != len)
-		return ep->user->failed(ep, -ECONNRESET);
-	st->have = 0;
-	return xiw_active_reply(ep);
+	if (!ret)
+		ret = xiw_conn_send_frame(ep);
+	return ret ? ep->user->failed(ep, ret) : xiw_active_reply(ep);
 }
 
 /**
@@ -120,18 +116,16 @@ enum xiw_ep_state xiw_active_established(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
 {
-	enum xiw_nego_verdict verdict = XIW_NEGO_CLOSE;
-	struct xiw_ep_startup *st = ep->startup;
-	struct xiw_mpa_frame frame = {};
-	int len;
+	enum xiw_nego_verdict verdict;
+	struct xiw_mpa_frame frame;
+	int ret;
 
-	len = xiw_conn_collect(ep, true);
-	if (len == -EAGAIN)
+	ret = xiw_conn_get_frame(ep, true, &frame);
+	if (ret == -EAGAIN)
 		return XIW_EPS_REPLY;
-	if (len < 0)
-		return ep->user->closed(ep, len);
-	if (!xiw_mpa_frame_decode(st->frame, len, true, &frame))
-		verdict = xiw_nego_check_reply(&ep->policy, &st->req, &frame,
-					       &ep->conn.agreed);
+	if (ret)
+		return ep->user->closed(ep, ret);
+	verdict = xiw_nego_check_reply(&ep->policy, &ep->startup->req, &frame,
+				       &ep->conn.agreed);
 	return ep->user->reply(ep, verdict, &frame);
 }

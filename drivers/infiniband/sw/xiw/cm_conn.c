@@ -97,19 +97,53 @@ int xiw_conn_bound_if(const struct xiw_ep *ep,
 	return bound ? netdev->ifindex : 0;
 }
 
-/**
- * xiw_conn_collect() - read on in the peer's startup frame
- * @ep: endpoint in startup
- * @reply: a Reply is expected, else a Request
+/*
+ * Startup frames
  *
- * Takes exactly the octets of the frame, however they arrive.
+ * The rest of the connection manager knows frames as struct xiw_mpa_frame with
+ * Private Data: what both sides negotiate. Only these functions know that they
+ * are octets of a TCP stream. A lower layer with messages of its own for the
+ * same negotiation, as the session control of DDP over SCTP, replaces them.
+ */
+
+/**
+ * xiw_conn_put_frame() - prepare a frame to be sent
+ * @ep: endpoint in startup, with no frame of the peer in use
+ * @frame: the frame
+ * @pdata: its Private Data
  *
  * Context: The endpoint is locked.
- * Return: Octets of the frame when it is complete; -EAGAIN if more must
- * arrive; -EPROTO if it is improperly formatted (RFC 5044 section 7.1.1);
- * -ECONNRESET if the peer closed; another negative errno of the socket.
+ * Return: 0, or -EINVAL if it cannot be sent.
  */
-int xiw_conn_collect(struct xiw_ep *ep, bool reply)
+int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
+		       const void *pdata)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	int len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), frame,
+				       pdata);
+
+	st->len = len < 0 ? 0 : len;
+	return len < 0 ? len : 0;
+}
+
+/**
+ * xiw_conn_send_frame() - send the prepared frame
+ * @ep: endpoint after xiw_conn_put_frame()
+ *
+ * Context: The endpoint is locked.
+ * Return: 0, or -ECONNRESET.
+ */
+int xiw_conn_send_frame(struct xiw_ep *ep)
+{
+	struct xiw_ep_startup *st = ep->startup;
+
+	st->have = 0;
+	return xiw_sock_send_buf(ep->xs, st->frame, st->len) == st->len ?
+		0 : -ECONNRESET;
+}
+
+/* Reads on, exactly the octets of the frame; its length when it is complete. */
+static int conn_collect(struct xiw_ep *ep, bool reply)
 {
 	struct xiw_ep_startup *st = ep->startup;
 	size_t missing;
@@ -128,6 +162,28 @@ int xiw_conn_collect(struct xiw_ep *ep, bool reply)
 			return ret ? ret : -ECONNRESET;
 		st->have += ret;
 	}
+}
+
+/**
+ * xiw_conn_get_frame() - receive the peer's frame
+ * @ep: endpoint in startup
+ * @reply: a Reply is expected, else a Request
+ * @frame: set when it is complete; its Private Data is in startup.frame
+ *
+ * Context: The endpoint is locked.
+ * Return: 0; -EAGAIN if more must arrive; -EPROTO if it is improperly formatted
+ * (RFC 5044 section 7.1.1); -ECONNRESET if the peer closed; another negative
+ * errno of the socket.
+ */
+int xiw_conn_get_frame(struct xiw_ep *ep, bool reply,
+		       struct xiw_mpa_frame *frame)
+{
+	int len = conn_collect(ep, reply);
+
+	if (len < 0)
+		return len;
+	return xiw_mpa_frame_decode(ep->startup->frame, len, reply, frame) ?
+		-EPROTO : 0;
 }
 
 /**

@@ -57,16 +57,15 @@ enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep)
  */
 bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata, u8 pdata_len)
 {
-	struct xiw_ep_startup *st = ep->startup;
+	const struct xiw_mpa_frame *req = &ep->startup->req;
 	struct xiw_mpa_frame reply;
-	int len;
 
 	/* The Request itself was acceptable, so report our real limits. */
-	xiw_nego_reject(&ep->policy, &st->req, ep->policy.max_ird,
-			min(ep->policy.max_ord, st->req.enh.ird), &reply);
+	xiw_nego_reject(&ep->policy, req, ep->policy.max_ird,
+			min(ep->policy.max_ord, req->enh.ird), &reply);
 	reply.pd_len = pdata_len;
-	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &reply, pdata);
-	return len >= 0 && xiw_sock_send_buf(ep->xs, st->frame, len) == len;
+	return !xiw_conn_put_frame(ep, &reply, pdata) &&
+	       !xiw_conn_send_frame(ep);
 }
 
 /**
@@ -97,18 +96,15 @@ enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
  */
 enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
 {
-	struct xiw_ep_startup *st = ep->startup;
-	int len;
+	struct xiw_mpa_frame *req = &ep->startup->req;
+	int ret;
 
-	len = xiw_conn_collect(ep, false);
-	if (len == -EAGAIN)
+	ret = xiw_conn_get_frame(ep, false, req);
+	if (ret == -EAGAIN)
 		return XIW_EPS_REQUEST;
-	if (len == -EPROTO)
-		return passive_malformed(ep);
-	if (len < 0)
+	if (ret && ret != -EPROTO)
 		return xiw_passive_failed(ep);
-	if (xiw_mpa_frame_decode(st->frame, len, false, &st->req) ||
-	    xiw_nego_check_request(&st->req) != XIW_NEGO_OK)
+	if (ret || xiw_nego_check_request(req) != XIW_NEGO_OK)
 		return passive_malformed(ep);
 	return ep->user->request(ep);
 }
@@ -139,8 +135,7 @@ enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
 
 /**
  * xiw_passive_run() - start the stream, then send an accepting Reply
- * @ep: endpoint with a QP, and conn.agreed
- * @len: bytes of the Reply in startup.frame
+ * @ep: endpoint with a QP and conn.agreed, after xiw_conn_put_frame()
  *
  * The QP is ready to receive before the Reply leaves; its transmit side waits
  * for the first FPDU of the peer (RFC 5044 section 7.1.2 rules 2 and 4). It
@@ -150,16 +145,15 @@ enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
  * Context: The endpoint is locked.
  * Return: 0, -ECONNRESET if the connection has ended, or negative errno.
  */
-int xiw_passive_run(struct xiw_ep *ep, int len)
+int xiw_passive_run(struct xiw_ep *ep)
 {
 	int ret = xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn);
 
-	if (ret)
-		return ret;
-	if (xiw_sock_send_buf(ep->xs, ep->startup->frame, len) != len)
-		return -ECONNRESET;
-	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
-	return 0;
+	if (!ret)
+		ret = xiw_conn_send_frame(ep);
+	if (!ret)
+		xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
+	return ret;
 }
 
 /**

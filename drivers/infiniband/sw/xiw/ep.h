@@ -86,6 +86,7 @@ struct xiw_ep_command {
  * @proves: by number: a proof was asked for
  * @proves_rts: Initiator by number: it was sent, of a queue pair at RTS
  * @judged: by number: the proof was judged, and failed
+ * @len: bytes of the own frame in @frame
  * @have: octets received of the peer's frame
  * @frame: own frame while it is being sent, peer's while it is received
  * @pdata: Initiator: Private Data, kept for another try
@@ -99,6 +100,7 @@ struct xiw_ep_startup {
 	bool proves;
 	bool proves_rts;
 	bool judged;
+	u16 len;
 	u16 have;
 	u8 frame[XIW_MPA_FRAME_MAX];
 	u8 pdata[XIW_MPA_PD_MAX];
@@ -145,12 +147,11 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  * @handle: an event has happened, in whatever state the endpoint is
  * @acts: by enum xiw_ep_action: functions where this user differs, or NULL
  * @connected: Initiator: TCP has connected
- * @build_request: Initiator: set startup.req and encode it to startup.frame;
- *	returns its length in bytes, or negative errno
- * @reply: Initiator: the Reply is complete, and @frame valid unless @verdict is
- *	XIW_NEGO_CLOSE
+ * @build_request: Initiator: set startup.req and prepare it to be sent, see
+ *	xiw_conn_put_frame(); returns 0 or negative errno
+ * @reply: Initiator: the Reply is complete
  * @closed: Initiator: the connection has ended before the Reply was complete,
- *	or what arrived is no Reply (-EPROTO)
+ *	or the Reply is improperly formatted (-EPROTO)
  * @failed: Initiator: TCP has not connected, or the Request cannot be sent
  * @request: Responder: the Request is complete and valid
  * @established: Responder: the connection is established; or NULL

@@ -188,15 +188,13 @@ static int iwcm_build_request(struct xiw_ep *ep)
 
 	xiw_nego_request(&ep->policy, st->ird, st->ord, &st->req);
 	st->req.pd_len = st->pdata_len;
-	return xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &st->req,
-				    st->pdata);
+	return xiw_conn_put_frame(ep, &st->req, st->pdata);
 }
 
 static int iwcm_set_param(struct xiw_ep *ep,
 			  const struct iw_cm_conn_param *param)
 {
 	struct xiw_ep_startup *st = ep->startup;
-	int ret;
 
 	if (param->private_data_len > sizeof(st->pdata))
 		return -EINVAL;
@@ -206,8 +204,7 @@ static int iwcm_set_param(struct xiw_ep *ep,
 	if (st->pdata_len)
 		memcpy(st->pdata, param->private_data, st->pdata_len);
 	/* Refuse here what could not be sent later. */
-	ret = iwcm_build_request(ep);
-	return ret < 0 ? ret : 0;
+	return iwcm_build_request(ep);
 }
 
 /**
@@ -533,20 +530,16 @@ static enum xiw_ep_state iwcm_ready(struct xiw_ep *ep)
 static int iwcm_start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
 {
 	const struct iw_cm_conn_param *param = cmd->param;
-	struct xiw_ep_startup *st = ep->startup;
 	struct xiw_mpa_frame reply;
-	int len;
 	int ret;
 
-	xiw_nego_accept(&ep->policy, &st->req, param->ird, param->ord, &reply,
-			&ep->conn.agreed);
+	xiw_nego_accept(&ep->policy, &ep->startup->req, param->ird, param->ord,
+			&reply, &ep->conn.agreed);
 	reply.pd_len = param->private_data_len;
-	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &reply,
-				   param->private_data);
-	if (len < 0)
-		return len;
-	ret = iwcm_attach_qp(ep, cmd->cm_id, param->qpn);
-	return ret ? ret : xiw_passive_run(ep, len);
+	ret = xiw_conn_put_frame(ep, &reply, param->private_data);
+	if (!ret)
+		ret = iwcm_attach_qp(ep, cmd->cm_id, param->qpn);
+	return ret ? ret : xiw_passive_run(ep);
 }
 
 static void iwcm_established(struct xiw_ep *ep)

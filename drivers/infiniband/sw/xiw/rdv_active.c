@@ -227,7 +227,7 @@ int xiw_rdv_active_start(struct xiw_qp *qp)
  * @ep: endpoint that connects
  *
  * Context: The endpoint is locked.
- * Return: Bytes of the Request, or negative errno.
+ * Return: 0 or negative errno.
  */
 int xiw_rdv_active_build_request(struct xiw_ep *ep)
 {
@@ -243,8 +243,7 @@ int xiw_rdv_active_build_request(struct xiw_ep *ep)
 			 xiw_rdv_ird(&path, ep->policy.max_ird),
 			 xiw_rdv_ord(&path, ep->policy.max_ord), &st->req);
 	st->req.pd_len = xiw_rdv_request_encode(&req, st->pdata);
-	return xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &st->req,
-				    st->pdata);
+	return xiw_conn_put_frame(ep, &st->req, st->pdata);
 }
 
 static enum xiw_ep_state rdv_first_request(struct xiw_ep *ep)
@@ -423,7 +422,7 @@ enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep,
 enum xiw_ep_state xiw_rdv_active_closed(struct xiw_ep *ep, int status)
 {
 	/* The Responder may have evicted it in favour of another one. */
-	if (ep->startup->proves)
+	if (ep->startup->proves && status != -EPROTO)
 		ep->crowded = true;
 	return xiw_rdv_active_retry(ep);
 }

@@ -88,7 +88,7 @@ static int rdv_passive_start(struct xiw_ep *ep,
 	struct xiw_ep_startup *st = ep->startup;
 	struct xiw_rdv_reply reply;
 	struct xiw_mpa_frame frame;
-	int len;
+	int ret;
 
 	xiw_nego_accept(&ep->policy, &st->req,
 			xiw_rdv_ird(path, ep->policy.max_ird),
@@ -97,13 +97,12 @@ static int rdv_passive_start(struct xiw_ep *ep,
 	xiw_rdv_accept(path, req, &st->nonces, XIW_RDV_FEAT_ALL, &reply);
 	xiw_rdv_agree(ep, reply.features);
 	frame.pd_len = xiw_rdv_reply_encode(&reply, st->pdata);
-	len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), &frame,
-				   st->pdata);
-	if (len < 0)
-		return len;
+	ret = xiw_conn_put_frame(ep, &frame, st->pdata);
+	if (ret)
+		return ret;
 	ep->conn.initiator = false;
 	ep->conn.agreed.ord = xiw_rdv_ord(path, ep->conn.agreed.ord);
-	return xiw_passive_run(ep, len);
+	return xiw_passive_run(ep);
 }
 
 static void rdv_passive_set_tos(struct xiw_ep *ep,
@@ -155,7 +154,6 @@ static enum xiw_ep_state rdv_challenge(struct xiw_ep *ep,
 				     xiw_rdv_reply_encode(&reply, st->pdata)))
 		return XIW_EPS_DEAD;
 	st->proves = true;
-	st->have = 0;
 	return XIW_EPS_REQUEST;
 }
 
