@@ -38,34 +38,34 @@ static void cqe_to_wc(const struct xiw_cqe *cqe, struct ibv_wc *wc)
 	wc->invalidated_rkey = cqe->ext;
 }
 
-static bool may_not_help(const struct xiw_cq *cq)
+static bool may_not_run_work(const struct xiw_cq *cq)
 {
-	return atomic_load_explicit(&cq->no_help, memory_order_relaxed);
+	return atomic_load_explicit(&cq->no_busy_poll, memory_order_relaxed);
 }
 
 /* The ring is empty: run the kernel's work now? Called with the lock held. */
-static bool spun_enough(struct xiw_cq *cq)
+static bool polled_enough(struct xiw_cq *cq)
 {
-	if (unlikely(may_not_help(cq)))
+	if (unlikely(may_not_run_work(cq)))
 		return false;
 	xiw_ring_count_poll(&cq->ring);
 	if (likely(!xiw_ring_has_work(&cq->ring))) {
-		cq->spins = 0;
+		cq->busy_polls = 0;
 		return false;
 	}
-	cq->spins = (cq->spins + 1) % XIW_RING_SPINS;
-	return !cq->spins;
+	cq->busy_polls = (cq->busy_polls + 1) % XIW_RING_MIN_POLLS;
+	return !cq->busy_polls;
 }
 
 /* Run the kernel's work on this CPU, which would only busy-poll. */
-static void help(struct xiw_cq *cq)
+static void run_kernel_work(struct xiw_cq *cq)
 {
 	int err = errno;
 	struct ibv_wc wc;
 
 	/* Refused if credentials have changed, see ring_doorbell(). */
 	if (ibv_cmd_poll_cq(&cq->vcq.cq, 1, &wc) < 0 && errno == EACCES)
-		atomic_store_explicit(&cq->no_help, true,
+		atomic_store_explicit(&cq->no_busy_poll, true,
 				      memory_order_relaxed);
 	/* Keep errno: polling an empty queue is no error. */
 	errno = err;
@@ -81,16 +81,16 @@ static void wait_resized(struct xiw_cq *cq)
 /* Called without a lock before the process busy-polls or sleeps. */
 static void before_waiting(struct xiw_cq *cq, bool work)
 {
-	xiw_cq_settle(cq);
-	if (unlikely(work && !may_not_help(cq)))
-		help(cq);
+	xiw_cq_ring_deferred(cq);
+	if (unlikely(work && !may_not_run_work(cq)))
+		run_kernel_work(cq);
 }
 
 /* Release the lock of a ring that is empty. True: poll again. */
 static bool unlock_empty(struct xiw_cq *cq)
 {
 	bool away = xiw_cq_is_away(cq);
-	bool enough = spun_enough(cq);
+	bool enough = polled_enough(cq);
 
 	xiw_unlock(&cq->lock);
 	if (unlikely(away))

@@ -50,7 +50,7 @@ uint32_t xiw_op_of(const struct xiw_qp *qp, uint32_t opcode)
 		return 0;
 	/* Not negotiated for connections of rdma_cm. */
 	if (opcode == IBV_WR_SEND_WITH_IMM &&
-	    !(qp->by_number && (qp->caps & XIW_CAP_SEND_IMM)))
+	    !(qp->oob && (qp->caps & XIW_CAP_SEND_IMM)))
 		return 0;
 	return op;
 }
@@ -300,25 +300,26 @@ void xiw_doorbell_init(struct xiw_doorbell *doorbell, uint32_t command,
 	};
 }
 
-/* Ring the doorbell of the queue pair in @owed, which may be destroyed. */
-static void ring_for(struct xiw_cq *cq, uint32_t owed)
+/* Ring the doorbell of the queue pair in @db, which may be destroyed. */
+static void ring_for(struct xiw_cq *cq, uint32_t db)
 {
 	struct ib_uverbs_post_send_resp resp;
 	struct xiw_doorbell doorbell;
 
 	xiw_doorbell_init(&doorbell, IB_USER_VERBS_CMD_POST_SEND,
-			  owed - 1, sizeof(struct ib_uverbs_send_wr),
+			  db - 1, sizeof(struct ib_uverbs_send_wr),
 			  &resp);
 	ring_doorbell(cq->vcq.cq.context->cmd_fd, &doorbell);
 }
 
-void xiw_ring_owed(struct xiw_cq *cq)
+void xiw_ring_deferred(struct xiw_cq *cq)
 {
-	uint32_t owed = __atomic_exchange_n(&cq->owed, 0, __ATOMIC_ACQ_REL);
+	uint32_t db =
+		__atomic_exchange_n(&cq->deferred_db, 0, __ATOMIC_ACQ_REL);
 	int err = errno;
 
-	if (owed)
-		ring_for(cq, owed);
+	if (db)
+		ring_for(cq, db);
 	/* Keep errno: polling an empty queue is no error. */
 	errno = err;
 }
@@ -326,7 +327,7 @@ void xiw_ring_owed(struct xiw_cq *cq)
 /* Defer the doorbell to the next empty poll of a completion queue. */
 static void owe_doorbell(const struct xiw_queue *queue)
 {
-	uint32_t owed = queue->doorbell.handle + 1;
+	uint32_t db = queue->doorbell.handle + 1;
 	uint32_t before;
 	size_t i;
 
@@ -334,12 +335,12 @@ static void owe_doorbell(const struct xiw_queue *queue)
 		struct xiw_cq *cq = queue->cq[i];
 
 		if (!cq ||
-		    __atomic_load_n(&cq->owed, __ATOMIC_RELAXED) == owed)
+		    __atomic_load_n(&cq->deferred_db, __ATOMIC_RELAXED) == db)
 			continue;
-		before = __atomic_exchange_n(&cq->owed, owed,
+		before = __atomic_exchange_n(&cq->deferred_db, db,
 					     __ATOMIC_ACQ_REL);
 		/* There is room for one: ring the previous one now. */
-		if (before && before != owed)
+		if (before && before != db)
 			ring_for(cq, before);
 	}
 }
@@ -358,7 +359,7 @@ int xiw_queue_submit(struct xiw_queue *queue, uint32_t prod)
 	how = xiw_ring_doorbell(&queue->ring);
 	if (how & XIW_RING_NEED_DB)
 		return ring_doorbell(queue->cmd_fd, &queue->doorbell);
-	if (how & XIW_RING_LAZY_DB)
+	if (how & XIW_RING_DEFER_DB)
 		owe_doorbell(queue);
 	return 0;
 }

@@ -604,7 +604,7 @@ int xiw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (attr->qp_state == IBV_QPS_RESET)
 		qp_reset(to_xqp(qp));
 	if (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_RTR)
-		to_xqp(qp)->by_number = (mask & IBV_QP_AV) &&
+		to_xqp(qp)->oob = (mask & IBV_QP_AV) &&
 					(mask & IBV_QP_DEST_QPN);
 	return 0;
 }
@@ -619,10 +619,10 @@ int xiw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 
 /*
  * A thread that polls a completion queue may ring the doorbell of the queue
- * pair, see struct xiw_cq.owed, and the kernel returns EBUSY until it is done.
- * A correct application causes EBUSY in no other way. This thread may keep the
- * other one from running, so sleep soon, and give up only after ten seconds of
- * sleep.
+ * pair, see struct xiw_cq.deferred_db, and the kernel returns EBUSY until it is
+ * done. A correct application causes EBUSY in no other way. This thread may
+ * keep the other one from running, so sleep soon, and give up only after ten
+ * seconds of sleep.
  */
 static int destroy_qp_cmd(struct ibv_qp *ibqp)
 {

@@ -123,7 +123,7 @@ static inline void xiw_ring_count_poll(const struct xiw_ring *ring)
 static inline bool xiw_ring_has_work(const struct xiw_ring *ring)
 {
 	return __atomic_load_n(&ring->ctrl->flags, __ATOMIC_RELAXED) &
-	       XIW_RING_WORK;
+	       XIW_RING_BUSY_POLL;
 }
 
 /* Release all entries before @cons to the kernel. */
@@ -145,7 +145,8 @@ static inline void xiw_ring_arm(const struct xiw_ring *ring, uint32_t bits)
 	 * Orders our store of arm before the caller's next poll, which loads
 	 * prod. Pairs with the full barrier between the kernel's store of
 	 * prod and its load of arm: either that poll sees an entry or the
-	 * entry raises the event. The same holds for XIW_RING_WORK in flags.
+	 * entry raises the event. The same holds for XIW_RING_BUSY_POLL in
+	 * flags.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

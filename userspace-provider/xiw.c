@@ -139,7 +139,7 @@ static const struct verbs_match_ent xiw_match_table[] = {
 };
 
 /* An attribute that devices of no other driver have. */
-#define XIW_SYSFS_ATTR	"mpa/rendezvous_port"
+#define XIW_SYSFS_ATTR	"mpa/oob_port"
 
 /*
  * libibverbs reads the driver number by netlink, which a process may not be

@@ -114,16 +114,16 @@ struct xiw_pd {
  * @current: entry that the read functions return
  * @current_qp: its queue pair, or NULL if end_poll releases no slot
  * @kept: copy of @current, if that could not stay in the ring
- * @no_help: the kernel has refused help(), do not try again
- * @spins: consecutive empty polls while the kernel had work for busy pollers;
- *	protected by @lock
+ * @no_busy_poll: the kernel has refused run_kernel_work(), do not try again
+ * @busy_polls: consecutive empty polls while the kernel had work for busy
+ *	pollers; protected by @lock
  * @domain: parent domain it was created in, or NULL
- * @owed: handle + 1 of a queue pair with a deferred doorbell, or 0; atomic, and
- *	32 bits wide because some architectures have no larger atomics. A
- *	handle, not a pointer, because the queue pair may be
- *	destroyed first: the doorbell then fails, or reaches another queue
- *	pair, both without harm. The kernel does not destroy a queue pair
- *	during its doorbell, see xiw_destroy_qp()
+ * @deferred_db: handle + 1 of a queue pair with a deferred doorbell, or 0;
+ *	atomic, and 32 bits wide because some architectures have no larger
+ *	atomics. A handle, not a pointer, because the queue pair may be
+ *	destroyed first: the doorbell then fails, or reaches another queue pair,
+ *	both without harm. The kernel does not destroy a queue pair during its
+ *	doorbell, see xiw_destroy_qp()
  * @resize_lock: held while the ring is replaced; other threads sleep on it.
  *	Taken before @lock
  * @away: control block of an empty ring, used by @ring during the replacement.
@@ -138,10 +138,10 @@ struct xiw_cq {
 	const struct xiw_cqe *current;
 	struct xiw_qp *current_qp;
 	struct xiw_cqe kept;
-	atomic_bool no_help;
-	uint32_t spins;
+	atomic_bool no_busy_poll;
+	uint32_t busy_polls;
 	struct ibv_pd *domain;
-	uint32_t owed;
+	uint32_t deferred_db;
 	pthread_mutex_t resize_lock;
 	struct xiw_ring_ctrl away;
 };
@@ -171,7 +171,7 @@ struct xiw_wr_build {
  * @max_inline: payload that fits a send entry in bytes
  * @caps: XIW_CAP_* of the device
  * @sq_sig_all: every send is signaled
- * @by_number: the transition to RTR set address and QP number of a peer
+ * @oob: the transition to RTR set address and QP number of a peer
  * @domain: protection or parent domain it was created in
  * @wr: state of the ibv_wr_*() calls; protected by @sq.lock
  */
@@ -184,7 +184,7 @@ struct xiw_qp {
 	uint32_t max_inline;
 	uint32_t caps;
 	bool sq_sig_all;
-	bool by_number;
+	bool oob;
 	struct ibv_pd *domain;
 	struct xiw_wr_build wr;
 };
@@ -357,7 +357,7 @@ int xiw_sqe_set_bind(const struct xiw_qp *qp, struct xiw_sqe *sqe,
  */
 int xiw_queue_submit(struct xiw_queue *queue, uint32_t prod);
 
-void xiw_ring_owed(struct xiw_cq *cq);
+void xiw_ring_deferred(struct xiw_cq *cq);
 void xiw_doorbell_init(struct xiw_doorbell *doorbell, uint32_t command,
 		       uint32_t handle, uint32_t wqe_size,
 		       struct ib_uverbs_post_send_resp *resp);
@@ -366,10 +366,10 @@ void xiw_doorbell_init(struct xiw_doorbell *doorbell, uint32_t command,
  * Ring a deferred doorbell before the application waits, for events or in a
  * loop. Not before each poll: after completions the application may post more.
  */
-static inline void xiw_cq_settle(struct xiw_cq *cq)
+static inline void xiw_cq_ring_deferred(struct xiw_cq *cq)
 {
-	if (unlikely(__atomic_load_n(&cq->owed, __ATOMIC_RELAXED)))
-		xiw_ring_owed(cq);
+	if (unlikely(__atomic_load_n(&cq->deferred_db, __ATOMIC_RELAXED)))
+		xiw_ring_deferred(cq);
 }
 
 /* poll.c: any thread */

@@ -323,32 +323,32 @@ def N14(bench):
 # Covers: DDP-18 IMM-08
 def N15(bench):
     """no receive posted, none posted late: 0x1202"""
-    bench.policy(late_receive_ms=50)
-    late = bench.counter("rx_late_receives")
+    bench.policy(rnr_timeout_ms=50)
+    late = bench.counter("rx_rnr_waits")
     for segment in wire.send(1, DATA), \
             wire.send(1, b"\0" * 8, op=wire.IMM):
         peer, conn = bench.open(recvs=0)
         peer.send(segment)
         peer.expect_terminate(0x1202, segment)
         down(bench, conn, FATAL, 0)
-    bench.counter_is("rx_late_receives", late + 2)
-    bench.policy(late_receive_ms=0)
+    bench.counter_is("rx_rnr_waits", late + 2)
+    bench.policy(rnr_timeout_ms=0)
     peer, conn = bench.open(recvs=0)
     peer.send(segment)
     peer.expect_terminate(0x1202, segment)
     down(bench, conn, FATAL, 0)
-    assert bench.counter("rx_late_receives") == late + 2
+    assert bench.counter("rx_rnr_waits") == late + 2
 
 
 @case
 # Covers: DDP-18
 def late_receive(bench):
     """a receive posted late is in time for the message that waits for it"""
-    bench.policy(late_receive_ms=20000)
-    late = bench.counter("rx_late_receives")
+    bench.policy(rnr_timeout_ms=20000)
+    late = bench.counter("rx_rnr_waits")
     peer, conn = bench.open(recvs=0)
     peer.send(wire.send(1, DATA))
-    while bench.counter("rx_late_receives") == late:
+    while bench.counter("rx_rnr_waits") == late:
         conn.nothing("event")
     conn.recv()
     conn.wc("r0", len=8, data=DATA.hex())
@@ -1232,12 +1232,12 @@ def slow_arrival(bench):
 ])
 def flushed_while_stalled(bench, put):
     """flushed while a message waits for its receive: the close goes on"""
-    bench.policy(late_receive_ms=30000, close_timeout_ms=30000)
-    late = bench.counter("rx_late_receives")
+    bench.policy(rnr_timeout_ms=30000, close_timeout_ms=30000)
+    late = bench.counter("rx_rnr_waits")
     timeouts = bench.counter("connections_timed_out")
     peer, conn = bench.open(recvs=0)
     put(peer, peer.tx.fpdu(wire.send(1, DATA)))
-    while bench.counter("rx_late_receives") == late:
+    while bench.counter("rx_rnr_waits") == late:
         conn.nothing("event")
     conn.disconnect()
     peer.expect_fin()

@@ -1836,7 +1836,7 @@ def port_0(bench):
         dials.post("send", 8)
         dialled, _ = bench.accept(sock)
         begin = time.monotonic()
-        bench.policy(rendezvous_port=0)
+        bench.policy(oob_port=0)
         for one in early, waiting, dialled:
             end_of(one)
         with raises(errno.ECONNREFUSED):
@@ -1850,7 +1850,7 @@ def port_0(bench):
         assert qp.state() == INIT
     works(peer, stands)
     before.is_as_before()
-    bench.policy(rendezvous_port=4791)
+    bench.policy(oob_port=4791)
     still_reachable(bench, bench.qp("R", peer=NUMBER + 1), init=NUMBER + 1)
 
 
@@ -1858,7 +1858,7 @@ def port_0(bench):
 # Covers: RDV-21
 def port_other(bench):
     """another port is that of both sides"""
-    bench.policy(rendezvous_port=5791)
+    bench.policy(oob_port=5791)
     bench.port = 5791
     try:
         qp = bench.qp("R")
@@ -1877,7 +1877,7 @@ def port_privileged(bench):
     # Another process: rdma_cm serves none that has changed its credentials.
     target, bench.target = bench.target, Target(
         f"{bench.namespaces[0]}/{bench.addr_a}", bench.addr_b)
-    bench.policy(rendezvous_port=700)
+    bench.policy(oob_port=700)
     bench.port = 700
     try:
         one, two = (bench.qp("R", INIT, peer=p) for p in (5, NUMBER))
@@ -1911,7 +1911,7 @@ def port_in_use(bench):
     qp = bench.qp("R", INIT)
     with bench.program(bench.responder, 4794) as other:
         other.stdout.readline()
-        bench.policy(rendezvous_port=4794)
+        bench.policy(oob_port=4794)
         with raises(errno.EADDRINUSE):
             qp.rtr()
         assert qp.state() == INIT
@@ -2235,7 +2235,7 @@ def time_saved(bench):
 def late_receive(bench):
     """no receive, 7 RNR retries: the message waits without end"""
     for how, ms in ({"rnr": 7}, 100), ({"s": False}, 100), ({"rnr": 7}, 0):
-        bench.policy(late_receive_ms=ms)
+        bench.policy(rnr_timeout_ms=ms)
         qp = bench.qp("R", recvs=0, min_rnr=1)
         peer, _ = bench.asked(qp, **how)
         peer.send(wire.send(1, DATA))
@@ -2249,7 +2249,7 @@ def late_receive(bench):
 # Covers: RDV-14
 def too_late_receive(bench):
     """no receive, no RNR retries: Terminate when the time is over"""
-    bench.policy(late_receive_ms=300)
+    bench.policy(rnr_timeout_ms=300)
     # 0.01 ms and 327.68 ms
     for min_rnr, rnr, least in (1, 0, 0.3), (30, 2, 0.98):
         qp = bench.qp("R", recvs=0, min_rnr=min_rnr)
@@ -2266,7 +2266,7 @@ def too_late_receive(bench):
 # Covers: RDV-14
 def shared_receives(bench):
     """receives that are shared: whose time is over ends, others go on"""
-    bench.policy(late_receive_ms=300)
+    bench.policy(rnr_timeout_ms=300)
     first, second, last = (bench.qp("R", recvs=0, shared=True, min_rnr=1)
                            for _ in range(3))
     (impatient, _), (one, _) = bench.asked(first, rnr=0), bench.asked(second)
@@ -2275,9 +2275,9 @@ def shared_receives(bench):
     impatient.rx.fpdu()
     assert first.state() == ERR
     # One after the other, as whoever waits longer is served first.
-    late = bench.counter("rx_late_receives")
+    late = bench.counter("rx_rnr_waits")
     one.send(wire.send(1, DATA))
-    bench.counter_is("rx_late_receives", late + 1)
+    bench.counter_is("rx_rnr_waits", late + 1)
     two.send(wire.send(1, DATA))
     time.sleep(1)
     for qp in second, last:
@@ -2452,10 +2452,10 @@ def imm_received(bench):
 def imm_no_receive(bench):
     """the first half needs no receive; the second one waits for it"""
     peer, qp = agreed(bench, recvs=0)
-    late = bench.counter("rx_late_receives")
+    late = bench.counter("rx_rnr_waits")
     peer.send(imm(1, 3))
     peer.send(wire.send(2, DATA))
-    while bench.counter("rx_late_receives") == late:
+    while bench.counter("rx_rnr_waits") == late:
         qp.nothing("wc")
     qp.recv()
     qp.wc("r0", len=8, imm="00000003", data=DATA.hex())

@@ -41,7 +41,7 @@ static void transfer(const struct xiw_mpa_frame *f, struct xiw_mpa_frame *got)
 }
 
 /* The RTR an Initiator sends, as the Responder's receive path sees it. */
-static enum xiw_nego_first send_rtr(u8 rtr, const struct xiw_mpa_agreed *resp)
+static enum xiw_nego_first send_rtr(u8 rtr, const struct xiw_mpa_nego *resp)
 {
 	u8 buf[XIW_DDP_HDR_MAX + XIW_READ_REQ_LEN] = {};
 	struct xiw_read_req read = {};
@@ -70,8 +70,8 @@ static enum xiw_nego_first send_rtr(u8 rtr, const struct xiw_mpa_agreed *resp)
 }
 
 /* @i and @r are what the Initiator and the Responder believe. */
-static void check_agreement(const struct xiw_mpa_agreed *i,
-			    const struct xiw_mpa_agreed *r)
+static void check_agreement(const struct xiw_mpa_nego *i,
+			    const struct xiw_mpa_nego *r)
 {
 	CHECK(i->rev == r->rev && i->enhanced == r->enhanced);
 	CHECK(i->crc == r->crc && i->p2p == r->p2p);
@@ -97,7 +97,7 @@ static void check_agreement(const struct xiw_mpa_agreed *i,
 }
 
 static void check_limits(const struct xiw_mpa_policy *p,
-			 const struct xiw_mpa_agreed *a)
+			 const struct xiw_mpa_nego *a)
 {
 	CHECK(a->ird <= p->max_ird && a->ord <= p->max_ord);
 	CHECK(!(a->rtr_send & ~p->rtr));
@@ -107,8 +107,8 @@ static void both_sides(struct fuzz_in *in, const struct xiw_mpa_policy *init,
 		       const struct xiw_mpa_policy *resp)
 {
 	struct xiw_mpa_frame req, got_req, reply, got_reply;
-	struct xiw_mpa_agreed i, r;
-	enum xiw_nego_verdict verdict;
+	struct xiw_mpa_nego i, r;
+	enum xiw_nego_result verdict;
 	u8 shared = init->rtr & resp->rtr;
 
 	xiw_nego_request(init, fuzz_edge(in), fuzz_edge(in), &req);
@@ -171,7 +171,7 @@ static void hostile_initiator(struct fuzz_in *in,
 			      const struct xiw_mpa_policy *p)
 {
 	struct xiw_mpa_frame req, reply, got;
-	struct xiw_mpa_agreed a;
+	struct xiw_mpa_nego a;
 
 	take_frame(in, false, &req);
 	if (xiw_nego_check_request(&req) != XIW_NEGO_OK)
@@ -199,8 +199,8 @@ static void hostile_responder(struct fuzz_in *in,
 			      const struct xiw_mpa_policy *p)
 {
 	struct xiw_mpa_frame req, reply;
-	struct xiw_mpa_agreed a;
-	enum xiw_nego_verdict verdict;
+	struct xiw_mpa_nego a;
+	enum xiw_nego_result verdict;
 
 	xiw_nego_request(p, fuzz_edge(in), fuzz_edge(in), &req);
 	take_frame(in, true, &reply);
@@ -224,7 +224,7 @@ static void hostile_responder(struct fuzz_in *in,
 /* An RTR is empty, is of a type that was offered, and comes first. */
 static void hostile_first(struct fuzz_in *in)
 {
-	struct xiw_mpa_agreed a = {
+	struct xiw_mpa_nego a = {
 		.p2p = fuzz_u8(in) & 1,
 		.rtr_offered = fuzz_u8(in) & XIW_RTR_ALL,
 	};

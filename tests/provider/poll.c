@@ -147,17 +147,17 @@ static void help_case(struct fake *fake, int (*poll)(struct fake *fake))
 	int i;
 
 	num_helped = 0;
-	for (i = 0; i < 2 * XIW_RING_SPINS; i++)
+	for (i = 0; i < 2 * XIW_RING_MIN_POLLS; i++)
 		CHECK(poll(fake) == 0);
 	CHECK(!num_helped);
-	*flags = XIW_RING_WORK;
-	for (i = 1; i < XIW_RING_SPINS; i++)
+	*flags = XIW_RING_BUSY_POLL;
+	for (i = 1; i < XIW_RING_MIN_POLLS; i++)
 		CHECK(poll(fake) == 0);
 	/* What begins meanwhile needs no help. */
 	*flags = 0;
 	CHECK(poll(fake) == 0);
-	*flags = XIW_RING_WORK;
-	for (i = 1; i < XIW_RING_SPINS; i++)
+	*flags = XIW_RING_BUSY_POLL;
+	for (i = 1; i < XIW_RING_MIN_POLLS; i++)
 		CHECK(poll(fake) == 0);
 	CHECK(!num_helped);
 	/* Who finds something does not wait. */
@@ -167,7 +167,7 @@ static void help_case(struct fake *fake, int (*poll)(struct fake *fake))
 	errno = 0;
 	CHECK(poll(fake) == 0);
 	CHECK(num_helped == 1 && errno == 0);
-	for (i = 0; i < XIW_RING_SPINS; i++)
+	for (i = 0; i < XIW_RING_MIN_POLLS; i++)
 		CHECK(poll(fake) == 0);
 	CHECK(num_helped == 2);
 	*flags = 0;
@@ -201,7 +201,7 @@ void test_help(void)
 	num_helped = 0;
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(!num_helped);
-	fake.cq.ring.ctrl->flags = XIW_RING_WORK;
+	fake.cq.ring.ctrl->flags = XIW_RING_BUSY_POLL;
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(num_helped == 1);
 
@@ -210,7 +210,7 @@ void test_help(void)
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(num_helped == 2);
 	polls = fake.cq.ring.ctrl->polls;
-	for (i = 0; i < 2 * XIW_RING_SPINS; i++)
+	for (i = 0; i < 2 * XIW_RING_MIN_POLLS; i++)
 		CHECK(poll_plain(&fake) == 0);
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(num_helped == 2 && fake.cq.ring.ctrl->polls == polls);

@@ -151,7 +151,7 @@ tap_run "they end" idle_down
 
 # What is sent and not received waits at the passive side but for 64 KiB.
 ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_wmem="4096 65536 65536"
-policy late_receive_ms 600000
+policy rnr_timeout_ms 600000
 tap_run "4 connections whose passive side posts no receive" \
 	idle_up 4 -u "$((2 * BURST))"
 tap_run "their control group pays for what TCP holds for it" \

@@ -31,7 +31,7 @@ removed()
 
 topo_up
 objects >"$TMP/baseline"
-policy late_receive_ms 600000
+policy rnr_timeout_ms 600000
 netem "$NS_A" "$VETH_A" rate 40mbit limit 10000
 netem "$NS_B" "$VETH_B" rate 40mbit limit 10000
 

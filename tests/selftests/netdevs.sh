@@ -230,7 +230,7 @@ loopback()
 
 deaf()
 {
-	dmesg | grep -q "who listens on $1 does not so on this device"
+	dmesg | grep -q "cannot listen on $1: error"
 }
 
 # taken_port: who listens everywhere does so on new devices as well. That a port is

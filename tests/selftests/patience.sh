@@ -43,7 +43,7 @@ given_up()
 
 topo_up
 objects >"$TMP/baseline"
-policy late_receive_ms 600000
+policy rnr_timeout_ms 600000
 cases xt_patient "${SIDES4[@]}"
 tap_objects "nothing is left behind" "$TMP/baseline"
 

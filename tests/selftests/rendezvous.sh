@@ -139,7 +139,7 @@ renews()
 # The port is reserved on the host, as long as the address and the device last.
 reserved()
 {
-	local knob=/sys/class/infiniband/xiwR/mpa/rendezvous_port
+	local knob=/sys/class/infiniband/xiwR/mpa/oob_port
 
 	ip link add rsv0 type veth peer name rsv1 &&
 	ip addr add 10.99.0.1/24 dev rsv0 && ip link set rsv0 up &&
@@ -209,13 +209,13 @@ refused()
 
 tap_run "without a GID index it is refused, with the remedy" \
 	refused "no GID was given; many programs have an option"
-policy rendezvous_port 0
+policy oob_port 0
 tap_run "and where it is switched off" \
-	refused "switched off; write a port number to mpa/rendezvous_port" \
+	refused "switched off; write a port number to mpa/oob_port" \
 	-g "$a4"
-policy rendezvous_port 4799
+policy oob_port 4799
 pingpong "on another port" "$a4" "$b4"
-policy rendezvous_port 4791
+policy oob_port 4791
 
 netem "$NS_A" "$VETH_A" loss 5%
 netem "$NS_B" "$VETH_B" loss 5%

@@ -24,7 +24,7 @@ LOAD_SECONDS=7000
 
 topo_up
 # What waits for a receive that nobody is going to post does not wait long.
-echo 20 >"/sys/class/infiniband/$DEV_A/mpa/late_receive_ms"
+echo 20 >"/sys/class/infiniband/$DEV_A/mpa/rnr_timeout_ms"
 ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_tw_reuse=1
 objects >"$TMP/baseline"
 

@@ -37,7 +37,7 @@ late="$(type -P xt_imm) ${SIDES4[*]} -t late"
 look bpftrace -c "$late" "$TOOLS/xiw-slow.bt"
 says '^@sent_bytes\[[0-9]+\]: [1-9]' "xiw-slow.bt: bytes sent per queue pair"
 says '^@received_bytes\[[0-9]+\]: [1-9]' "  and received"
-says '^@recv_wait_us\[[0-9]+\]: [1-9]' "  and waited for a receive"
+says '^@rnr_wait_us\[[0-9]+\]: [1-9]' "  and waited for a receive"
 
 look bpftrace -c "$late" "$TOOLS/xiw-stalls.bt"
 says '^@waits\[[0-9]+\]: [1-9]' "xiw-stalls.bt: waits per queue pair"

@@ -29,7 +29,7 @@ tracing || skip_all "this kernel has no tracepoints"
 # "ep" is shown as %p shows it, hashed.
 tap_is "the fields of the events are no addresses and no STags" \
 	"$(fields | paste -sd ' ')" \
-	"bytes code cq ep event fetched last len new old opcode payload_len qpn steps taken times ulpdu_len wanted"
+	"bytes code cost cq ep event fetched last len new old opcode payload_len qpn taken ulpdu_len wanted weight"
 record pair "rping while events are recorded" \
 	"rping -s -v -a $A4 -p @PORT@ -C 3 -S 2000" \
 	"rping -c -v -a $A4 -p @PORT@ -C 3 -S 2000"
@@ -37,11 +37,11 @@ traced "an endpoint that connects" 'ep_state: .*CONNECTING->REPLY'
 traced "an endpoint that is established" 'ep_state: .*->OPEN'
 traced "a queue pair that begins" 'qp_state: .*event=connect IDLE->RTS'
 traced "a queue pair that ends" 'qp_state: .*->(CLOSING|ERROR)'
-traced "trains" 'tx_train: qpn=[0-9]+ len=[0-9]+ taken=[0-9]+'
+traced "trains" 'tx_batch: qpn=[0-9]+ len=[0-9]+ taken=[0-9]+'
 traced "FPDUs" 'rx_fpdu: qpn=[0-9]+ opcode=[0-9]+ ulpdu_len=[0-9]+'
 record cases xt_imm "${SIDES4[@]}" -t late
-traced "a message that waits for a receive" 'recv_wait: qpn=[0-9]+$'
-traced "and gets one" 'recv_there: qpn=[0-9]+$'
+traced "a message that waits for a receive" 'rnr_wait: qpn=[0-9]+$'
+traced "and gets one" 'rnr_done: qpn=[0-9]+$'
 record cases xt_mem "${SIDES4[@]}" -t mw2-borders
 traced "a Terminate that is sent" \
 	'terminate_sent: qpn=[0-9]+ layer=[0-9] type=[0-9] code=0x'

@@ -98,11 +98,11 @@ struct xiw_uresp_create_srq {
 
 /* Bits of xiw_ring_ctrl.flags, written by the kernel only. */
 #define XIW_RING_NEED_DB	(1U << 0)	/* ring the doorbell now */
-#define XIW_RING_LAZY_DB	(1U << 1)	/* ring it before waiting */
-#define XIW_RING_WORK		(1U << 2)	/* pending, for busy pollers */
+#define XIW_RING_DEFER_DB	(1U << 1)	/* ring it before waiting */
+#define XIW_RING_BUSY_POLL	(1U << 2)	/* pending, for busy pollers */
 
-/* Empty polls with XIW_RING_WORK set that count as busy-polling */
-#define XIW_RING_SPINS		128
+/* Empty polls with XIW_RING_BUSY_POLL set that count as busy-polling */
+#define XIW_RING_MIN_POLLS	128
 
 /* Bits of xiw_ring_ctrl.arm: or-ed in by the user, cleared by the kernel. */
 #define XIW_ARM_NEXT		(1U << 0)
@@ -119,13 +119,13 @@ struct xiw_uresp_create_srq {
  *	and reads this word; with XIW_RING_NEED_DB set it enters the kernel
  *	(an IB_USER_VERBS_CMD_POST_SEND, POST_RECV or POST_SRQ_RECV with no
  *	work request), otherwise the kernel sees the entry without it. With
- *	XIW_RING_LAZY_DB, on send rings only, that may take some microseconds:
+ *	XIW_RING_DEFER_DB, on send rings only, that may take some microseconds:
  *	the user should ring the doorbell when it has nothing more to post,
  *	for example when a completion ring is empty. On completion rings
- *	XIW_RING_WORK means that a queue pair of this ring has work that the
- *	user should run: an IB_USER_VERBS_CMD_POLL_CQ with room for one entry,
- *	which returns none. Set only if @polls of a ring of that queue pair
- *	advances
+ *	XIW_RING_BUSY_POLL means that a queue pair of this ring has work that
+ *	the user should run: an IB_USER_VERBS_CMD_POLL_CQ with room for one
+ *	entry, which returns none. Set only if @polls of a ring of that queue
+ *	pair advances
  * @polls: completion rings only: number of polls that found the ring empty,
  *	free running. A user that does not busy-poll, or does not run the
  *	kernel's work, does not change it

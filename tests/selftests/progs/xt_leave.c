@@ -7,7 +7,7 @@
  *
  *	xt_leave [-a [NS/]ADDRESS] [-b [NS/]ADDRESS] [-n MESSAGES]
  *
- * Cases "late" and "stalled" need mpa/late_receive_ms for as long as they take.
+ * Cases "late" and "stalled" need mpa/rnr_timeout_ms for as long as they take.
  */
 #include "xt.h"
 

@@ -2,7 +2,7 @@
 /*
  * A receiver that posts nothing for longer than TCP would wait for a dead peer
  * costs nobody the connection. Its device has to allow that much,
- * mpa/late_receive_ms.
+ * mpa/rnr_timeout_ms.
  *
  *	xt_patient [-a [NS/]ADDRESS] [-b [NS/]ADDRESS] [-n SECONDS]
  */

@@ -926,8 +926,8 @@ static void set_device_number(const struct xt_end *e, const char *name,
 
 /* More than a softirq takes. */
 #define BULK	(32 * KIB)
-#define LATE	"ports/1/hw_counters/rx_late_receives"
-#define LATE_MS	"mpa/late_receive_ms"
+#define LATE	"ports/1/hw_counters/rx_rnr_waits"
+#define LATE_MS	"mpa/rnr_timeout_ms"
 
 /* N connections, each with a Send that waits for a receive; in that order. */
 static struct xt_pair *stalled_pairs(int n)

@@ -116,7 +116,7 @@ enum xiw_ep_state xiw_active_established(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
 {
-	enum xiw_nego_verdict verdict;
+	enum xiw_nego_result verdict;
 	struct xiw_mpa_frame frame;
 	int ret;
 
@@ -126,6 +126,6 @@ enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
 	if (ret)
 		return ep->user->closed(ep, ret);
 	verdict = xiw_nego_check_reply(&ep->policy, &ep->startup->req, &frame,
-				       &ep->conn.agreed);
+				       &ep->conn.nego);
 	return ep->user->reply(ep, verdict, &frame);
 }

@@ -163,15 +163,15 @@ static bool end_has_to_go(struct xiw_ep *ep)
 static void end_join_lingering(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
-	struct xiw_crowd_member *victim;
+	struct xiw_peer_entry *victim;
 
 	ep->lingers = true;
 	ep->place.peer = xiw_sock_peer(ep->xs);
 	spin_lock(&dev->ep_lock);
-	xiw_crowd_join(&dev->lingering, &ep->place);
+	xiw_peer_limit_add(&dev->lingering, &ep->place);
 	if (dev->lingering.count > XIW_EP_LINGERING) {
-		victim = xiw_crowd_victim(&dev->lingering, 0);
-		xiw_crowd_leave(&dev->lingering, victim);
+		victim = xiw_peer_limit_worst(&dev->lingering, 0);
+		xiw_peer_limit_remove(&dev->lingering, victim);
 		xiw_ep_raise(container_of(victim, struct xiw_ep, place),
 			     XIW_EPE_SOCK);
 	}
@@ -192,7 +192,7 @@ void xiw_end_teardown(struct xiw_ep *ep)
 		return;
 	spin_lock(&dev->ep_lock);
 	if (!list_empty(&ep->place.node))
-		xiw_crowd_leave(&dev->lingering, &ep->place);
+		xiw_peer_limit_remove(&dev->lingering, &ep->place);
 	spin_unlock(&dev->ep_lock);
 }
 

@@ -7,10 +7,11 @@
  *
  * A child is half open until its Request is reported. Their number is bounded.
  * When the bound is reached, one is dropped whose peer holds most, see
- * crowd.c, if it had a tenth of a second and more, since an honest Initiator
- * sends its Request at once; otherwise the listener leaves new connections to
- * TCP's own queue for the rest of that time. So silent connections cannot lock
- * out others, and a burst of honest ones is not cut down.
+ * peer_limit.c, if it had a tenth of a second and more, since an honest
+ * Initiator sends its Request at once; otherwise the listener leaves new
+ * connections to TCP's own queue for the rest of that time. So silent
+ * connections cannot lock out others, and a burst of honest ones is not cut
+ * down.
  *
  * iw_cm has room for as many requests as the backlog of the ULP says, which may
  * be few. A request without room stays half open until there is some, or until
@@ -64,7 +65,7 @@ static void listen_remove_half_open(struct xiw_ep *ep)
 			break;
 		}
 	}
-	xiw_crowd_leave(&listen->half_open, &ep->place);
+	xiw_peer_limit_remove(&listen->half_open, &ep->place);
 	if (listen->full)
 		xiw_ep_raise(listen->ep, XIW_EPE_SOCK);
 	listen->full = false;
@@ -99,11 +100,11 @@ bool xiw_listen_leave(struct xiw_ep *ep)
 	return there;
 }
 
-static struct xiw_crowd_member *
+static struct xiw_peer_entry *
 listen_find_victim(const struct xiw_ep_listen *listen)
 {
-	return xiw_crowd_victim(&listen->half_open,
-				msecs_to_jiffies(XIW_EP_GRACE_MS));
+	return xiw_peer_limit_worst(&listen->half_open,
+				    msecs_to_jiffies(XIW_EP_GRACE_MS));
 }
 
 /* Jiffies until a connection may be dropped in favour of one more. */
@@ -176,7 +177,7 @@ static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 	while (listen->half_open.count >= XIW_EP_BACKLOG &&
 	       !listen_grace_left(listen))
 		listen_drop_child(listen);
-	xiw_crowd_join(&listen->half_open, &ep->place);
+	xiw_peer_limit_add(&listen->half_open, &ep->place);
 	ret = 0;
 unlock:
 	spin_unlock(&listen->lock);
@@ -494,7 +495,7 @@ void xiw_listen_init(struct xiw_ep *ep)
 	struct xiw_ep_listen *listen = ep->listen;
 
 	spin_lock_init(&listen->lock);
-	xiw_crowd_init(&listen->half_open);
+	xiw_peer_limit_init(&listen->half_open);
 	INIT_LIST_HEAD(&listen->reported);
 	listen->ep = ep;
 }

@@ -135,7 +135,7 @@ enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
 
 /**
  * xiw_passive_run() - start the stream, then send an accepting Reply
- * @ep: endpoint with a QP and conn.agreed, after xiw_conn_put_frame()
+ * @ep: endpoint with a QP and conn.nego, after xiw_conn_put_frame()
  *
  * The QP is ready to receive before the Reply leaves; its transmit side waits
  * for the first FPDU of the peer (RFC 5044 section 7.1.2 rules 2 and 4). It

@@ -27,12 +27,12 @@
 /**
  * DOC: Busy-poll work
  *
- * Busy-poll work of a stream is posted for a process that busy-polls (offer.c):
- * one with many empty polls since the last check. The rate of the polls is no
- * criterion, as work items may have used the CPU of the process in between. No
- * work is posted while the CQ is armed: the process sets the arm word and then
- * checks for work, the kernel posts the work and then checks the arm word, with
- * a full barrier on each side.
+ * Busy-poll work of a stream is posted for a process that busy-polls
+ * (busy_poll.c): one with many empty polls since the last check. The rate of
+ * the polls is no criterion, as work items may have used the CPU of the process
+ * in between. No work is posted while the CQ is armed: the process sets the arm
+ * word and then checks for work, the kernel posts the work and then checks the
+ * arm word, with a full barrier on each side.
  *
  * cq.work has no reference: the work has one, and the stream cancels what it
  * posted before it drops that. There is room for one stream, as the process
@@ -63,7 +63,7 @@
 #define XIW_CQ_PIECE		1024
 
 /* More empty polls than this: the application is busy-polling. */
-#define XIW_CQ_SPINNING		16
+#define XIW_CQ_MIN_POLLS	16
 
 static void cq_report_broken(struct xiw_cq *cq)
 {
@@ -273,14 +273,14 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 EXPORT_SYMBOL_IF_KUNIT(xiw_cq_add);
 
 /**
- * xiw_cq_untaken() - does the ring have entries that were not polled
+ * xiw_cq_unpolled() - does the ring have entries that were not polled
  * @cq: completion queue
  *
  * Context: Any.
  * Return: true if there are any. A process may write anything into its ring, so
  * the result is only a hint.
  */
-bool xiw_cq_untaken(struct xiw_cq *cq)
+bool xiw_cq_unpolled(struct xiw_cq *cq)
 {
 	unsigned long flags;
 	bool ret;
@@ -297,12 +297,12 @@ static void cq_set_work_locked(struct xiw_cq *cq, struct xiw_stream *s)
 	lockdep_assert_held(&cq->lock);
 
 	if (!cq->work != !s)
-		WRITE_ONCE(cq->queue.ctrl->flags, s ? XIW_RING_WORK : 0);
+		WRITE_ONCE(cq->queue.ctrl->flags, s ? XIW_RING_BUSY_POLL : 0);
 	cq->work = s;
 }
 
 /**
- * xiw_cq_spins() - has the process been busy-polling
+ * xiw_cq_is_busy_polled() - has the process been busy-polling
  * @cq: completion queue of a process, as for the two functions that follow
  *
  * A wrong count in the ring affects only the process's own work.
@@ -310,7 +310,7 @@ static void cq_set_work_locked(struct xiw_cq *cq, struct xiw_stream *s)
  * Context: Any.
  * Return: true if it has since the last call.
  */
-bool xiw_cq_spins(struct xiw_cq *cq)
+bool xiw_cq_is_busy_polled(struct xiw_cq *cq)
 {
 	unsigned long flags;
 	u32 polls;
@@ -321,43 +321,43 @@ bool xiw_cq_spins(struct xiw_cq *cq)
 	more = polls - cq->polls;
 	cq->polls = polls;
 	spin_unlock_irqrestore(&cq->lock, flags);
-	return more > XIW_CQ_SPINNING;
+	return more > XIW_CQ_MIN_POLLS;
 }
 
 /**
- * xiw_cq_offer() - post the work of a stream for the busy-polling process
+ * xiw_cq_post_work() - post the work of a stream for the busy-polling process
  * @cq: completion queue of its queue pair
- * @s: stream; its work holds a reference until xiw_cq_withdraw()
+ * @s: stream; its work holds a reference until xiw_cq_cancel_work()
  *
  * Context: Any.
  * Return: false if the CQ is armed, or has the work of a stream already.
  */
-bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s)
+bool xiw_cq_post_work(struct xiw_cq *cq, struct xiw_stream *s)
 {
 	unsigned long flags;
-	bool offered = false;
+	bool posted = false;
 
 	spin_lock_irqsave(&cq->lock, flags);
 	if (!cq->work) {
 		cq_set_work_locked(cq, s);
 		/* See "Busy-poll work" above. */
 		smp_mb();
-		offered = !READ_ONCE(cq->queue.ctrl->arm);
-		if (!offered)
+		posted = !READ_ONCE(cq->queue.ctrl->arm);
+		if (!posted)
 			cq_set_work_locked(cq, NULL);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
-	return offered;
+	return posted;
 }
 
 /**
- * xiw_cq_withdraw() - cancel the busy-poll work of a stream
+ * xiw_cq_cancel_work() - cancel the busy-poll work of a stream
  * @cq: completion queue
  * @s: stream, which may have posted none
  *
  * Context: Any.
  */
-void xiw_cq_withdraw(struct xiw_cq *cq, struct xiw_stream *s)
+void xiw_cq_cancel_work(struct xiw_cq *cq, struct xiw_stream *s)
 {
 	unsigned long flags;
 
@@ -368,7 +368,7 @@ void xiw_cq_withdraw(struct xiw_cq *cq, struct xiw_stream *s)
 }
 
 /* Run the posted work on the CPU of the busy-polling process. */
-static void cq_help(struct xiw_cq *cq)
+static void cq_run_work(struct xiw_cq *cq)
 {
 	struct xiw_stream *s;
 	unsigned long flags;
@@ -382,7 +382,7 @@ static void cq_help(struct xiw_cq *cq)
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (!s)
 		return;
-	xiw_stream_help(s);
+	xiw_stream_run_busy_poll(s);
 	s->ops->put(s);
 }
 
@@ -513,7 +513,7 @@ static bool cq_take_locked(struct xiw_cq *cq, int num_entries, struct ib_wc *wc,
  * @wc: result
  *
  * A process takes them from the ring it maps. Its call runs busy-poll work
- * instead, see XIW_RING_WORK.
+ * instead, see XIW_RING_BUSY_POLL.
  *
  * Context: Kernel ULPs: any. A process: sleeps.
  * Return: Number of completions taken; 0 for a process.
@@ -526,7 +526,7 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	int n = 0;
 
 	if (!cq->kernel) {
-		cq_help(cq);
+		cq_run_work(cq);
 		return 0;
 	}
 	do {
@@ -741,7 +741,7 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
 	to->prod = cq->prod;
 	to->cons = cons;
 	to->polls = READ_ONCE(from->polls);
-	to->flags = cq->work ? XIW_RING_WORK : 0;
+	to->flags = cq->work ? XIW_RING_BUSY_POLL : 0;
 	to->arm = READ_ONCE(from->arm);
 	swap(cq->queue, *queue);
 	return 0;

@@ -12,7 +12,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/xiw-abi.h>
 
-#include "queue.h"
+#include "mmap.h"
 
 struct xiw_stream;
 
@@ -117,10 +117,10 @@ int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 /* cq.c: data path; any context. False if the entry is lost. */
 bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe);
-bool xiw_cq_untaken(struct xiw_cq *cq);
-bool xiw_cq_spins(struct xiw_cq *cq);
-bool xiw_cq_offer(struct xiw_cq *cq, struct xiw_stream *s);
-void xiw_cq_withdraw(struct xiw_cq *cq, struct xiw_stream *s);
+bool xiw_cq_unpolled(struct xiw_cq *cq);
+bool xiw_cq_is_busy_polled(struct xiw_cq *cq);
+bool xiw_cq_post_work(struct xiw_cq *cq, struct xiw_stream *s);
+void xiw_cq_cancel_work(struct xiw_cq *cq, struct xiw_stream *s);
 void xiw_cq_purge(struct xiw_cq *cq, u32 qpn);
 
 #endif /* _XIW_CQ_H */

@@ -17,9 +17,9 @@
 #include "place.h"
 #include "proto/rdmap.h"
 #include "rx_mpa.h"
-#include "sendq.h"
 #include "stream.h"
 #include "trace.h"
+#include "tx_sched.h"
 #include "txbuf.h"
 
 static const u8 recv_wc_status[] = {
@@ -75,22 +75,22 @@ static enum xiw_deliver deliver_fault(struct xiw_stream *s,
  * Begins an RNR wait. iWARP has no "receiver not ready" message, so reading
  * stops until a receive is posted or the wait expires.
  */
-static enum xiw_deliver deliver_wait_for_recv(struct xiw_stream *s)
+static enum xiw_deliver deliver_rnr_wait(struct xiw_stream *s)
 {
-	u32 ms = READ_ONCE(s->env->late_recv_ms);
+	u32 ms = READ_ONCE(s->env->rnr_timeout_ms);
 
-	if (s->rx.late_over ||
-	    (!ms && !time_after(s->ops->wait_until(s, jiffies), jiffies)))
+	if (s->rx.rnr_expired ||
+	    (!ms && !time_after(s->ops->rnr_until(s, jiffies), jiffies)))
 		return XIW_DELIVER_DEAD;
 	WRITE_ONCE(s->rx.stalled, true);
-	xiw_stat_inc(s->env->stats, XIW_STAT_RX_LATE_RECV);
+	xiw_stat_inc(s->env->stats, XIW_STAT_RX_RNR);
 	/* Keep the end of the wait if a wakeup found no receive. */
-	if (!delayed_work_pending(&s->rx.late)) {
-		s->rx.late_at = jiffies + msecs_to_jiffies(ms);
-		trace_recv_wait(s->id);
+	if (!delayed_work_pending(&s->rx.rnr_timer)) {
+		s->rx.rnr_end = jiffies + msecs_to_jiffies(ms);
+		trace_rnr_wait(s->id);
 	}
-	xiw_stream_queue_delayed(s, &s->rx.late, msecs_to_jiffies(ms));
-	s->ops->wait_recv(s);
+	xiw_stream_queue_delayed(s, &s->rx.rnr_timer, msecs_to_jiffies(ms));
+	s->ops->rnr_wait(s);
 	return XIW_DELIVER_STALL;
 }
 
@@ -103,11 +103,11 @@ static enum xiw_deliver deliver_take_recv(struct xiw_stream *s)
 	case XIW_RQ_LIMIT:
 	case XIW_RQ_TAKEN:
 		s->rx.recv_active = true;
-		s->rx.late_over = false;
+		s->rx.rnr_expired = false;
 		/* End the RNR wait; the next one starts its own timer. */
-		if (delayed_work_pending(&s->rx.late) &&
-		    cancel_delayed_work(&s->rx.late)) {
-			trace_recv_there(s->id);
+		if (delayed_work_pending(&s->rx.rnr_timer) &&
+		    cancel_delayed_work(&s->rx.rnr_timer)) {
+			trace_rnr_done(s->id);
 			s->ops->put(s);
 		}
 		return XIW_DELIVER_OK;
@@ -118,7 +118,7 @@ static enum xiw_deliver deliver_take_recv(struct xiw_stream *s)
 	case XIW_RQ_EMPTY:
 		break;
 	}
-	return deliver_wait_for_recv(s);
+	return deliver_rnr_wait(s);
 }
 
 /*
@@ -327,7 +327,7 @@ static enum xiw_reason deliver_check_read_source(struct xiw_stream *s,
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
 	xiw_mem_put(&ref);
-	if (!xiw_stream_admits(s, IB_ACCESS_REMOTE_READ))
+	if (!xiw_stream_access_ok(s, IB_ACCESS_REMOTE_READ))
 		return XIW_SRC_BAD_RIGHTS;
 	return XIW_OK;
 }
@@ -347,7 +347,7 @@ deliver_check_atomic_target(struct xiw_stream *s,
 	aligned = xiw_mem_word(&ref, op->to);
 	xiw_mem_put(&ref);
 	/* On the accepting side the RDMA CM sets only Read and Write rights. */
-	if (!xiw_stream_admits(s, IB_ACCESS_REMOTE_ATOMIC |
+	if (!xiw_stream_access_ok(s, IB_ACCESS_REMOTE_ATOMIC |
 			   IB_ACCESS_REMOTE_WRITE))
 		return XIW_SRC_BAD_RIGHTS;
 	return aligned ? XIW_OK : XIW_ATOMIC_UNALIGNED;
@@ -356,12 +356,12 @@ deliver_check_atomic_target(struct xiw_stream *s,
 /* Allocates slots for inbound requests; schedules a retry without memory. */
 static bool deliver_alloc_requests(struct xiw_stream *s)
 {
-	u32 slots = roundup_pow_of_two(max(s->irq_size, 1U));
+	u32 slots = roundup_pow_of_two(max(s->ird_size, 1U));
 
-	s->irq = xiw_pages_calloc(s->memcg, GFP_ATOMIC | __GFP_NOWARN,
-				  slots, sizeof(*s->irq));
-	s->irq_mask = slots - 1;
-	if (s->irq)
+	s->irdq = xiw_pages_calloc(s->memcg, GFP_ATOMIC | __GFP_NOWARN,
+				   slots, sizeof(*s->irdq));
+	s->ird_mask = slots - 1;
+	if (s->irdq)
 		return true;
 	xiw_stat_inc(s->env->stats, XIW_STAT_RX_NOMEM);
 	/* Stop reading, as in an RNR wait. */
@@ -380,11 +380,11 @@ static bool deliver_alloc_requests(struct xiw_stream *s)
 static enum xiw_deliver deliver_request(struct xiw_stream *s,
 					struct xiw_fpdu *f)
 {
-	bool room = s->irq_tail - s->irq_head < s->irq_size;
+	bool room = s->ird_tail - s->ird_head < s->ird_size;
 	const u8 *body = s->rx.body[XIW_QN_REQUEST];
 	struct xiw_ddp_queue *q = &s->rx.queue[XIW_QN_REQUEST];
 	enum xiw_reason reason;
-	struct xiw_req *req;
+	struct xiw_ird_entry *req;
 	bool complete;
 	u8 opcode;
 	u32 len;
@@ -399,7 +399,7 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
 		return XIW_DELIVER_DEAD;
 	}
-	if (!s->irq && !deliver_alloc_requests(s))
+	if (!s->irdq && !deliver_alloc_requests(s))
 		return XIW_DELIVER_STALL;
 	reason = deliver_collect_body(s, f, XIW_QN1_BUF_LEN, room, &complete,
 				      &len);
@@ -409,7 +409,7 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 		return XIW_DELIVER_OK;
 
 	opcode = q->opcode;
-	req = &s->irq[s->irq_tail & s->irq_mask];
+	req = &s->irdq[s->ird_tail & s->ird_mask];
 	req->atomic = opcode == XIW_OP_ATOMIC_REQ;
 	req->ulpdu_len = f->ulpdu_len;
 	memcpy(req->hdr, f->hdr, sizeof(req->hdr));
@@ -421,7 +421,7 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 		return deliver_fault(s, f, reason);
 	req->fault = req->atomic ? deliver_check_atomic_target(s, &req->op)
 				 : deliver_check_read_source(s, &req->read);
-	s->irq_tail++;
+	s->ird_tail++;
 	s->rx.poke_tx = true;
 	if (req->fault == XIW_OK)
 		return XIW_DELIVER_OK;
@@ -429,9 +429,9 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 	return XIW_DELIVER_DEAD;
 }
 
-static struct xiw_wait *deliver_oldest_wait(struct xiw_stream *s)
+static struct xiw_orq_entry *deliver_oldest_wait(struct xiw_stream *s)
 {
-	struct xiw_wait *wait;
+	struct xiw_orq_entry *wait;
 
 	if (s->orq_head == s->orq_tail)
 		return NULL;
@@ -440,7 +440,7 @@ static struct xiw_wait *deliver_oldest_wait(struct xiw_stream *s)
 	if (!wait->internal) {
 		const struct xiw_swr *wr = xiw_sq_wr(s->sq, wait->index);
 
-		if (!wr->built || wr->end_pos > s->tx.sent)
+		if (!wr->encoded || wr->end_pos > s->tx.sent)
 			return NULL;
 	}
 	return wait;
@@ -448,7 +448,7 @@ static struct xiw_wait *deliver_oldest_wait(struct xiw_stream *s)
 
 /* Finishes the oldest outstanding request. */
 static void deliver_request_answered(struct xiw_stream *s,
-				     struct xiw_wait *wait)
+				     struct xiw_orq_entry *wait)
 {
 	struct xiw_swr *wr;
 
@@ -461,16 +461,16 @@ static void deliver_request_answered(struct xiw_stream *s,
 	if (wr->opcode == IB_WR_RDMA_READ_WITH_INV && wr->num_sge &&
 	    xiw_mem_invalidate(&s->rx.mem, wr->sge[0].lkey,
 			       false) != XIW_MEM_OK) {
-		xiw_sendq_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
+		xiw_tx_sched_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
 		return;
 	}
-	xiw_sendq_complete(s);
+	xiw_tx_sched_complete(s);
 }
 
 static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 					  struct xiw_fpdu *f)
 {
-	struct xiw_wait *wait = deliver_oldest_wait(s);
+	struct xiw_orq_entry *wait = deliver_oldest_wait(s);
 	enum xiw_reason reason;
 	struct xiw_swr *wr;
 
@@ -518,7 +518,7 @@ static bool deliver_store_atomic(struct xiw_stream *s, const struct xiw_swr *wr,
 static enum xiw_deliver deliver_atomic_resp(struct xiw_stream *s,
 					    struct xiw_fpdu *f)
 {
-	struct xiw_wait *wait = deliver_oldest_wait(s);
+	struct xiw_orq_entry *wait = deliver_oldest_wait(s);
 	struct xiw_atomic_resp resp;
 	enum xiw_reason reason;
 	struct xiw_swr *wr;
@@ -542,7 +542,7 @@ static enum xiw_deliver deliver_atomic_resp(struct xiw_stream *s,
 
 	wr = xiw_sq_wr(s->sq, wait->index);
 	if (!deliver_store_atomic(s, wr, resp.orig)) {
-		xiw_sendq_fail(s, wr, IB_WC_LOC_PROT_ERR);
+		xiw_tx_sched_fail(s, wr, IB_WC_LOC_PROT_ERR);
 		return XIW_DELIVER_DEAD;
 	}
 	deliver_request_answered(s, wait);
@@ -554,7 +554,7 @@ static struct xiw_swr *deliver_faulty_request(struct xiw_stream *s,
 					      const struct xiw_term *term,
 					      bool *atomic)
 {
-	struct xiw_wait *wait;
+	struct xiw_orq_entry *wait;
 	u32 i;
 
 	for (i = s->orq_head; i != s->orq_tail; i++) {

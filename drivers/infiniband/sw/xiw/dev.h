@@ -18,8 +18,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/xiw-abi.h>
 
-#include "crowd.h"
 #include "mem.h"
+#include "peer_limit.h"
 #include "proto/nego.h"
 #include "stats.h"
 #include "stream.h"
@@ -49,7 +49,7 @@ enum xiw_limits {
 	XIW_MAX_PD		= 64 * 1024,
 	XIW_MAX_UCTX		= 64 * 1024,
 	XIW_MAX_FRWR_PAGES	= 1024,
-	XIW_LATE_RECV_MS	= 1000,
+	XIW_RNR_TIMEOUT_MS	= 1000,
 	XIW_MAX_GIDS		= 64,
 };
 
@@ -146,7 +146,7 @@ struct xiw_dev {
 	DECLARE_HASHTABLE(listeners, 6);
 	bool eps_closed;
 	bool joining;
-	struct xiw_crowd lingering;
+	struct xiw_peer_limit lingering;
 	struct xarray requests;
 	atomic_long_t last_request;
 

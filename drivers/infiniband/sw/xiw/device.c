@@ -19,18 +19,18 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "cm.h"
+#include "config.h"
 #include "counters.h"
 #include "cq.h"
 #include "dev.h"
 #include "gid.h"
 #include "iwcm.h"
 #include "iwcm_quirks.h"
+#include "mmap.h"
 #include "mr.h"
 #include "mw.h"
-#include "policy.h"
 #include "qp.h"
 #include "qp_verbs.h"
-#include "queue.h"
 #include "rdv.h"
 #include "restrack.h"
 #include "srq.h"
@@ -320,7 +320,7 @@ static void xiw_dealloc_ucontext(struct ib_ucontext *ibuctx)
 
 /*
  * Required by the core for hot-unplug with open contexts. The process keeps
- * the pages of its rings, see queue.c, so nothing has to be revoked.
+ * the pages of its rings, see mmap.c, so nothing has to be revoked.
  */
 static void xiw_disassociate_ucontext(struct ib_ucontext *ibuctx)
 {
@@ -403,7 +403,7 @@ static const struct ib_device_ops device_ops = {
 	.destroy_cq = xiw_destroy_cq,
 	.destroy_qp = xiw_destroy_qp,
 	.destroy_srq = xiw_destroy_srq,
-	.device_group = &xiw_policy_group,
+	.device_group = &xiw_config_group,
 	.disassociate_ucontext = xiw_disassociate_ucontext,
 	.enable_driver = xiw_enable_driver,
 	.fill_res_cq_entry = xiw_fill_res_cq,
@@ -529,7 +529,7 @@ static void xiw_device_env_init(struct xiw_dev *dev)
 
 	env->stats = dev->stats;
 	env->mems = &dev->mems;
-	env->late_recv_ms = XIW_LATE_RECV_MS;
+	env->rnr_timeout_ms = XIW_RNR_TIMEOUT_MS;
 	if (dev->caps & (XIW_CAP_ATOMIC | XIW_CAP_IMM))
 		env->features = XIW_FEAT_RFC7306;
 }

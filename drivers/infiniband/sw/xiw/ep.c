@@ -392,7 +392,7 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
 	xiw_dev_get_policy(dev, &ep->policy);
 	/* Of the peer nothing is known yet: it may be an adapter. */
 	ep->conn.fpdu_segments = ep->policy.fpdu_segments ?: 1;
-	ep->conn.hello = !ep->policy.fpdu_segments;
+	ep->conn.probe = !ep->policy.fpdu_segments;
 	return ep;
 }
 

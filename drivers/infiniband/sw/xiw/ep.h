@@ -21,8 +21,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
-#include "crowd.h"
 #include "dev.h"
+#include "peer_limit.h"
 #include "proto/epstate.h"
 #include "proto/mpa.h"
 #include "proto/nego.h"
@@ -126,7 +126,7 @@ struct xiw_ep_listen {
 	bool closed;
 	bool full;
 	u32 num_reported;
-	struct xiw_crowd half_open;
+	struct xiw_peer_limit half_open;
 	struct list_head reported;
 	iw_cm_handler handler;
 	struct xiw_ep *ep;
@@ -168,7 +168,7 @@ struct xiw_cm_user {
 	enum xiw_ep_state (*connected)(struct xiw_ep *ep);
 	int (*build_request)(struct xiw_ep *ep);
 	enum xiw_ep_state (*reply)(struct xiw_ep *ep,
-				   enum xiw_nego_verdict verdict,
+				   enum xiw_nego_result verdict,
 				   const struct xiw_mpa_frame *frame);
 	enum xiw_ep_state (*closed)(struct xiw_ep *ep, int status);
 	enum xiw_ep_state (*failed)(struct xiw_ep *ep, int status);
@@ -272,7 +272,7 @@ struct xiw_ep {
 	unsigned long cookie;
 	bool delivered;
 	struct xiw_ep *parent;
-	struct xiw_crowd_member place;
+	struct xiw_peer_entry place;
 	bool lingers;
 	bool reported;
 	bool ready;

@@ -59,7 +59,7 @@ static void iwcm_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
 static int iwcm_report(struct xiw_ep *ep, enum iw_cm_event_type type,
 		       int status, const void *pdata, u8 pdata_len)
 {
-	const struct xiw_mpa_agreed *agreed = &ep->conn.agreed;
+	const struct xiw_mpa_nego *nego = &ep->conn.nego;
 	struct iw_cm_event event = {
 		.event = type,
 		.status = status,
@@ -74,8 +74,8 @@ static int iwcm_report(struct xiw_ep *ep, enum iw_cm_event_type type,
 		event.local_addr = ep->cm_id->local_addr;
 		event.remote_addr = ep->cm_id->remote_addr;
 	}
-	iwcm_set_depths(ep, &event, agreed->peer_values_valid,
-			agreed->peer_ird, agreed->peer_ord);
+	iwcm_set_depths(ep, &event, nego->peer_values_valid,
+			nego->peer_ird, nego->peer_ord);
 	return ep->cm_id->event_handler(ep->cm_id, &event);
 }
 
@@ -328,7 +328,7 @@ static enum xiw_ep_state iwcm_closed(struct xiw_ep *ep, int status)
 }
 
 /* A Terminate FPDU as the first of the stream; returns its bytes. */
-static u32 iwcm_build_terminate(const struct xiw_mpa_agreed *agreed,
+static u32 iwcm_build_terminate(const struct xiw_mpa_nego *nego,
 				enum xiw_reason reason, u8 *buf)
 {
 	u8 ulpdu[XIW_TERM_ULPDU_MAX];
@@ -336,7 +336,7 @@ static u32 iwcm_build_terminate(const struct xiw_mpa_agreed *agreed,
 	u32 len = xiw_term_encode(ulpdu, reason, NULL);
 	u32 pos = 0;
 
-	xiw_mpa_tx_init(&tx, agreed->tx_markers);
+	xiw_mpa_tx_init(&tx, nego->tx_markers);
 	xiw_mpa_tx_begin(&tx, len);
 	/* It is much shorter than the distance to a second Marker. */
 	if (!xiw_mpa_tx_room(&tx)) {
@@ -362,7 +362,7 @@ static enum xiw_ep_state iwcm_terminate(struct xiw_ep *ep,
 {
 	u8 buf[XIW_MPA_MARKER_LEN + XIW_MPA_LEN_FIELD + XIW_TERM_ULPDU_MAX +
 	       3 + XIW_MPA_CRC_LEN];
-	u32 len = iwcm_build_terminate(&ep->conn.agreed, reason, buf);
+	u32 len = iwcm_build_terminate(&ep->conn.nego, reason, buf);
 
 	xiw_ep_dbg(ep, "no agreement: 0x%x\n", xiw_term_code(reason));
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
@@ -377,7 +377,7 @@ static enum xiw_ep_state iwcm_terminate(struct xiw_ep *ep,
 static enum xiw_ep_state iwcm_startup_failed(struct xiw_ep *ep, int status,
 					     bool unused)
 {
-	return ep->conn.agreed.enhanced && unused
+	return ep->conn.nego.enhanced && unused
 		       ? iwcm_terminate(ep, XIW_MPA_LOCAL, status)
 		       : iwcm_fail(ep, status);
 }
@@ -409,7 +409,7 @@ static enum xiw_ep_state iwcm_rejected(struct xiw_ep *ep, const void *pdata,
 }
 
 static enum xiw_ep_state iwcm_take_reply(struct xiw_ep *ep,
-					 enum xiw_nego_verdict verdict,
+					 enum xiw_nego_result verdict,
 					 const struct xiw_mpa_frame *frame)
 {
 	const void *pdata = ep->startup->frame + frame->pd_off;
@@ -534,7 +534,7 @@ static int iwcm_start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
 	int ret;
 
 	xiw_nego_accept(&ep->policy, &ep->startup->req, param->ird, param->ord,
-			&reply, &ep->conn.agreed);
+			&reply, &ep->conn.nego);
 	reply.pd_len = param->private_data_len;
 	ret = xiw_conn_put_frame(ep, &reply, param->private_data);
 	if (!ret)
@@ -571,7 +571,7 @@ static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep)
 	cmd->cm_id->provider_data = cmd->handle;
 	kfree(ep->startup);
 	ep->startup = NULL;
-	if (!ep->conn.agreed.p2p)
+	if (!ep->conn.nego.p2p)
 		return xiw_passive_established(ep);
 	if (!ep->qp->kernel)
 		xiw_ep_watch(ep);

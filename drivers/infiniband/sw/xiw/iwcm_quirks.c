@@ -852,7 +852,7 @@ int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret)
 	if (!READ_ONCE(dev->joining))
 		return ret;
 	ibdev_info(&dev->ibdev,
-		   "who listens on %pISpc does not so on this device: %d\n",
+		   "cannot listen on %pISpc: error %d\n",
 		   &cm_id->m_local_addr, ret);
 	return 0;
 }

@@ -95,12 +95,12 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  * @charge: charge the memory that the connection holds, and will hold, to a
  *	control group, and take a reference on the group. With the lock owned.
  *	Returns 0, or -ENOMEM if the group is at its limit
- * @here: record the RFS flow: steer received packets to this CPU, where a
- *	process uses the connection
- * @can_yield: true if the lock is owned and no callback is running
- * @yield: flush the backlog of received packets, if @can_yield; the caller
- *	keeps the lock. The connection may be lost afterwards. Callbacks that
- *	become due run when the lock is released. May sleep
+ * @record_flow: record the RFS flow: steer received packets to this CPU, where
+ *	a process uses the connection
+ * @can_flush: true if the lock is owned and no callback is running
+ * @flush_backlog: flush the backlog of received packets, if @can_flush; the
+ *	caller keeps the lock. The connection may be lost afterwards. Callbacks
+ *	that become due run when the lock is released. May sleep
  * @send: queue @len bytes for transmission, in pages that must not change
  *	while the connection has references on them. Returns the number of bytes
  *	queued, at least one, or -EAGAIN. If that is less than @len the buffer
@@ -113,7 +113,7 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  * @unread: bytes received and not yet read, not counting a FIN
  * @urgent: true if there is urgent data ahead, at which reading stops
  * @status: state of the connection
- * @orderly: true if a lost connection ended cleanly: both FINs were exchanged
+ * @clean_fin: true if a lost connection ended cleanly: both FINs were exchanged
  *	and all data was read
  */
 struct xiw_llp_ops {
@@ -126,9 +126,9 @@ struct xiw_llp_ops {
 	void (*set_events)(struct xiw_llp *llp,
 			   const struct xiw_llp_events *events, void *ctx);
 	int (*charge)(struct xiw_llp *llp, struct mem_cgroup *memcg);
-	void (*here)(const struct xiw_llp *llp);
-	bool (*can_yield)(const struct xiw_llp *llp);
-	void (*yield)(struct xiw_llp *llp);
+	void (*record_flow)(const struct xiw_llp *llp);
+	bool (*can_flush)(const struct xiw_llp *llp);
+	void (*flush_backlog)(struct xiw_llp *llp);
 	int (*send)(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 		    size_t len, enum xiw_llp_push push);
 	void (*space)(const struct xiw_llp *llp, struct xiw_llp_space *space);
@@ -137,7 +137,7 @@ struct xiw_llp_ops {
 	int (*unread)(struct xiw_llp *llp);
 	bool (*urgent)(const struct xiw_llp *llp);
 	enum xiw_llp_status (*status)(struct xiw_llp *llp);
-	bool (*orderly)(struct xiw_llp *llp);
+	bool (*clean_fin)(struct xiw_llp *llp);
 };
 
 /**

@@ -77,7 +77,7 @@ void xiw_stag_free(struct xiw_mem *mem)
 	struct xiw_mem_table *table = mem->table;
 
 	xa_erase(&table->mems, mem->stag >> 8);
-	/* Invalidate the lookup caches, see mem_find_in_view(). */
+	/* Invalidate the lookup caches, see mem_find_cached(). */
 	atomic64_inc_return_release(&table->generation);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stag_free);
@@ -108,7 +108,7 @@ struct xiw_mem *xiw_stag_find(struct xiw_mem_table *table, u32 stag)
 void xiw_mem_init(struct xiw_mem *mem)
 {
 	rwlock_init(&mem->lock);
-	spin_lock_init(&mem->turn);
+	spin_lock_init(&mem->write_gate);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_init);
 
@@ -120,10 +120,10 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_mem_init);
  * keeps @mem. Bottom halves are off until xiw_mem_unlock().
  */
 void xiw_mem_lock(struct xiw_mem *mem)
-	__acquires(&mem->turn)
+	__acquires(&mem->write_gate)
 	__acquires(&mem->lock)
 {
-	spin_lock_bh(&mem->turn);
+	spin_lock_bh(&mem->write_gate);
 	WRITE_ONCE(mem->writer, true);
 	write_lock(&mem->lock);
 }
@@ -137,11 +137,11 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_mem_lock);
  */
 void xiw_mem_unlock(struct xiw_mem *mem)
 	__releases(&mem->lock)
-	__releases(&mem->turn)
+	__releases(&mem->write_gate)
 {
 	write_unlock(&mem->lock);
 	WRITE_ONCE(mem->writer, false);
-	spin_unlock_bh(&mem->turn);
+	spin_unlock_bh(&mem->write_gate);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_unlock);
 
@@ -192,31 +192,31 @@ static enum xiw_mem_status mem_get_local_dma(int access, u64 addr, u64 len,
  * changed. So within an RCU section that finds the generation unchanged the
  * cached object still exists. All checks are repeated under its lock.
  */
-static struct xiw_mem *mem_find_in_view(struct xiw_mem_view *view, u32 stag)
+static struct xiw_mem *mem_find_cached(struct xiw_mem_cache *cache, u32 stag)
 {
 	/* Pairs with the release in xiw_stag_free(). */
-	u64 now = atomic64_read_acquire(&view->table->generation);
+	u64 now = atomic64_read_acquire(&cache->table->generation);
 	u32 index = stag >> 8;
 
-	if (view->last && view->index == index && view->generation == now)
-		return view->last;
-	view->last = xiw_stag_find(view->table, stag);
-	view->index = index;
-	view->generation = now;
-	return view->last;
+	if (cache->last && cache->index == index && cache->generation == now)
+		return cache->last;
+	cache->last = xiw_stag_find(cache->table, stag);
+	cache->index = index;
+	cache->generation = now;
+	return cache->last;
 }
 
 static void mem_wait_for_writer(struct xiw_mem *mem)
 {
 	if (likely(!READ_ONCE(mem->writer)))
 		return;
-	spin_lock_bh(&mem->turn);
-	spin_unlock_bh(&mem->turn);
+	spin_lock_bh(&mem->write_gate);
+	spin_unlock_bh(&mem->write_gate);
 }
 
 /**
  * xiw_mem_get() - look up memory, check access to it, and lock it
- * @view: lookup cache; the caller is its only user
+ * @cache: lookup cache; the caller is its only user
  * @stag: STag or local key
  * @access: IB_ACCESS_* that are all needed; 0 for a local read
  * @addr: first byte
@@ -227,18 +227,18 @@ static void mem_wait_for_writer(struct xiw_mem *mem)
  * memory cannot be revoked until xiw_mem_put(); do not sleep.
  * Return: XIW_MEM_OK or the first check that failed.
  */
-enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
+enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
 				int access, u64 addr, u64 len,
 				struct xiw_mem_ref *ref)
 {
 	enum xiw_mem_status status;
 	struct xiw_mem *mem;
 
-	if (view->kernel_qp && stag == XIW_STAG_LOCAL_DMA)
+	if (cache->kernel_qp && stag == XIW_STAG_LOCAL_DMA)
 		return mem_get_local_dma(access, addr, len, ref);
 
 	rcu_read_lock();
-	mem = mem_find_in_view(view, stag);
+	mem = mem_find_cached(cache, stag);
 	if (!mem) {
 		rcu_read_unlock();
 		return XIW_MEM_BAD_STAG;
@@ -246,7 +246,7 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
 
 	mem_wait_for_writer(mem);
 	read_lock_bh(&mem->lock);
-	status = mem_check_mem(mem, view->pd, view->qpn, stag, access);
+	status = mem_check_mem(mem, cache->pd, cache->qpn, stag, access);
 	if (status == XIW_MEM_OK && len)
 		status = mem_check_range(addr, len, mem->iova, mem->length);
 	if (status != XIW_MEM_OK) {
@@ -283,8 +283,8 @@ bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len)
 }
 
 /**
- * xiw_mem_view_init() - set up a lookup cache
- * @view: zeroed
+ * xiw_mem_cache_init() - set up a lookup cache
+ * @cache: zeroed
  * @table: the STags of the device
  * @pd: protection domain
  * @qpn: number of the queue pair
@@ -292,13 +292,14 @@ bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len)
  *
  * Context: Any.
  */
-void xiw_mem_view_init(struct xiw_mem_view *view, struct xiw_mem_table *table,
-		       struct ib_pd *pd, u32 qpn, bool kernel_qp)
+void xiw_mem_cache_init(struct xiw_mem_cache *cache,
+			struct xiw_mem_table *table, struct ib_pd *pd, u32 qpn,
+			bool kernel_qp)
 {
-	view->table = table;
-	view->pd = pd;
-	view->qpn = qpn;
-	view->kernel_qp = kernel_qp;
+	cache->table = table;
+	cache->pd = pd;
+	cache->qpn = qpn;
+	cache->kernel_qp = kernel_qp;
 }
 
 /**
@@ -461,15 +462,15 @@ void xiw_mem_unbind_locked(struct xiw_mem *mem)
 }
 
 static enum xiw_mem_status
-mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_view *view,
+mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_cache *cache,
 		      u32 stag, bool remote)
 {
 	lockdep_assert_held_write(&mem->lock);
 
 	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
 		return XIW_MEM_BAD_STAG;
-	if (mem->pd != view->pd ||
-	    (mem->type2 && mem->owner->qpn != view->qpn))
+	if (mem->pd != cache->pd ||
+	    (mem->type2 && mem->owner->qpn != cache->qpn))
 		return XIW_MEM_BAD_PD;
 	if (mem->type2) {
 		xiw_mem_unbind_locked(mem);
@@ -489,7 +490,7 @@ mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_view *view,
 
 /**
  * xiw_mem_invalidate() - revoke a registration, keep the STag allocated
- * @view: lookup cache of the QP
+ * @cache: lookup cache of the QP
  * @stag: STag
  * @remote: invalidation by the peer (RFC 5040 section 5.3), not by the ULP
  *
@@ -501,17 +502,17 @@ mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_view *view,
  * Return: XIW_MEM_OK; XIW_MEM_BAD_STAG if the STag is unknown, has no valid
  * registration or is of another kind; XIW_MEM_BAD_PD.
  */
-enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_view *view,
+enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_cache *cache,
 				       u32 stag, bool remote)
 {
 	enum xiw_mem_status status = XIW_MEM_BAD_STAG;
 	struct xiw_mem *mem;
 
 	rcu_read_lock();
-	mem = xiw_stag_find(view->table, stag);
+	mem = xiw_stag_find(cache->table, stag);
 	if (mem) {
 		xiw_mem_lock(mem);
-		status = mem_invalidate_locked(mem, view, stag, remote);
+		status = mem_invalidate_locked(mem, cache, stag, remote);
 		xiw_mem_unlock(mem);
 	}
 	rcu_read_unlock();

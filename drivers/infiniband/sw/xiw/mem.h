@@ -85,7 +85,7 @@ struct xiw_mw_owner {
  * @table: table that has its STag
  * @pd: protection domain
  * @lock: see above; xiw_mem_lock() takes it for writing
- * @turn: write gate, see above; taken before @lock
+ * @write_gate: write gate, see above; taken before @lock
  * @writer: a writer holds the write gate
  * @stag: current value, index << 8 | key
  * @kind: never changes
@@ -114,7 +114,7 @@ struct xiw_mem {
 	struct ib_pd *pd;
 	rwlock_t lock;
 	bool writer;
-	spinlock_t turn; /* see above */
+	spinlock_t write_gate; /* see above */
 	u32 stag;
 	enum xiw_mem_kind kind;
 	enum xiw_mem_state state;
@@ -149,18 +149,18 @@ struct xiw_mem_ref {
 };
 
 /**
- * struct xiw_mem_view - lookup cache of one side of a stream
+ * struct xiw_mem_cache - lookup cache of one side of a stream
  * @table: the STags of the device
  * @pd: protection domain
  * @qpn: number of the queue pair; matters for windows
  * @kernel_qp: the queue pair belongs to a kernel ULP, which may use the local
  *	DMA key
- * @last: object found last, see mem_find_in_view(); used by the owner of that
+ * @last: object found last, see mem_find_cached(); used by the owner of that
  *	side of the stream only
  * @index: index of @last
  * @generation: @table->generation when @last was found
  */
-struct xiw_mem_view {
+struct xiw_mem_cache {
 	struct xiw_mem_table *table;
 	struct ib_pd *pd;
 	u32 qpn;
@@ -177,9 +177,10 @@ void xiw_mem_unlock(struct xiw_mem *mem);
 int xiw_stag_alloc(struct xiw_mem *mem);
 void xiw_stag_free(struct xiw_mem *mem);
 struct xiw_mem *xiw_stag_find(struct xiw_mem_table *table, u32 stag);
-void xiw_mem_view_init(struct xiw_mem_view *view, struct xiw_mem_table *table,
-		       struct ib_pd *pd, u32 qpn, bool kernel_qp);
-enum xiw_mem_status xiw_mem_get(struct xiw_mem_view *view, u32 stag,
+void xiw_mem_cache_init(struct xiw_mem_cache *cache,
+			struct xiw_mem_table *table, struct ib_pd *pd, u32 qpn,
+			bool kernel_qp);
+enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
 				int access, u64 addr, u64 len,
 				struct xiw_mem_ref *ref);
 bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len);
@@ -191,7 +192,7 @@ void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
 u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref, u64 addr);
 u64 *xiw_mem_word(const struct xiw_mem_ref *ref, u64 addr);
 void xiw_mem_unbind_locked(struct xiw_mem *mem);
-enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_view *view,
+enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_cache *cache,
 				       u32 stag, bool remote);
 
 #endif /* _XIW_MEM_H */

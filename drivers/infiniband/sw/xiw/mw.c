@@ -105,8 +105,8 @@ int xiw_dealloc_mw(struct ib_mw *ibmw)
 }
 
 /* May a window with these rights be bound to the region? */
-static bool mw_region_admits(const struct xiw_mem *mr, struct ib_pd *pd,
-			     const struct xiw_bind *bind)
+static bool mw_region_access_ok(const struct xiw_mem *mr, struct ib_pd *pd,
+				const struct xiw_bind *bind)
 {
 	u64 last;
 
@@ -135,7 +135,7 @@ static int mw_bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 		return -EINVAL;
 
 	read_lock(&mr->lock);
-	admitted = mw_region_admits(mr, pd, bind);
+	admitted = mw_region_access_ok(mr, pd, bind);
 	if (admitted)
 		atomic_inc(&mr->num_mw);
 	read_unlock(&mr->lock);

@@ -60,7 +60,7 @@ enum xiw_reason xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
 			     f->h.to, f->h.payload_len, &ref);
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_WRITE);
-	if (!xiw_stream_admits(s, IB_ACCESS_REMOTE_WRITE)) {
+	if (!xiw_stream_access_ok(s, IB_ACCESS_REMOTE_WRITE)) {
 		xiw_mem_put(&ref);
 		return XIW_WRITE_BAD_RIGHTS;
 	}

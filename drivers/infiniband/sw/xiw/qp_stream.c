@@ -31,23 +31,23 @@
 #include "mw.h"
 #include "qp.h"
 #include "rx.h"
-#include "sendq.h"
 #include "stream_run.h"
 #include "tx.h"
+#include "tx_sched.h"
 
-static struct xiw_qp *qp_stream_to_owner(struct xiw_stream *s)
+static struct xiw_qp *qp_stream_to_qp(struct xiw_stream *s)
 {
 	return container_of(s, struct xiw_qp, stream);
 }
 
-static void qp_stream_owner_get(struct xiw_stream *s)
+static void qp_stream_get_qp(struct xiw_stream *s)
 {
-	xiw_qp_get(qp_stream_to_owner(s));
+	xiw_qp_get(qp_stream_to_qp(s));
 }
 
-static void qp_stream_owner_put(struct xiw_stream *s)
+static void qp_stream_put_qp(struct xiw_stream *s)
 {
-	xiw_qp_put(qp_stream_to_owner(s));
+	xiw_qp_put(qp_stream_to_qp(s));
 }
 
 /*
@@ -94,7 +94,7 @@ static bool qp_stream_lacked_receive(const struct xiw_qp *qp,
 
 static bool qp_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 {
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 	struct xiw_cqe cqe = {
 		.wr_id = wr->wr_id,
 		.status = wr->status,
@@ -116,16 +116,16 @@ static bool qp_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 	return qp_stream_complete_in(qp, qp->scq, &cqe);
 }
 
-static bool qp_stream_send_untaken(const struct xiw_stream *s)
+static bool qp_stream_send_unpolled(const struct xiw_stream *s)
 {
 	const struct xiw_qp *qp = container_of(s, struct xiw_qp, stream);
 
-	return xiw_cq_untaken(qp->scq);
+	return xiw_cq_unpolled(qp->scq);
 }
 
 static bool qp_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 {
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 	bool ret;
 
 	cqe->srq_id = qp->srq ? qp->srq->id : 0;
@@ -139,7 +139,7 @@ static bool qp_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 
 static u8 qp_stream_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 {
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 	struct ib_pd *pd = qp->ibqp.pd;
 	struct xiw_bind bind;
 
@@ -168,7 +168,7 @@ static u8 qp_stream_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 static enum xiw_rq_take qp_stream_take_recv(struct xiw_stream *s,
 					    struct xiw_recv *recv)
 {
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 	struct xiw_srq *srq = qp->srq;
 	enum xiw_rq_take ret;
 
@@ -187,38 +187,38 @@ static enum xiw_rq_take qp_stream_take_recv(struct xiw_stream *s,
 	return ret;
 }
 
-static void qp_stream_wait_recv(struct xiw_stream *s)
+static void qp_stream_rnr_wait(struct xiw_stream *s)
 {
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 
 	if (qp->srq) {
 		xiw_srq_wait(qp->srq, &qp->srq_waiter);
 		return;
 	}
-	xiw_rq_want_doorbell(&qp->rq, true);
+	xiw_rq_doorbell_mode(&qp->rq, true);
 	/* A concurrent post may have missed that the stream waits. */
 	if (xiw_rq_count(&qp->rq))
 		xiw_rx_posted(s);
 }
 
-static void qp_stream_unwait_recv(struct xiw_stream *s)
+static void qp_stream_rnr_end(struct xiw_stream *s)
 {
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 
 	if (qp->srq)
 		xiw_srq_unwait(qp->srq, &qp->srq_waiter);
 	else if (!READ_ONCE(qp->sq.stopped))
-		xiw_rq_want_doorbell(&qp->rq, false);
+		xiw_rq_doorbell_mode(&qp->rq, false);
 }
 
 /* Extend the RNR wait to what the attributes of both sides ask for. */
-static unsigned long qp_stream_wait_by_number(const struct xiw_qp *qp,
-					      unsigned long until)
+static unsigned long qp_stream_wait_oob(const struct xiw_qp *qp,
+					unsigned long until)
 {
 	const struct xiw_rdv_use *use = &qp->rdv;
 	u32 ms = xiw_rdv_receive_ms(&use->peer,
 				    READ_ONCE(use->min_rnr_timer));
-	u32 least = READ_ONCE(qp->dev->env.late_recv_ms);
+	u32 least = READ_ONCE(qp->dev->env.rnr_timeout_ms);
 
 	if (ms == U32_MAX)
 		return jiffies + HZ;
@@ -230,18 +230,18 @@ static unsigned long qp_stream_wait_by_number(const struct xiw_qp *qp,
  * The wait is limited: entries are given out in order, so only streams that
  * waited before this one can restart it.
  */
-static unsigned long qp_stream_wait_until(struct xiw_stream *s,
-					  unsigned long until)
+static unsigned long qp_stream_rnr_until(struct xiw_stream *s,
+					 unsigned long until)
 {
-	const struct xiw_srq *srq = qp_stream_to_owner(s)->srq;
+	const struct xiw_srq *srq = qp_stream_to_qp(s)->srq;
 	unsigned long moved;
 
-	if (qp_stream_to_owner(s)->rdv.named)
-		until = qp_stream_wait_by_number(qp_stream_to_owner(s), until);
+	if (qp_stream_to_qp(s)->rdv.named)
+		until = qp_stream_wait_oob(qp_stream_to_qp(s), until);
 	if (!srq)
 		return until;
 	moved = READ_ONCE(srq->moved_at) +
-		msecs_to_jiffies(READ_ONCE(s->env->late_recv_ms));
+		msecs_to_jiffies(READ_ONCE(s->env->rnr_timeout_ms));
 	return time_after(moved, until) ? moved : until;
 }
 
@@ -252,32 +252,32 @@ static unsigned long qp_stream_wait_until(struct xiw_stream *s,
 /* Check both queues, as each check covers the time since the last one. */
 static bool qp_stream_busy_polls(struct xiw_qp *qp)
 {
-	bool scq = xiw_cq_spins(qp->scq);
+	bool scq = xiw_cq_is_busy_polled(qp->scq);
 
-	return (qp->rcq != qp->scq && xiw_cq_spins(qp->rcq)) || scq;
+	return (qp->rcq != qp->scq && xiw_cq_is_busy_polled(qp->rcq)) || scq;
 }
 
 /* On both CQs or none: a process may poll one and sleep on the other. */
-static bool qp_stream_offer(struct xiw_stream *s)
+static bool qp_stream_post_work(struct xiw_stream *s)
 {
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 
 	if (qp->kernel || !qp_stream_busy_polls(qp) ||
-	    !xiw_cq_offer(qp->scq, s))
+	    !xiw_cq_post_work(qp->scq, s))
 		return false;
-	if (qp->rcq == qp->scq || xiw_cq_offer(qp->rcq, s))
+	if (qp->rcq == qp->scq || xiw_cq_post_work(qp->rcq, s))
 		return true;
-	xiw_cq_withdraw(qp->scq, s);
+	xiw_cq_cancel_work(qp->scq, s);
 	return false;
 }
 
-static void qp_stream_withdraw(struct xiw_stream *s)
+static void qp_stream_cancel_work(struct xiw_stream *s)
 {
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 
-	xiw_cq_withdraw(qp->scq, s);
+	xiw_cq_cancel_work(qp->scq, s);
 	if (qp->rcq != qp->scq)
-		xiw_cq_withdraw(qp->rcq, s);
+		xiw_cq_cancel_work(qp->rcq, s);
 }
 
 /*
@@ -366,8 +366,8 @@ static enum ib_event_type qp_stream_fault_event(enum xiw_reason reason)
  * are still to be sent. Before the first FPDU a Responder has no established
  * stream that could end, see xiw_rdv_undo().
  */
-static u32 qp_stream_step_by_number(struct xiw_qp *qp, enum xiw_qp_event event,
-				    u32 events)
+static u32 qp_stream_step_oob(struct xiw_qp *qp, enum xiw_qp_event event,
+			      u32 events)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 
@@ -403,10 +403,10 @@ static bool qp_stream_state_step(struct xiw_stream *s, enum xiw_qp_event event,
 				 const struct xiw_qp_step *step)
 {
 	u32 events = qp_stream_to_ep_events(event, step->next, step->actions);
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 
 	if (qp->rdv.named)
-		events = qp_stream_step_by_number(qp, event, events);
+		events = qp_stream_step_oob(qp, event, events);
 	WRITE_ONCE(qp->ib_state, xiw_qp_ib_state(qp));
 	if (qp->ep && events && !qp->rdv.undoing)
 		xiw_ep_raise_all(qp->ep, events);
@@ -420,7 +420,7 @@ static bool qp_stream_state_step(struct xiw_stream *s, enum xiw_qp_event event,
 
 static void qp_stream_raise_at_ep(struct xiw_stream *s, enum xiw_ep_event event)
 {
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 
 	spin_lock_bh(&s->lock);
 	if (qp->ep)
@@ -430,7 +430,7 @@ static void qp_stream_raise_at_ep(struct xiw_stream *s, enum xiw_ep_event event)
 
 static void qp_stream_first_fpdu(struct xiw_stream *s)
 {
-	xiw_qp_stands(qp_stream_to_owner(s));
+	xiw_qp_stands(qp_stream_to_qp(s));
 	qp_stream_raise_at_ep(s, XIW_EPE_FIRST_FPDU);
 }
 
@@ -442,7 +442,7 @@ static void qp_stream_drained(struct xiw_stream *s)
 /* Report it once: the flush work finds the ring broken, too, and must end. */
 static void qp_stream_ring_broken(struct xiw_stream *s)
 {
-	struct xiw_qp *qp = qp_stream_to_owner(s);
+	struct xiw_qp *qp = qp_stream_to_qp(s);
 
 	if (READ_ONCE(s->state) == XIW_QPS_ERROR || READ_ONCE(qp->resetting))
 		return;
@@ -531,11 +531,11 @@ static bool qp_stream_is_spared(struct xiw_qp *qp)
 	if (!READ_ONCE(use->gone))
 		return true;
 	xiw_stream_forget(s);
-	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
+	xiw_sq_doorbell_mode(&qp->sq, XIW_RING_NEED_DB);
 	WRITE_ONCE(qp->sq.stopped, true);
 	/* Pairs with the barrier between posting and reading "stopped". */
 	smp_mb();
-	if (xiw_sendq_unfinished(s))
+	if (xiw_tx_sched_unfinished(s))
 		xiw_qp_await(qp, XIW_RDV_ANSWER);
 	return true;
 }
@@ -579,15 +579,15 @@ static void qp_stream_flush_both(struct xiw_qp *qp)
 	bool more;
 
 	xiw_stream_forget(s);
-	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
+	xiw_sq_doorbell_mode(&qp->sq, XIW_RING_NEED_DB);
 	if (!qp->srq)
-		xiw_rq_want_doorbell(&qp->rq, true);
-	xiw_sendq_flush(s);
+		xiw_rq_doorbell_mode(&qp->rq, true);
+	xiw_tx_sched_flush(s);
 	qp_stream_flush_rq(qp);
 	WRITE_ONCE(qp->sq.stopped, true);
 	/* Pairs with the barrier between posting and reading "stopped". */
 	smp_mb();
-	more = xiw_sendq_flush(s);
+	more = xiw_tx_sched_flush(s);
 	more |= qp_stream_flush_rq(qp);
 	/*
 	 * Let other work run before the rest. A queue pair being destroyed
@@ -633,7 +633,7 @@ static void qp_stream_flush_work_fn(struct work_struct *work)
 
 static void qp_stream_flush_later(struct xiw_stream *s)
 {
-	xiw_stream_queue_work(s, &qp_stream_to_owner(s)->flush_work);
+	xiw_stream_queue_work(s, &qp_stream_to_qp(s)->flush_work);
 }
 
 /**
@@ -648,23 +648,23 @@ void xiw_qp_late_flush(struct xiw_qp *qp)
 }
 
 static const struct xiw_stream_ops stream_ops = {
-	.get = qp_stream_owner_get,
-	.put = qp_stream_owner_put,
+	.get = qp_stream_get_qp,
+	.put = qp_stream_put_qp,
 	.step = qp_stream_state_step,
 	.flush = qp_stream_flush_later,
 	.broken = qp_stream_ring_broken,
 	.first_fpdu = qp_stream_first_fpdu,
 	.drained = qp_stream_drained,
 	.take_recv = qp_stream_take_recv,
-	.wait_recv = qp_stream_wait_recv,
-	.unwait_recv = qp_stream_unwait_recv,
-	.wait_until = qp_stream_wait_until,
+	.rnr_wait = qp_stream_rnr_wait,
+	.rnr_end = qp_stream_rnr_end,
+	.rnr_until = qp_stream_rnr_until,
 	.recv_done = qp_stream_recv_done,
 	.send_done = qp_stream_send_done,
-	.send_untaken = qp_stream_send_untaken,
+	.send_unpolled = qp_stream_send_unpolled,
 	.run_local = qp_stream_run_local,
-	.offer = qp_stream_offer,
-	.withdraw = qp_stream_withdraw,
+	.post_work = qp_stream_post_work,
+	.cancel_work = qp_stream_cancel_work,
 };
 
 /*
@@ -812,14 +812,14 @@ void xiw_qp_reset_stream(struct xiw_qp *qp)
 	xiw_stream_event(&qp->stream, XIW_QPE_RESET);
 	/* Wait for a running flush; a later one is a no-op. */
 	flush_work(&qp->flush_work);
-	xiw_sendq_flush(&qp->stream);
+	xiw_tx_sched_flush(&qp->stream);
 	xiw_deliver_flush(&qp->stream);
 	if (!qp->srq)
 		qp_stream_flush_rq(qp);
 	xiw_tx_reset(&qp->stream);
 	/* The transmit engine sets the send queue's flag in each run. */
 	if (!qp->srq)
-		xiw_rq_want_doorbell(&qp->rq, false);
+		xiw_rq_doorbell_mode(&qp->rq, false);
 	qp->last_wqe_reported = false;
 	WRITE_ONCE(qp->sq.stopped, false);
 }

@@ -252,7 +252,7 @@ static void qp_verbs_unlock_ep(struct xiw_ep *ep)
 }
 
 /* Unlike those of iw_cm, an out-of-band connection ends with a reset. */
-static void qp_verbs_end_by_number(struct xiw_qp *qp)
+static void qp_verbs_end_oob(struct xiw_qp *qp)
 {
 	if (!qp->rdv.named)
 		return;
@@ -265,7 +265,7 @@ static int qp_to_reset(struct xiw_qp *qp)
 {
 	int ret = 0;
 
-	qp_verbs_end_by_number(qp);
+	qp_verbs_end_oob(qp);
 	spin_lock_bh(&qp->stream.lock);
 	if (qp->ep || qp->resetting)
 		ret = -EBUSY;
@@ -505,7 +505,7 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->qp_access_flags = qp->stream.access & ~XIW_STREAM_LIMITED;
 	attr->max_rd_atomic = min(READ_ONCE(qp->stream.ord), 255U);
 	attr->max_dest_rd_atomic =
-		min(READ_ONCE(qp->stream.irq_size), 255U);
+		min(READ_ONCE(qp->stream.ird_size), 255U);
 	xiw_rdv_query(qp, attr, mask);
 	spin_unlock_bh(&qp->stream.lock);
 
@@ -572,7 +572,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* The last put may be that of a work item that still runs. */
 	cancel_work_sync(&qp->event_work);
 	cancel_work_sync(&qp->flush_work);
-	xiw_stream_settle(&qp->stream);
+	xiw_stream_cancel_all(&qp->stream);
 
 	xiw_mw_owner_release(&qp->windows);
 	qp_verbs_purge_cqs(qp);

@@ -84,7 +84,8 @@ static int rdv_check_policy(const struct xiw_qp *qp, u16 port)
 	}
 	if (port)
 		return 0;
-	refuse(qp, "connecting by number is switched off; write a port number to mpa/rendezvous_port, or use rdma_cm");
+	refuse(qp,
+	       "connecting by number is switched off; write a port number to mpa/oob_port, or use rdma_cm");
 	return -EACCES;
 }
 
@@ -298,7 +299,7 @@ static void rdv_check_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 		return;
 	if (ok)
 		xiw_stream_limit(s, xiw_rdv_ord(&use->path,
-						s->conn.agreed.ord));
+						s->conn.nego.ord));
 	else
 		xiw_ep_raise(ep, XIW_EPE_ABORT);
 }

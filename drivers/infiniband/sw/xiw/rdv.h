@@ -43,7 +43,7 @@ enum xiw_ep_state xiw_rdv_active_retry(struct xiw_ep *ep);
 enum xiw_ep_state xiw_rdv_active_connected(struct xiw_ep *ep);
 int xiw_rdv_active_build_request(struct xiw_ep *ep);
 enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep,
-				       enum xiw_nego_verdict verdict,
+				       enum xiw_nego_result result,
 				       const struct xiw_mpa_frame *frame);
 enum xiw_ep_state xiw_rdv_active_closed(struct xiw_ep *ep, int status);
 enum xiw_ep_state xiw_rdv_active_failed(struct xiw_ep *ep, int status);

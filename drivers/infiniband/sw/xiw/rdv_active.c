@@ -295,7 +295,7 @@ static enum xiw_ep_state rdv_active_establish(struct xiw_ep *ep,
 					      const struct xiw_rdv_path *path)
 {
 	ep->conn.initiator = true;
-	ep->conn.agreed.ord = xiw_rdv_ord(path, ep->conn.agreed.ord);
+	ep->conn.nego.ord = xiw_rdv_ord(path, ep->conn.nego.ord);
 	if (xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn))
 		return xiw_rdv_active_retry(ep);
 	ep->tries = 0;
@@ -306,11 +306,11 @@ static enum xiw_ep_state rdv_active_establish(struct xiw_ep *ep,
 /* Both ends are the same: this side's wishes are the negotiated values. */
 static enum xiw_ep_state rdv_active_establish_self(struct xiw_ep *ep)
 {
-	struct xiw_mpa_agreed *agreed = &ep->conn.agreed;
+	struct xiw_mpa_nego *nego = &ep->conn.nego;
 	struct xiw_rdv_path path;
 
 	rdv_active_get_path(ep, &path);
-	*agreed = (struct xiw_mpa_agreed) {
+	*nego = (struct xiw_mpa_nego) {
 		.rev = ep->policy.rev,
 		.crc = ep->policy.crc,
 		.tx_markers = ep->policy.markers,
@@ -390,24 +390,24 @@ static enum xiw_ep_state rdv_active_refused(struct xiw_ep *ep,
 /**
  * xiw_rdv_active_reply() - xiw_cm_user.reply
  * @ep: endpoint in XIW_EPS_REPLY
- * @verdict: on the Reply
+ * @result: on the Reply
  * @frame: the Reply
  *
  * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep,
-				       enum xiw_nego_verdict verdict,
+				       enum xiw_nego_result result,
 				       const struct xiw_mpa_frame *frame)
 {
 	struct xiw_rdv_reply reply;
 
-	if ((verdict != XIW_NEGO_OK && verdict != XIW_NEGO_REJECTED) ||
+	if ((result != XIW_NEGO_OK && result != XIW_NEGO_REJECTED) ||
 	    xiw_rdv_reply_decode(ep->startup->frame + frame->pd_off,
-				 frame->pd_len, verdict == XIW_NEGO_REJECTED,
+				 frame->pd_len, result == XIW_NEGO_REJECTED,
 				 &reply))
 		return xiw_rdv_active_retry(ep);
-	return verdict == XIW_NEGO_OK ? rdv_active_accepted(ep, &reply)
+	return result == XIW_NEGO_OK ? rdv_active_accepted(ep, &reply)
 				      : rdv_active_refused(ep, &reply);
 }
 

@@ -93,7 +93,7 @@ static int rdv_passive_start(struct xiw_ep *ep,
 	xiw_nego_accept(&ep->policy, &st->req,
 			xiw_rdv_ird(path, ep->policy.max_ird),
 			xiw_rdv_ord(path, ep->policy.max_ord), &frame,
-			&ep->conn.agreed);
+			&ep->conn.nego);
 	xiw_rdv_accept(path, req, &st->nonces, XIW_RDV_FEAT_ALL, &reply);
 	xiw_rdv_agree(ep, reply.features);
 	frame.pd_len = xiw_rdv_reply_encode(&reply, st->pdata);
@@ -101,7 +101,7 @@ static int rdv_passive_start(struct xiw_ep *ep,
 	if (ret)
 		return ret;
 	ep->conn.initiator = false;
-	ep->conn.agreed.ord = xiw_rdv_ord(path, ep->conn.agreed.ord);
+	ep->conn.nego.ord = xiw_rdv_ord(path, ep->conn.nego.ord);
 	return xiw_passive_run(ep);
 }
 

@@ -27,10 +27,10 @@
 #include "llp.h"
 #include "qp.h"
 #include "qp_stream.h"
-#include "sendq.h"
 #include "sock.h"
 #include "stream_run.h"
 #include "tx.h"
+#include "tx_sched.h"
 
 /*
  * Addresses and negotiation
@@ -124,7 +124,7 @@ u16 xiw_rdv_port_of(const struct sockaddr_storage *addr)
 void xiw_rdv_agree(struct xiw_ep *ep, u16 features)
 {
 	ep->conn.send_imm = features & XIW_RDV_FEAT_IMM;
-	ep->conn.hello = false;
+	ep->conn.probe = false;
 	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
 	if (!ep->conn.fpdu_segments && !(features & XIW_RDV_FEAT_LONG))
 		ep->conn.fpdu_segments = 1;
@@ -408,11 +408,11 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 		return false;
 	mutex_lock(&qp->flush_lock);
 	xiw_stream_forget(s);
-	xiw_sendq_rewind(s);
+	xiw_tx_sched_rewind(s);
 	xiw_stream_release(s);
 	xiw_stream_event(s, XIW_QPE_RESET);
 	xiw_tx_reset(s);
-	xiw_sq_want_doorbell(&qp->sq, XIW_RING_NEED_DB);
+	xiw_sq_doorbell_mode(&qp->sq, XIW_RING_NEED_DB);
 	WRITE_ONCE(qp->sq.stopped, false);
 	mutex_unlock(&qp->flush_lock);
 

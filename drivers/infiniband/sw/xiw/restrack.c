@@ -70,9 +70,9 @@ int xiw_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ "ord", READ_ONCE(s->ord) },
 		{ "ord_used", READ_ONCE(s->orq_tail) -
 			      READ_ONCE(s->orq_head) },
-		{ "ird", READ_ONCE(s->irq_size) },
-		{ "ird_used", READ_ONCE(s->irq_tail) -
-			      READ_ONCE(s->irq_head) },
+		{ "ird", READ_ONCE(s->ird_size) },
+		{ "ird_used", READ_ONCE(s->ird_tail) -
+			      READ_ONCE(s->ird_head) },
 		{ "emss", READ_ONCE(s->tx.mpa.emss) },
 		{ "tx_crc", READ_ONCE(s->tx.mpa.crc) },
 		{ "rx_crc", READ_ONCE(s->rx.mpa.crc) },

@@ -210,7 +210,7 @@ enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv)
 }
 
 /**
- * xiw_rq_want_doorbell() - set whether posts need a doorbell
+ * xiw_rq_doorbell_mode() - set whether posts need a doorbell
  * @rq: queue
  * @want: the user has to enter the kernel after a post
  *
@@ -219,7 +219,7 @@ enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv)
  *
  * Context: Any.
  */
-void xiw_rq_want_doorbell(struct xiw_rq *rq, bool want)
+void xiw_rq_doorbell_mode(struct xiw_rq *rq, bool want)
 {
 	WRITE_ONCE(rq->queue.ctrl->flags, want ? XIW_RING_NEED_DB : 0);
 	if (!want)

@@ -9,7 +9,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/xiw-abi.h>
 
-#include "queue.h"
+#include "mmap.h"
 
 /**
  * struct xiw_rq - a receive queue
@@ -62,7 +62,7 @@ int xiw_rq_post(struct xiw_rq *rq, const struct ib_recv_wr *wr,
 		const struct ib_recv_wr **bad_wr);
 enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv);
 enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv);
-void xiw_rq_want_doorbell(struct xiw_rq *rq, bool want);
+void xiw_rq_doorbell_mode(struct xiw_rq *rq, bool want);
 u32 xiw_rq_count(struct xiw_rq *rq);
 
 #endif /* _XIW_RQ_H */

@@ -22,8 +22,8 @@
  * this side has sent something since the last bulk data, all that it has sent
  * was acknowledged, and it waits for no more than one response.
  * rx.deferred is set from when the work is queued, or offered to a busy-polling
- * process (offer.c), until it finds no more data. While it is set, all other
- * contexts leave received data to the work. For work budgets see tx.c.
+ * process (busy_poll.c), until it finds no more data. While it is set, all
+ * other contexts leave received data to the work. For work budgets see tx.c.
  */
 
 #include "rx.h"
@@ -32,9 +32,9 @@
 #include <linux/jiffies.h>
 #include <linux/skbuff.h>
 
+#include "busy_poll.h"
 #include "deliver.h"
 #include "llp.h"
-#include "offer.h"
 #include "proto/rdmap.h"
 #include "rx_mpa.h"
 #include "series.h"
@@ -50,7 +50,7 @@
  */
 static bool rx_handle_probe(struct xiw_stream *s, const struct xiw_ddp_hdr *h)
 {
-	if (!s->conn.hello || !xiw_nego_is_hello(h))
+	if (!s->conn.probe || !xiw_nego_is_probe(h))
 		return false;
 	s->tx.mpa.segments = 0;
 	if (!s->conn.initiator)
@@ -79,7 +79,7 @@ rx_first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f, enum xiw_reason reason)
 	if (reason == XIW_OK)
 		xiw_fpdu_copy(&peek, body,
 			      min_t(u32, sizeof(body), f->h.payload_len));
-	what = xiw_nego_first_fpdu(&s->conn.agreed, f->ulpdu_len,
+	what = xiw_nego_first_fpdu(&s->conn.nego, f->ulpdu_len,
 				   reason == XIW_OK ? &f->h : NULL, body);
 	if (what == XIW_FIRST_RTR && f->ulpdu_len && !f->h.tagged)
 		s->rx.queue[XIW_QN_SEND].msn++;
@@ -141,7 +141,7 @@ static enum xiw_deliver rx_check_and_deliver(struct xiw_stream *s,
 	if (ret == XIW_DELIVER_STALL)
 		return ret;
 	trace_rx_fpdu(s->id, &f->h, f->ulpdu_len);
-	rx->heard += !xiw_rdmap_is_response(f->h.opcode);
+	rx->requests += !xiw_rdmap_is_response(f->h.opcode);
 	xiw_stat_inc(s->env->stats, XIW_STAT_RX_FPDU);
 	xiw_stat_add(s->env->stats, XIW_STAT_RX_BYTES, f->ulpdu_len);
 	return ret;
@@ -172,7 +172,7 @@ static void rx_try_later(struct xiw_stream *s)
 
 static bool rx_may_go_on(const struct xiw_rx *rx)
 {
-	return !rx->dead && !rx->stalled && !xiw_turn_over(&rx->turn);
+	return !rx->dead && !rx->stalled && !xiw_budget_spent(&rx->budget);
 }
 
 /*
@@ -206,7 +206,7 @@ static bool rx_take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 	case XIW_RX_MORE:
 		break;
 	}
-	xiw_turn_charge(&rx->turn, left - p->left);
+	xiw_budget_charge(&rx->budget, left - p->left);
 	if (ret == XIW_DELIVER_OK && rx_may_go_on(rx))
 		xiw_series_take(s, &f, p);
 	return more && rx_may_go_on(rx);
@@ -229,7 +229,7 @@ static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
 		return 0;
 	}
 	xiw_rx_pos_init(&p, skb, off, len);
-	if (!rx->dead && !rx->stalled && !xiw_turn_over(&rx->turn))
+	if (!rx->dead && !rx->stalled && !xiw_budget_spent(&rx->budget))
 		while (p.left && rx_take_next(s, &p))
 			;
 	if (rx->mpa.grown) {
@@ -275,7 +275,7 @@ static void rx_lower_layer_gone(struct xiw_stream *s)
 	if (s->rx.lost)
 		return;
 	s->rx.lost = true;
-	if (!s->llp->ops->orderly(s->llp)) {
+	if (!s->llp->ops->clean_fin(s->llp)) {
 		xiw_stat_inc(s->env->stats, XIW_STAT_LLP_LOST);
 		xiw_stream_event(s, XIW_QPE_LLP_LOST);
 		return;
@@ -291,7 +291,7 @@ static void rx_check_end(struct xiw_stream *s)
 
 	/* A message that waits for its receive came before the FIN. */
 	if (s->rx.mpa.ready && s->rx.stalled &&
-	    (status == XIW_LLP_PEER_CLOSED || s->llp->ops->orderly(s->llp)))
+	    (status == XIW_LLP_PEER_CLOSED || s->llp->ops->clean_fin(s->llp)))
 		return;
 	if (status == XIW_LLP_PEER_CLOSED)
 		rx_peer_closed(s);
@@ -303,7 +303,7 @@ static void rx_check_end(struct xiw_stream *s)
 static void rx_defer(struct xiw_stream *s)
 {
 	s->rx.deferred = true;
-	xiw_offer_rx(s);
+	xiw_busy_poll_post_rx(s);
 }
 
 /* Do both sides send one message at a time? See above. */
@@ -325,20 +325,20 @@ static bool rx_is_bulk(struct xiw_stream *s)
 		return false;
 	unread = s->llp->ops->unread(s->llp);
 	return unread > XIW_RX_INLINE_BYTES &&
-	       (!rx_is_dialog(s) || unread > XIW_TURN_BYTES);
+	       (!rx_is_dialog(s) || unread > XIW_BUDGET_BYTES);
 }
 
 /*
- * Takes received data, within @times the basic work budget. True if the budget
+ * Takes received data, within @weight the basic work budget. True if the budget
  * was used up: there may be more data, and rx.deferred leaves it to the caller.
  */
-static bool rx_take(struct xiw_stream *s, u32 times)
+static bool rx_take(struct xiw_stream *s, u32 weight)
 {
 	struct xiw_rx *rx = &s->rx;
 	struct xiw_fpdu f;
 	bool over;
 
-	xiw_turn_begin(&rx->turn, times);
+	xiw_budget_begin(&rx->budget, weight);
 	if (rx->mpa.ready && !rx->stalled && !rx->dead)
 		rx_take_fpdu(s, &f);
 	if (!rx->stalled) {
@@ -348,9 +348,10 @@ static bool rx_take(struct xiw_stream *s, u32 times)
 		else
 			s->llp->ops->read(s->llp, rx_actor, s);
 	}
-	trace_rx_turn(s->id, times, times * XIW_TURN_BYTES - rx->turn.bytes,
-		      times * XIW_TURN_STEPS - rx->turn.steps, 0);
-	over = xiw_turn_over(&rx->turn);
+	trace_rx_budget(s->id, weight,
+			weight * XIW_BUDGET_BYTES - rx->budget.bytes,
+			weight * XIW_BUDGET_COST - rx->budget.cost, 0);
+	over = xiw_budget_spent(&rx->budget);
 	rx->deferred = over;
 	rx_check_end(s);
 	if (rx->poke_tx) {
@@ -382,14 +383,14 @@ void xiw_rx_run_locked(struct xiw_stream *s)
  */
 void xiw_rx_bulk_locked(struct xiw_stream *s)
 {
-	u32 left = XIW_TURN_WORK_RX;
+	u32 left = XIW_BUDGET_WORK_RX;
 
-	while (rx_take(s, XIW_TURN_WORK)) {
+	while (rx_take(s, XIW_BUDGET_WORK)) {
 		if (!--left) {
 			rx_defer(s);
 			break;
 		}
-		s->llp->ops->yield(s->llp);
+		s->llp->ops->flush_backlog(s->llp);
 	}
 }
 
@@ -421,7 +422,7 @@ static void rx_run_again(struct xiw_stream *s)
 	if (rx_take(s, 1))
 		rx_defer(s);
 	if (!s->rx.stalled)
-		s->ops->unwait_recv(s);
+		s->ops->rnr_end(s);
 }
 
 /**
@@ -451,22 +452,22 @@ static void rx_kick(struct work_struct *work)
 	s->ops->put(s);
 }
 
-static void rx_late(struct work_struct *work)
+static void rx_rnr_expired(struct work_struct *work)
 {
 	struct xiw_stream *s = container_of(to_delayed_work(work),
-					    struct xiw_stream, rx.late);
+					    struct xiw_stream, rx.rnr_timer);
 	struct xiw_llp *llp = xiw_stream_lock(s);
 	unsigned long until;
 
 	if (llp && s->rx.stalled) {
-		until = s->ops->wait_until(s, s->rx.late_at);
+		until = s->ops->rnr_until(s, s->rx.rnr_end);
 		if (time_before(jiffies, until)) {
-			xiw_stream_queue_delayed(s, &s->rx.late,
+			xiw_stream_queue_delayed(s, &s->rx.rnr_timer,
 						 until - jiffies);
 		} else {
-			s->rx.late_over = true;
+			s->rx.rnr_expired = true;
 			rx_run_again(s);
-			s->rx.late_over = false;
+			s->rx.rnr_expired = false;
 		}
 	}
 	if (llp)
@@ -501,7 +502,7 @@ void xiw_rx_init(struct xiw_stream *s)
 	rx->mpa.memcg = s->memcg;
 	INIT_DELAYED_WORK(&rx->kick, rx_kick);
 	INIT_WORK(&rx->bulk, rx_bulk);
-	INIT_DELAYED_WORK(&rx->late, rx_late);
+	INIT_DELAYED_WORK(&rx->rnr_timer, rx_rnr_expired);
 }
 
 /**
@@ -513,7 +514,7 @@ void xiw_rx_init(struct xiw_stream *s)
  */
 int xiw_rx_start(struct xiw_stream *s)
 {
-	const struct xiw_mpa_agreed *agreed = &s->conn.agreed;
+	const struct xiw_mpa_nego *nego = &s->conn.nego;
 	struct xiw_rx *rx = &s->rx;
 	u32 qn;
 
@@ -530,7 +531,7 @@ int xiw_rx_start(struct xiw_stream *s)
 	rx->with_imm = false;
 	for (qn = 0; qn < XIW_QN_COUNT; qn++)
 		xiw_ddp_queue_init(&rx->queue[qn]);
-	return xiw_rx_mpa_start(&rx->mpa, agreed->rx_markers, agreed->crc);
+	return xiw_rx_mpa_start(&rx->mpa, nego->rx_markers, nego->crc);
 }
 
 /**
@@ -545,9 +546,9 @@ void xiw_rx_stop(struct xiw_stream *s)
 
 	xiw_stream_cancel_delayed(s, &rx->kick);
 	xiw_stream_cancel_work(s, &rx->bulk);
-	xiw_stream_cancel_delayed(s, &rx->late);
+	xiw_stream_cancel_delayed(s, &rx->rnr_timer);
 	if (rx->stalled)
-		s->ops->unwait_recv(s);
+		s->ops->rnr_end(s);
 	WRITE_ONCE(rx->stalled, false);
 	xiw_rx_mpa_stop(&rx->mpa);
 }

@@ -42,7 +42,7 @@ struct series {
 	u8 head[XIW_MPA_LEN_FIELD + XIW_DDP_HDR_MAX];
 	u32 head_len;
 	u32 fpdu_len;
-	struct xiw_wait *wait;
+	struct xiw_orq_entry *wait;
 	u32 stag;
 	int access;
 	u64 addr;
@@ -144,7 +144,7 @@ static bool series_fits(const struct series *r)
 		reason = xiw_rdmap_read_resp_check(&r->wait->sink, &r->h);
 	else if (r->h.opcode != XIW_OP_WRITE)
 		reason = xiw_ddp_queue_check(q, &r->h);
-	else if (!xiw_stream_admits(r->s, IB_ACCESS_REMOTE_WRITE))
+	else if (!xiw_stream_access_ok(r->s, IB_ACCESS_REMOTE_WRITE))
 		return false;
 	return reason == XIW_OK && r->h.payload_len <= r->room &&
 	       xiw_mem_covers(&r->ref, r->addr, r->h.payload_len);
@@ -182,7 +182,7 @@ static void series_advance(struct series *r)
 	series_put_offset(r);
 	r->addr += len;
 	r->room -= len;
-	xiw_turn_charge(&rx->turn, r->fpdu_len);
+	xiw_budget_charge(&rx->budget, r->fpdu_len);
 }
 
 /* Takes FPDUs while the memory is locked. Returns their number. */
@@ -192,7 +192,7 @@ static u32 series_run(struct series *r, struct xiw_rx_pos *p)
 	struct xiw_rx *rx = &r->s->rx;
 	u32 n;
 
-	for (n = 0; n < most && !xiw_turn_over(&rx->turn); n++) {
+	for (n = 0; n < most && !xiw_budget_spent(&rx->budget); n++) {
 		if (!series_fits(r) ||
 		    !xiw_rx_mpa_next_like(&rx->mpa, p, r->head, r->head_len,
 					  r->fpdu_len))
@@ -243,7 +243,7 @@ void xiw_series_take(struct xiw_stream *s, const struct xiw_fpdu *prev,
 		all += n;
 	if (!all)
 		return;
-	rx->heard += xiw_rdmap_is_response(r.h.opcode) ? 0 : all;
+	rx->requests += xiw_rdmap_is_response(r.h.opcode) ? 0 : all;
 	xiw_stat_add(s->env->stats, XIW_STAT_RX_FPDU, all);
 	xiw_stat_add(s->env->stats, XIW_STAT_RX_BYTES, all * prev->ulpdu_len);
 }

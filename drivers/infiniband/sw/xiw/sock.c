@@ -284,7 +284,7 @@ static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
  * Record the RFS flow. Otherwise packets would be steered to the CPU on which a
  * work item happened to accept the connection.
  */
-static void sock_here(const struct xiw_llp *llp)
+static void sock_record_flow(const struct xiw_llp *llp)
 {
 	sock_rps_record_flow(xiw_sock_to_sock(llp)->sk);
 }
@@ -293,14 +293,14 @@ static void sock_here(const struct xiw_llp *llp)
  * False in a callback: TCP may have called it for a packet of the backlog, and
  * a nested flush would process the packets after that one out of order.
  */
-static bool sock_can_yield(const struct xiw_llp *llp)
+static bool sock_can_flush(const struct xiw_llp *llp)
 {
 	const struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
 	return sock_owned_by_user_nocheck(xs->sk) && !xs->busy;
 }
 
-static void sock_yield(struct xiw_llp *llp)
+static void sock_flush_backlog(struct xiw_llp *llp)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
@@ -341,13 +341,13 @@ static void xiw_sock_suspend_user_timeout(struct xiw_sock *xs)
 	bool silent = tcp_jiffies32 - tp->rcv_tstamp > XIW_SOCK_SILENCE;
 
 	if (silent || tp->snd_una != xs->dropped)
-		xs->spared = false;
+		xs->suspended = false;
 	if (!silent && !tp->snd_wnd && tp->packets_out) {
 		xs->dropped = tp->snd_una;
-		xs->spared = true;
+		xs->suspended = true;
 	}
 	WRITE_ONCE(inet_csk(xs->sk)->icsk_user_timeout,
-		   xs->spared ? 0 : xs->user_timeout);
+		   xs->suspended ? 0 : xs->user_timeout);
 }
 
 /*
@@ -361,10 +361,10 @@ static unsigned long sock_watch_period(const struct xiw_sock *xs)
 	return msecs_to_jiffies(xs->user_timeout / 12);
 }
 
-static void xiw_sock_check_window(struct work_struct *work)
+static void xiw_sock_check_zero_window(struct work_struct *work)
 {
 	struct xiw_sock *xs = container_of(to_delayed_work(work),
-					   struct xiw_sock, watch);
+					   struct xiw_sock, zero_window);
 	bool more;
 
 	sock_lock(&xs->llp);
@@ -372,18 +372,18 @@ static void xiw_sock_check_window(struct work_struct *work)
 	xiw_sock_suspend_user_timeout(xs);
 	more = !sock_idle(&xs->llp);
 	sock_unlock(&xs->llp);
-	if (!more || !queue_delayed_work(system_dfl_wq, &xs->watch,
+	if (!more || !queue_delayed_work(system_dfl_wq, &xs->zero_window,
 					 sock_watch_period(xs)))
 		sock_llp_put(&xs->llp);
 }
 
 /* The queued work holds a reference. */
-static void xiw_sock_arm_window_check(struct xiw_sock *xs)
+static void xiw_sock_arm_zero_window(struct xiw_sock *xs)
 {
-	if (delayed_work_pending(&xs->watch))
+	if (delayed_work_pending(&xs->zero_window))
 		return;
 	sock_llp_get(&xs->llp);
-	if (!queue_delayed_work(system_dfl_wq, &xs->watch,
+	if (!queue_delayed_work(system_dfl_wq, &xs->zero_window,
 				sock_watch_period(xs)))
 		sock_llp_put(&xs->llp);
 }
@@ -417,7 +417,7 @@ static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 	bool was_busy = xs->busy;
 	int ret;
 
-	xiw_sock_arm_window_check(xs);
+	xiw_sock_arm_zero_window(xs);
 	/* Postpone callbacks: TCP may flush its backlog, or find no room. */
 	xs->busy = true;
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, len);
@@ -516,7 +516,7 @@ static enum xiw_llp_status sock_status(struct xiw_llp *llp)
 	return XIW_LLP_OPEN;
 }
 
-static bool sock_orderly(struct xiw_llp *llp)
+static bool sock_clean_fin(struct xiw_llp *llp)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	struct sock *sk = xs->sk;
@@ -534,9 +534,9 @@ static const struct xiw_llp_ops sock_llp_ops = {
 	.unlock_bh = sock_unlock_bh,
 	.set_events = sock_set_events,
 	.charge = sock_charge,
-	.here = sock_here,
-	.can_yield = sock_can_yield,
-	.yield = sock_yield,
+	.record_flow = sock_record_flow,
+	.can_flush = sock_can_flush,
+	.flush_backlog = sock_flush_backlog,
 	.send = sock_send,
 	.space = sock_space,
 	.idle = sock_idle,
@@ -544,7 +544,7 @@ static const struct xiw_llp_ops sock_llp_ops = {
 	.unread = sock_unread,
 	.urgent = sock_urgent,
 	.status = sock_status,
-	.orderly = sock_orderly,
+	.clean_fin = sock_clean_fin,
 };
 
 /*
@@ -563,7 +563,7 @@ static struct xiw_sock *xiw_sock_take_over(struct socket *sock,
 		return NULL;
 	xs->llp.ops = &sock_llp_ops;
 	kref_init(&xs->ref);
-	INIT_DELAYED_WORK(&xs->watch, xiw_sock_check_window);
+	INIT_DELAYED_WORK(&xs->zero_window, xiw_sock_check_zero_window);
 	sock_hold(sk);
 	xs->sk = sk;
 	xs->sock = sock;
@@ -985,7 +985,7 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
 	/* Nothing more is sent, so the timer is not armed again. */
-	if (cancel_delayed_work_sync(&xs->watch))
+	if (cancel_delayed_work_sync(&xs->zero_window))
 		sock_llp_put(&xs->llp);
 	sock_release(xs->sock);
 	sock_llp_put(&xs->llp);
@@ -1069,7 +1069,7 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
 		case XIW_LLP_PEER_CLOSED:
 			break;
 		case XIW_LLP_LOST:
-			ret = sock_orderly(&xs->llp) ? 0 : xiw_sock_error(xs);
+			ret = sock_clean_fin(&xs->llp) ? 0 : xiw_sock_error(xs);
 			break;
 		default:
 			ret = -EAGAIN;

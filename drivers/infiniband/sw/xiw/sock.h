@@ -31,13 +31,13 @@ struct xiw_sock;
  * @ctx: argument of the callbacks; changed with @events
  * @busy: callbacks must not run now; owner: socket lock holder
  * @pending: callbacks that are due; owner: socket lock holder
- * @spared: TCP's user timeout is suspended; owner of this and the next two:
+ * @suspended: TCP's user timeout is suspended; owner of this and the next two:
  *	socket lock holder
  * @dropped: sequence number of the first unacknowledged byte at that time
  * @user_timeout: TCP's user timeout while not suspended, in milliseconds
  * @err: why the connection is lost, positive errno, or 0
- * @watch: zero-window timer; runs from when data is sent until all of it is
- *	acknowledged
+ * @zero_window: zero-window timer; runs from when data is sent until all of it
+ *	is acknowledged
  * @saved_data_ready: original sk_data_ready callback
  * @saved_write_space: original sk_write_space callback
  * @saved_state_change: original sk_state_change callback
@@ -51,11 +51,11 @@ struct xiw_sock {
 	void *ctx;
 	bool busy;
 	u8 pending;
-	bool spared;
+	bool suspended;
 	u32 dropped;
 	u32 user_timeout;
 	int err;
-	struct delayed_work watch;
+	struct delayed_work zero_window;
 	void (*saved_data_ready)(struct sock *sk);
 	void (*saved_write_space)(struct sock *sk);
 	void (*saved_state_change)(struct sock *sk);

@@ -87,7 +87,7 @@ int xiw_sq_init(struct xiw_sq *sq, const struct ib_qp_init_attr *attr,
 			return ret;
 		sq->size = sq->queue.size;
 		sq->max_wr = sq->size;
-		xiw_sq_want_doorbell(sq, XIW_RING_NEED_DB);
+		xiw_sq_doorbell_mode(sq, XIW_RING_NEED_DB);
 	} else {
 		sq->max_wr = max(attr->cap.max_send_wr, 1U);
 		sq->size = roundup_pow_of_two(sq->max_wr);
@@ -119,9 +119,9 @@ void xiw_sq_destroy(struct xiw_sq *sq)
 EXPORT_SYMBOL_IF_KUNIT(xiw_sq_destroy);
 
 /**
- * xiw_sq_want_doorbell() - set the doorbell mode of a user queue
+ * xiw_sq_doorbell_mode() - set the doorbell mode of a user queue
  * @sq: user queue; nothing happens for kernel ULPs
- * @how: XIW_RING_NEED_DB or XIW_RING_LAZY_DB, or 0 for not at all
+ * @how: XIW_RING_NEED_DB or XIW_RING_DEFER_DB, or 0 for not at all
  *
  * The full barrier pairs with the user's between storing the producer index
  * and reading the flag: either the user sees the flag or the caller, looking
@@ -129,7 +129,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_sq_destroy);
  *
  * Context: Owner of the transmit side.
  */
-void xiw_sq_want_doorbell(struct xiw_sq *sq, u32 how)
+void xiw_sq_doorbell_mode(struct xiw_sq *sq, u32 how)
 {
 	/* After the flush, every post needs a doorbell. */
 	if (sq->kernel ||
@@ -185,7 +185,7 @@ static bool sq_wr_shape_ok(const struct xiw_sq *sq, struct xiw_swr *wr,
 static void sq_swr_prepare(struct xiw_swr *wr)
 {
 	wr->done = false;
-	wr->built = false;
+	wr->encoded = false;
 	wr->has_msn = false;
 	wr->status = IB_WC_SUCCESS;
 	wr->vendor_err = 0;
@@ -417,7 +417,7 @@ int xiw_sq_post(struct xiw_sq *sq, const struct ib_send_wr *wr,
 	spin_lock_irqsave(&sq->lock, flags);
 	prod = sq->prod;
 	for (; wr; wr = wr->next) {
-		/* Pairs with the release in sendq_reclaim(). */
+		/* Pairs with the release in tx_sched_reclaim(). */
 		if (prod - smp_load_acquire(&sq->head) >= sq->max_wr) {
 			ret = -ENOMEM;
 			break;

@@ -10,7 +10,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/xiw-abi.h>
 
-#include "queue.h"
+#include "mmap.h"
 
 /**
  * struct xiw_swr - private, checked copy of one send work request
@@ -20,7 +20,7 @@
  * @num_sge: elements in @sge
  * @status: enum ib_wc_status, for the completion
  * @done: nothing but the completion remains to be done
- * @built: all bytes are encoded; complete when TCP took @end_pos bytes
+ * @encoded: all bytes are encoded; complete when TCP took @end_pos bytes
  * @len: payload in bytes
  * @rkey: remote key, key to invalidate, or key of a fast registration
  * @ext: immediate data (network order) or key to invalidate at the peer
@@ -44,7 +44,7 @@ struct xiw_swr {
 	u8 num_sge;
 	u8 status;
 	bool done;
-	bool built;
+	bool encoded;
 	bool has_msn;
 	u32 msn;
 	u32 len;
@@ -138,7 +138,7 @@ int xiw_sq_init(struct xiw_sq *sq, const struct ib_qp_init_attr *attr,
 void xiw_sq_destroy(struct xiw_sq *sq);
 int xiw_sq_fetch(struct xiw_sq *sq, int ahead);
 bool xiw_sq_ring_empty(const struct xiw_sq *sq);
-void xiw_sq_want_doorbell(struct xiw_sq *sq, u32 how);
+void xiw_sq_doorbell_mode(struct xiw_sq *sq, u32 how);
 int xiw_sq_post(struct xiw_sq *sq, const struct ib_send_wr *wr,
 		const struct ib_send_wr **bad_wr);
 

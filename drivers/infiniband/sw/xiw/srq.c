@@ -3,8 +3,8 @@
  * Verbs of shared receive queues, and what sharing adds to a receive queue:
  * the limit event, and the streams that wait for the next entry. Streams get
  * entries in the order in which they began to wait. So the RNR wait of a stream
- * expires only after no stream got an entry for late_receive_ms, see
- * qp_stream_wait_until().
+ * expires only after no stream got an entry for rnr_timeout_ms, see
+ * qp_stream_rnr_until().
  */
 #include "srq.h"
 
@@ -241,7 +241,7 @@ static void srq_wake_waiters(struct xiw_srq *srq)
 	if (list_empty(&srq->waiters))
 		return;
 	/* Before the count, so that every later post rings the doorbell. */
-	xiw_rq_want_doorbell(&srq->rq, true);
+	xiw_rq_doorbell_mode(&srq->rq, true);
 	count = min(xiw_rq_count(&srq->rq), XIW_SRQ_MAX_WOKEN);
 	while (srq->woken < count && !list_empty(&srq->waiters)) {
 		w = list_first_entry(&srq->waiters, struct xiw_srq_waiter,
@@ -253,7 +253,7 @@ static void srq_wake_waiters(struct xiw_srq *srq)
 		xiw_rx_posted(w->stream);
 	}
 	if (list_empty(&srq->waiters))
-		xiw_rq_want_doorbell(&srq->rq, false);
+		xiw_rq_doorbell_mode(&srq->rq, false);
 }
 
 /* True if the stream had been woken. */
@@ -358,7 +358,7 @@ void xiw_srq_unwait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 	spin_lock_irqsave(&srq->rq.lock, flags);
 	list_del_init(&w->node);
 	if (list_empty(&srq->waiters))
-		xiw_rq_want_doorbell(&srq->rq, false);
+		xiw_rq_doorbell_mode(&srq->rq, false);
 	if (srq_end_wake(srq, w))
 		srq_wake_waiters(srq);
 	spin_unlock_irqrestore(&srq->rq.lock, flags);

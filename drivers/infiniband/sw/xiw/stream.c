@@ -213,7 +213,7 @@ static void stream_trim_locked(struct xiw_stream *s)
 	struct xiw_tx *tx = &s->tx;
 	bool more;
 
-	if (tx->pos - tx->trim_pos <= PAGE_SIZE && !tx->train_len)
+	if (tx->pos - tx->trim_pos <= PAGE_SIZE && !tx->batch_len)
 		xiw_txbuf_drop(&tx->buf);
 	more = xiw_txbuf_trim(&tx->buf);
 	more |= xiw_rx_mpa_trim(&s->rx.mpa);

@@ -22,9 +22,9 @@
 #include <linux/workqueue.h>
 #include <rdma/xiw-abi.h>
 
+#include "budget.h"
 #include "llp.h"
 #include "mem.h"
-#include "pace.h"
 #include "proto/ddp.h"
 #include "proto/nego.h"
 #include "proto/qpstate.h"
@@ -42,24 +42,25 @@ struct xiw_stream;
 
 /**
  * struct xiw_conn - result of the MPA startup, for the stream
- * @agreed: result of the negotiation
+ * @nego: result of the negotiation
  * @initiator: this side sent the MPA Request
  * @fpdu_segments: TCP segments that an FPDU of this side may fill; 0 for the
  *	number that suits a peer in software
  * @send_imm: both sides support Send with Immediate
- * @hello: the RTR is a capability probe for FPDUs of several segments, see
- *	XIW_HELLO_STAG; @fpdu_segments is valid until the peer confirms
+ * @probe: the RTR is a capability probe for FPDUs of several segments, see
+ *	XIW_PROBE_STAG; @fpdu_segments is valid until the peer confirms
  */
 struct xiw_conn {
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	bool initiator;
 	u32 fpdu_segments;
 	bool send_imm;
-	bool hello;
+	bool probe;
 };
 
 /**
- * struct xiw_req - inbound Read or Atomic Request that waits for its response
+ * struct xiw_ird_entry - inbound Read or Atomic Request that waits for its
+ *	response
  * @atomic: @op is valid, else @read
  * @fault: error of the request, reported after all earlier responses
  * @ulpdu_len: of the segment that carried it, for a Terminate
@@ -67,7 +68,7 @@ struct xiw_conn {
  * @read: Read Request
  * @op: Atomic Request
  */
-struct xiw_req {
+struct xiw_ird_entry {
 	bool atomic;
 	enum xiw_reason fault;
 	u16 ulpdu_len;
@@ -79,7 +80,8 @@ struct xiw_req {
 };
 
 /**
- * struct xiw_wait - outbound Read or Atomic Request that awaits its response
+ * struct xiw_orq_entry - outbound Read or Atomic Request that awaits its
+ *	response
  * @internal: the RTR, which has no work request
  * @atomic: an Atomic
  * @index: of the work request in the send queue
@@ -89,7 +91,7 @@ struct xiw_req {
  *	the first element, for an Atomic as well
  * @offset: for a Read, bytes of the sink list already filled
  */
-struct xiw_wait {
+struct xiw_orq_entry {
 	bool internal;
 	bool atomic;
 	u8 num_sge;
@@ -105,15 +107,15 @@ struct xiw_wait {
 /* Bits of xiw_tx.run, see tx.c. */
 #define XIW_TX_RUNNING	BIT(0)	/* the engine runs, or is certain to run */
 #define XIW_TX_KICK	BIT(1)	/* the queue must be checked (again) */
-#define XIW_TX_WINDOW	BIT(2)	/* doorbell deferral: the timer will run it */
+#define XIW_TX_DEFER	BIT(2)	/* doorbell deferral: the timer will run it */
 
 enum xiw_tx_limits {
 	XIW_TX_VECS		= 8,
-	XIW_TX_TRAIN_BYTES	= XIW_TXBUF_BLOCK,
+	XIW_TX_BATCH_BYTES	= XIW_TXBUF_BLOCK,
 	/* Length of a doorbell deferral; see tx.c. */
-	XIW_TX_WINDOW_NS	= 50 * 1000,
+	XIW_TX_DEFER_NS		= 50 * 1000,
 	/* Posts less than this apart count as one burst. */
-	XIW_TX_STREAM_NS	= 50 * 1000,
+	XIW_TX_BURST_NS		= 50 * 1000,
 	/* More data than this is left to the bulk work; see rx.c. */
 	XIW_RX_INLINE_BYTES	= 16 * 1024,
 };
@@ -124,29 +126,29 @@ enum xiw_work {
 	XIW_WORK_TX	= BIT(1),	/* xiw_tx.retry */
 };
 
-enum xiw_offer_limits {
+enum xiw_busy_poll_limits {
 	/* Time until busy-poll work expires */
-	XIW_WORK_OFFER_NS	= 1000 * 1000,
+	XIW_BUSY_POLL_NS	= 1000 * 1000,
 	/* Limit for the expiry score: 63 offers are skipped. */
-	XIW_WORK_MAX_MISSED	= 6,
+	XIW_BUSY_POLL_MAX_EXPIRED	= 6,
 };
 
 /**
- * struct xiw_offer - busy-poll work, which waits for a process
+ * struct xiw_busy_poll - busy-poll work, which waits for a process
  * @lock: protects all that follows; taken with interrupts off. Nests inside any
- *	lock of a stream; the owner's locks for ops->offer() nest inside it
+ *	lock of a stream; the owner's locks for ops->post_work() nest inside it
  * @work: XIW_WORK_* that were not taken yet; if any, there is one reference
  * @claimed: a process has claimed the work, and will take it
- * @missed: offers that expired; halved when one is claimed
+ * @expired: offers that expired; halved when one is claimed
  * @skip: number of offers to skip, so that the work is queued at once
  * @end: expiry timer, which queues the work; it holds no reference, as
- *	xiw_offer_drop() cancels it
+ *	xiw_busy_poll_cancel() cancels it
  */
-struct xiw_offer {
+struct xiw_busy_poll {
 	spinlock_t lock; /* see above */
 	u32 work;
 	bool claimed;
-	u8 missed;
+	u8 expired;
 	u8 skip;
 	struct hrtimer end;
 };
@@ -157,7 +159,7 @@ enum xiw_tx_source {
 	XIW_TX_SQ,		/* send queue, wr is the request */
 	XIW_TX_SQ_IMM,		/* second half of a Write with Immediate */
 	XIW_TX_SQ_IMM_FIRST,	/* first half of a Send with Immediate */
-	XIW_TX_RESPONSE,	/* answer to the request at irq_head */
+	XIW_TX_RESPONSE,	/* answer to the request at ird_head */
 	XIW_TX_RTR,
 	XIW_TX_TERM,
 };
@@ -168,7 +170,7 @@ enum xiw_tx_source {
  * @active: the engine is on the call stack of the socket lock's holder
  * @deferred: the budget was used up; @retry is queued, or offered to
  *	busy-pollers, to continue
- * @turn: rest of the work budget
+ * @budget: rest of the work budget
  * @buf: memory for FPDUs
  * @trim_pos: @pos when @trim was queued
  * @space: room in TCP's segments and send buffer
@@ -176,13 +178,13 @@ enum xiw_tx_source {
  * @vec: the FPDU batch: encoded, not yet taken by TCP
  * @vec_first: first vector in use
  * @vec_count: vectors in use
- * @train_len: bytes in the batch
- * @left_at: end of the last run for a poster, ktime_get_ns()
- * @heard_before: FPDU counter of @rx when that run began
- * @asked: the last completed request was a Read or Atomic
- * @told: that request was signaled
+ * @batch_len: bytes in the batch
+ * @run_end: end of the last run for a poster, ktime_get_ns()
+ * @requests_before: FPDU counter of @rx when that run began
+ * @last_request: the last completed request was a Read or Atomic
+ * @last_signaled: that request was signaled
  * @posts: burst detection
- * @window_from: index in the send queue at which the deferral began
+ * @deferred_from: index in the send queue at which the deferral began
  * @pos: bytes encoded since SeqStart
  * @sent: bytes taken by TCP since SeqStart
  * @mpa: framing
@@ -190,10 +192,10 @@ enum xiw_tx_source {
  * @fin: a graceful close waits until everything is sent; set without the lock
  * @fin_done: ops->drained() was called; no more FPDUs are encoded
  * @imm_sent: Immediate Data was sent
- * @bounded: the ULP has closed; requests from @bound on are not sent
- * @bound: index in the send queue
+ * @limited: the ULP has closed; requests from @limit on are not sent
+ * @limit: index in the send queue
  * @term_sent: the Terminate was encoded; no more FPDUs follow
- * @turn_resp: round robin: the last choice preferred a response, the next one
+ * @prefer_resp: round robin: the last choice preferred a response, the next one
  *	prefers a work request
  * @source: source of the message in progress
  * @msg: message in progress
@@ -210,29 +212,29 @@ enum xiw_tx_source {
  * @term_ulpdu: bytes of the Terminate
  * @retry: runs the engine when no other context would, or may
  * @trim: frees unused memory, that of the receive side as well
- * @window: timer that ends a doorbell deferral
+ * @defer_timer: timer that ends a doorbell deferral
  */
 struct xiw_tx {
 	atomic_t run;
 	bool active;
 	bool deferred;
-	struct xiw_turn turn;
+	struct xiw_budget budget;
 
 	struct xiw_txbuf buf;
 	u64 trim_pos;
 	struct xiw_llp_space space;
-	struct xiw_mem_view mem;
+	struct xiw_mem_cache mem;
 	struct bio_vec vec[XIW_TX_VECS];
 	u32 vec_first;
 	u32 vec_count;
-	u32 train_len;
+	u32 batch_len;
 
-	u64 left_at;
-	u32 heard_before;
-	bool asked;
-	bool told;
+	u64 run_end;
+	u32 requests_before;
+	bool last_request;
+	bool last_signaled;
 	struct xiw_posts posts;
-	u32 window_from;
+	u32 deferred_from;
 	u64 pos;
 	u64 sent;
 	struct xiw_tx_mpa mpa;
@@ -240,10 +242,10 @@ struct xiw_tx {
 	bool fin;
 	bool fin_done;
 	bool imm_sent;
-	bool bounded;
-	u32 bound;
+	bool limited;
+	u32 limit;
 	bool term_sent;
-	bool turn_resp;
+	bool prefer_resp;
 
 	enum xiw_tx_source source;
 	struct xiw_seg_msg msg;
@@ -260,7 +262,7 @@ struct xiw_tx {
 
 	struct delayed_work retry;
 	struct delayed_work trim;
-	struct hrtimer window;
+	struct hrtimer defer_timer;
 };
 
 /**
@@ -274,7 +276,7 @@ struct xiw_tx {
  * @poke_tx: run the engine after this pass
  * @stalled: a Send waits for a receive (RNR wait), or a Read or Atomic of the
  *	peer for memory; read without the lock when a receive is posted
- * @late_over: the RNR wait has expired, this is the last attempt
+ * @rnr_expired: the RNR wait has expired, this is the last attempt
  * @queue: the untagged queues
  * @body: message body of a queue without user buffer, while incomplete
  * @recv: receive work request of the message in progress on queue 0
@@ -285,17 +287,17 @@ struct xiw_tx {
  *	completion
  * @with_imm: the next message of queue 0 is a Send with Immediate
  * @imm: its immediate data
- * @heard: received FPDUs that were no responses, free running
+ * @requests: received FPDUs that were no responses, free running
  * @deferred: @bulk is queued, or offered to busy-pollers, and reads all data
  * @bulk_pos: @sent of @tx when bulk data was last received
- * @turn: rest of the work budget
+ * @budget: rest of the work budget
  * @kick: runs the receive side again in process context
  * @bulk: reads large amounts of data
- * @late: ends the RNR wait
- * @late_at: jiffies before which @late must not end it
+ * @rnr_timer: ends the RNR wait
+ * @rnr_end: jiffies before which @rnr_timer must not end it
  */
 struct xiw_rx {
-	struct xiw_mem_view mem;
+	struct xiw_mem_cache mem;
 	struct xiw_rx_mpa mpa;
 	bool first;
 	bool dead;
@@ -303,7 +305,7 @@ struct xiw_rx {
 	bool lost;
 	bool poke_tx;
 	bool stalled;
-	bool late_over;
+	bool rnr_expired;
 	struct xiw_ddp_queue queue[XIW_QN_COUNT];
 	u8 body[XIW_QN_COUNT][XIW_ATOMIC_REQ_LEN];
 	struct xiw_recv recv;
@@ -313,14 +315,14 @@ struct xiw_rx {
 	u32 last_write;
 	bool with_imm;
 	__be32 imm;
-	u32 heard;
+	u32 requests;
 	bool deferred;
 	u64 bulk_pos;
-	struct xiw_turn turn;
+	struct xiw_budget budget;
 	struct delayed_work kick;
 	struct work_struct bulk;
-	struct delayed_work late;
-	unsigned long late_at;
+	struct delayed_work rnr_timer;
+	unsigned long rnr_end;
 };
 
 /**
@@ -336,25 +338,26 @@ struct xiw_rx {
  * @first_fpdu: a Responder has received a valid FPDU
  * @drained: all data is in the socket, and FIN may follow
  * @take_recv: take a receive for a message of queue 0
- * @wait_recv: begin an RNR wait: call xiw_rx_posted() when a receive may be
+ * @rnr_wait: begin an RNR wait: call xiw_rx_posted() when a receive may be
  *	available, possibly at once
- * @unwait_recv: end the RNR wait
- * @wait_until: get the end of an RNR wait in jiffies: @until, or a later time
+ * @rnr_end: end the RNR wait
+ * @rnr_until: get the end of an RNR wait in jiffies: @until, or a later time
  *	that the owner requires
  * @recv_done: add the completion @cqe of a receive. False if the CQ has no
  *	room, so that the completion is lost
  * @send_done: add the completion of a send that was signaled or has failed.
  *	False as for @recv_done
- * @send_untaken: true if the process has not yet polled a completion of a send
+ * @send_unpolled: true if the process has not yet polled a completion of a send
  * @run_local: execute a work request that sends nothing. Returns enum
  *	ib_wc_status
- * @offer: announce busy-poll work. True if a process is busy-polling and will
- *	call xiw_stream_help() within microseconds; false to queue the work
- * @withdraw: withdraw the announcement
+ * @post_work: announce busy-poll work. True if a process is busy-polling and
+ *	will call xiw_stream_run_busy_poll() within microseconds; false to queue
+ *	the work
+ * @cancel_work: withdraw the announcement
  *
- * @offer and @withdraw are called with a lock held and interrupts off. All but
- * these, @get, @put, @flush and @step are called by the owner of that side of
- * the stream, and none of them sleeps.
+ * @post_work and @cancel_work are called with a lock held and interrupts off.
+ * All but these, @get, @put, @flush and @step are called by the owner of that
+ * side of the stream, and none of them sleeps.
  */
 struct xiw_stream_ops {
 	void (*get)(struct xiw_stream *s);
@@ -367,15 +370,15 @@ struct xiw_stream_ops {
 	void (*drained)(struct xiw_stream *s);
 	enum xiw_rq_take (*take_recv)(struct xiw_stream *s,
 				      struct xiw_recv *recv);
-	void (*wait_recv)(struct xiw_stream *s);
-	void (*unwait_recv)(struct xiw_stream *s);
-	unsigned long (*wait_until)(struct xiw_stream *s, unsigned long until);
+	void (*rnr_wait)(struct xiw_stream *s);
+	void (*rnr_end)(struct xiw_stream *s);
+	unsigned long (*rnr_until)(struct xiw_stream *s, unsigned long until);
 	bool (*recv_done)(struct xiw_stream *s, struct xiw_cqe *cqe);
 	bool (*send_done)(struct xiw_stream *s, const struct xiw_swr *wr);
-	bool (*send_untaken)(const struct xiw_stream *s);
+	bool (*send_unpolled)(const struct xiw_stream *s);
 	u8 (*run_local)(struct xiw_stream *s, const struct xiw_swr *wr);
-	bool (*offer)(struct xiw_stream *s);
-	void (*withdraw)(struct xiw_stream *s);
+	bool (*post_work)(struct xiw_stream *s);
+	void (*cancel_work)(struct xiw_stream *s);
 };
 
 /**
@@ -383,14 +386,14 @@ struct xiw_stream_ops {
  * @stats: counters
  * @mems: STags
  * @tx_blocks: memory in the blocks of all streams; see txbuf.c
- * @late_recv_ms: length of the RNR wait; may change at any time
+ * @rnr_timeout_ms: length of the RNR wait; may change at any time
  * @features: XIW_FEAT_* accepted
  */
 struct xiw_stream_env {
 	struct xiw_stats __percpu *stats;
 	struct xiw_mem_table *mems;
 	struct xiw_txbuf_supply tx_blocks;
-	u32 late_recv_ms;
+	u32 rnr_timeout_ms;
 	u32 features;
 };
 
@@ -411,18 +414,18 @@ struct xiw_stream_env {
  * @fault: reason of a fault found by this side
  * @conn: result of the MPA startup; owner: socket lock holder, like all that
  *	follows
- * @irq: inbound requests; NULL before the first, as many streams have none
- * @irq_size: IRD
- * @irq_mask: slots of @irq, a power of two as indices wrap, less one
- * @irq_head: oldest, free running
- * @irq_tail: next free, free running
+ * @irdq: inbound requests; NULL before the first, as many streams have none
+ * @ird_size: IRD
+ * @ird_mask: slots of @irdq, a power of two as indices wrap, less one
+ * @ird_head: oldest, free running
+ * @ird_tail: next free, free running
  * @orq: outbound requests
  * @orq_mask: slots of @orq, a power of two, less one; enough for the ORD,
  *	unless the send queue is shorter, and for an RTR Read
  * @orq_head: oldest, free running
  * @orq_tail: next free, free running
  * @ord: limit for work requests
- * @offer: busy-poll work; has its own lock
+ * @busy_poll: busy-poll work; has its own lock
  * @tx: transmit side
  * @rx: receive side
  */
@@ -440,18 +443,18 @@ struct xiw_stream {
 	enum xiw_reason fault;
 
 	struct xiw_conn conn;
-	struct xiw_req *irq;
-	u32 irq_size;
-	u32 irq_mask;
-	u32 irq_head;
-	u32 irq_tail;
-	struct xiw_wait *orq;
+	struct xiw_ird_entry *irdq;
+	u32 ird_size;
+	u32 ird_mask;
+	u32 ird_head;
+	u32 ird_tail;
+	struct xiw_orq_entry *orq;
 	u32 orq_mask;
 	u32 orq_head;
 	u32 orq_tail;
 	u32 ord;
 
-	struct xiw_offer offer;
+	struct xiw_busy_poll busy_poll;
 	struct xiw_tx tx ____cacheline_aligned;
 	struct xiw_rx rx ____cacheline_aligned;
 };
@@ -464,7 +467,7 @@ struct xiw_stream {
  * connecting side the RDMA CM always sets no rights, regardless of the ULP, so
  * no rights means no limit.
  */
-static inline bool xiw_stream_admits(const struct xiw_stream *s, int access)
+static inline bool xiw_stream_access_ok(const struct xiw_stream *s, int access)
 {
 	int flags = READ_ONCE(s->access);
 

@@ -11,7 +11,7 @@
  *			may flush them; also while the socket is attached
  * xiw_stream_release()	free memory and cancel work items, so that another
  *			stream may start
- * xiw_stream_settle()	wait for work items before the queue pair is freed
+ * xiw_stream_cancel_all() wait for work items before the queue pair is freed
  */
 #include "stream_run.h"
 
@@ -19,13 +19,13 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 
-#include "rx.h"
-#include "sendq.h"
+#include "busy_poll.h"
 #include "llp.h"
-#include "offer.h"
+#include "rx.h"
 #include "stream.h"
 #include "trace.h"
 #include "tx.h"
+#include "tx_sched.h"
 #include "txbuf.h"
 
 static void stream_run_on_data_ready(struct xiw_llp *llp, void *ctx)
@@ -61,9 +61,9 @@ void xiw_stream_init(struct xiw_stream *s, struct ib_pd *pd)
 {
 	spin_lock_init(&s->lock);
 	s->state = XIW_QPS_IDLE;
-	xiw_mem_view_init(&s->tx.mem, s->env->mems, pd, s->id, s->sq->kernel);
-	xiw_mem_view_init(&s->rx.mem, s->env->mems, pd, s->id, s->sq->kernel);
-	xiw_offer_init(s);
+	xiw_mem_cache_init(&s->tx.mem, s->env->mems, pd, s->id, s->sq->kernel);
+	xiw_mem_cache_init(&s->rx.mem, s->env->mems, pd, s->id, s->sq->kernel);
+	xiw_busy_poll_init(s);
 	xiw_tx_init(s);
 	xiw_rx_init(s);
 }
@@ -72,16 +72,16 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_init);
 /* The inbound side is allocated by deliver.c, for the first request. */
 static int stream_run_alloc_depths(struct xiw_stream *s)
 {
-	const struct xiw_mpa_agreed *agreed = &s->conn.agreed;
+	const struct xiw_mpa_nego *nego = &s->conn.nego;
 	u32 slots;
 
-	WRITE_ONCE(s->ord, agreed->ord);
-	WRITE_ONCE(s->irq_size, agreed->ird);
+	WRITE_ONCE(s->ord, nego->ord);
+	WRITE_ONCE(s->ird_size, nego->ird);
 	/* One more for an RTR Read, besides the requests of the ULP. */
-	slots = roundup_pow_of_two(min(agreed->ord, s->sq->size) + 1);
+	slots = roundup_pow_of_two(min(nego->ord, s->sq->size) + 1);
 	s->orq_mask = slots - 1;
-	s->irq_head = XIW_DEPTH_FIRST;
-	s->irq_tail = XIW_DEPTH_FIRST;
+	s->ird_head = XIW_DEPTH_FIRST;
+	s->ird_tail = XIW_DEPTH_FIRST;
 	s->orq_head = XIW_DEPTH_FIRST;
 	s->orq_tail = XIW_DEPTH_FIRST;
 	s->orq = xiw_pages_calloc(s->memcg, GFP_KERNEL, slots,
@@ -174,24 +174,24 @@ void xiw_stream_run(struct xiw_stream *s, struct xiw_llp *llp)
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_run);
 
 /**
- * xiw_stream_help() - run busy-poll work, see offer.c
+ * xiw_stream_run_busy_poll() - run busy-poll work, see busy_poll.c
  * @s: stream, attached or not; the caller has a reference
  *
  * Context: Sleeps.
  */
-void xiw_stream_help(struct xiw_stream *s)
+void xiw_stream_run_busy_poll(struct xiw_stream *s)
 {
 	struct xiw_llp *llp;
 	u32 work;
 
-	if (!xiw_offer_claim(s))
+	if (!xiw_busy_poll_claim(s))
 		return;
 	llp = xiw_stream_lock(s);
 	/* The detaching context cancels the work. */
 	if (!llp)
 		return;
-	llp->ops->here(llp);
-	work = xiw_offer_take(s);
+	llp->ops->record_flow(llp);
+	work = xiw_busy_poll_take(s);
 	if (work & XIW_WORK_RX)
 		xiw_rx_bulk_locked(s);
 	if (work & XIW_WORK_TX)
@@ -200,7 +200,7 @@ void xiw_stream_help(struct xiw_stream *s)
 	if (work)
 		s->ops->put(s);
 }
-EXPORT_SYMBOL_IF_KUNIT(xiw_stream_help);
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_run_busy_poll);
 
 /**
  * xiw_stream_limit() - limit the outstanding requests of the ULP
@@ -237,7 +237,7 @@ void xiw_stream_close(struct xiw_stream *s)
 	llp = xiw_stream_lock(s);
 	if (!llp)
 		return;
-	xiw_sendq_bound(s);
+	xiw_tx_sched_limit(s);
 	xiw_tx_run_locked(s);
 	xiw_stream_unlock(llp);
 }
@@ -308,7 +308,7 @@ void xiw_stream_forget(struct xiw_stream *s)
 	if (s->tx.source != XIW_TX_TERM)
 		s->tx.source = XIW_TX_NONE;
 	WRITE_ONCE(s->rx.dead, true);
-	s->irq_head = s->irq_tail;
+	s->ird_head = s->ird_tail;
 	s->orq_head = s->orq_tail;
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_forget);
@@ -323,28 +323,29 @@ void xiw_stream_release(struct xiw_stream *s)
 {
 	xiw_tx_stop(s);
 	xiw_rx_stop(s);
-	kvfree(s->irq);
+	kvfree(s->irdq);
 	kvfree(s->orq);
-	s->irq = NULL;
+	s->irdq = NULL;
 	s->orq = NULL;
 	s->orq_tail = s->orq_head;
-	s->irq_tail = s->irq_head;
+	s->ird_tail = s->ird_head;
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_release);
 
 /**
- * xiw_stream_settle() - wait for work items that have dropped their reference
+ * xiw_stream_cancel_all() - wait for work items that have dropped their
+ *	reference
  * @s: stream of a queue pair to which only the caller has a reference
  *
  * Context: Sleeps.
  */
-void xiw_stream_settle(struct xiw_stream *s)
+void xiw_stream_cancel_all(struct xiw_stream *s)
 {
-	hrtimer_cancel(&s->offer.end);
+	hrtimer_cancel(&s->busy_poll.end);
 	cancel_delayed_work_sync(&s->tx.retry);
 	cancel_delayed_work_sync(&s->tx.trim);
 	cancel_delayed_work_sync(&s->rx.kick);
-	cancel_delayed_work_sync(&s->rx.late);
+	cancel_delayed_work_sync(&s->rx.rnr_timer);
 	cancel_work_sync(&s->rx.bulk);
 }
-EXPORT_SYMBOL_IF_KUNIT(xiw_stream_settle);
+EXPORT_SYMBOL_IF_KUNIT(xiw_stream_cancel_all);

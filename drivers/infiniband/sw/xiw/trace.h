@@ -11,8 +11,8 @@
 
 #include <linux/tracepoint.h>
 
-#include "proto/epstate.h"
 #include "proto/ddp.h"
+#include "proto/epstate.h"
 #include "proto/qpstate.h"
 
 TRACE_DEFINE_ENUM(XIW_QPS_IDLE);
@@ -145,7 +145,7 @@ DEFINE_EVENT(terminate, terminate_received,
 	     TP_ARGS(qpn, code)
 );
 
-TRACE_EVENT(tx_train,
+TRACE_EVENT(tx_batch,
 	    TP_PROTO(u32 qpn, u32 len, int taken),
 	    TP_ARGS(qpn, len, taken),
 	    TP_STRUCT__entry(__field(u32, qpn)
@@ -158,33 +158,33 @@ TRACE_EVENT(tx_train,
 		      __entry->taken)
 );
 
-DECLARE_EVENT_CLASS(turn,
-		    TP_PROTO(u32 qpn, u32 times, u32 bytes, u32 steps,
+DECLARE_EVENT_CLASS(budget,
+		    TP_PROTO(u32 qpn, u32 weight, u32 bytes, u32 cost,
 			     u32 fetched),
-		    TP_ARGS(qpn, times, bytes, steps, fetched),
+		    TP_ARGS(qpn, weight, bytes, cost, fetched),
 		    TP_STRUCT__entry(__field(u32, qpn)
-				     __field(u32, times)
+				     __field(u32, weight)
 				     __field(u32, bytes)
-				     __field(u32, steps)
+				     __field(u32, cost)
 				     __field(u32, fetched)),
 		    TP_fast_assign(__entry->qpn = qpn;
-				   __entry->times = times;
+				   __entry->weight = weight;
 				   __entry->bytes = bytes;
-				   __entry->steps = steps;
+				   __entry->cost = cost;
 				   __entry->fetched = fetched;),
-		    TP_printk("qpn=%u turns=%u bytes=%u steps=%u fetched=%u",
-			      __entry->qpn, __entry->times, __entry->bytes,
-			      __entry->steps, __entry->fetched)
+		    TP_printk("qpn=%u weight=%u bytes=%u cost=%u fetched=%u",
+			      __entry->qpn, __entry->weight, __entry->bytes,
+			      __entry->cost, __entry->fetched)
 );
 
-DEFINE_EVENT(turn, tx_turn,
-	     TP_PROTO(u32 qpn, u32 times, u32 bytes, u32 steps, u32 fetched),
-	     TP_ARGS(qpn, times, bytes, steps, fetched)
+DEFINE_EVENT(budget, tx_budget,
+	     TP_PROTO(u32 qpn, u32 weight, u32 bytes, u32 cost, u32 fetched),
+	     TP_ARGS(qpn, weight, bytes, cost, fetched)
 );
 
-DEFINE_EVENT(turn, rx_turn,
-	     TP_PROTO(u32 qpn, u32 times, u32 bytes, u32 steps, u32 fetched),
-	     TP_ARGS(qpn, times, bytes, steps, fetched)
+DEFINE_EVENT(budget, rx_budget,
+	     TP_PROTO(u32 qpn, u32 weight, u32 bytes, u32 cost, u32 fetched),
+	     TP_ARGS(qpn, weight, bytes, cost, fetched)
 );
 
 TRACE_EVENT(rx_fpdu,
@@ -205,7 +205,7 @@ TRACE_EVENT(rx_fpdu,
 		      __entry->payload_len, __entry->last)
 );
 
-DECLARE_EVENT_CLASS(receive,
+DECLARE_EVENT_CLASS(rnr,
 		    TP_PROTO(u32 qpn),
 		    TP_ARGS(qpn),
 		    TP_STRUCT__entry(__field(u32, qpn)),
@@ -213,12 +213,12 @@ DECLARE_EVENT_CLASS(receive,
 		    TP_printk("qpn=%u", __entry->qpn)
 );
 
-DEFINE_EVENT(receive, recv_wait,
+DEFINE_EVENT(rnr, rnr_wait,
 	     TP_PROTO(u32 qpn),
 	     TP_ARGS(qpn)
 );
 
-DEFINE_EVENT(receive, recv_there,
+DEFINE_EVENT(rnr, rnr_done,
 	     TP_PROTO(u32 qpn),
 	     TP_ARGS(qpn)
 );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Transmit engine: its contexts, its work budget, and when it waits. It sends
- * batches of FPDUs, see train.c.
+ * batches of FPDUs, see tx_batch.c.
  */
 
 /**
@@ -30,15 +30,15 @@
  * came while earlier data was in flight, or right after the engine has run for
  * the previous post and without waiting for that. One post is not enough, as a
  * Write and the Send that announces it are followed by waiting for an answer.
- * RUNNING then stays set for a short time, together with XIW_TX_WINDOW, and the
+ * RUNNING then stays set for a short time, together with XIW_TX_DEFER, and the
  * process posts without system calls. The engine sends all these requests as
  * one batch when the process enters the kernel to wait for completions, or when
  * a timer expires. The number of requests collected determines how soon the
- * next deferral begins (pace.h), so there are hardly any for a process that
+ * next deferral begins (budget.h), so there are hardly any for a process that
  * waits for each request before it posts the next.
  *
  * Messages from the peer do not end a deferral: the engine sends the requests
- * that it finds, and leaves XIW_TX_WINDOW set.
+ * that it finds, and leaves XIW_TX_DEFER set.
  */
 
 /**
@@ -47,13 +47,13 @@
  * Each call of the engine, or of the receive side, has a work budget. Where the
  * socket lock is held as a spinlock, that is in softirqs, in the timer, and for
  * kernel ULPs, which post from any context, this CPU is blocked and another one
- * may spin on the lock. So the basic budget is small: XIW_TURN_BYTES, or a cost
- * of XIW_TURN_STEPS, whichever is used up first. An FPDU costs one, and so does
- * a request that sends nothing. A work item then continues, the retry work for
- * sending and the bulk work for receiving. tx.deferred and rx.deferred are set
- * until it runs; while they are, packets and posts do not run the engine. The
- * rest of the cost also limits how many ring entries are fetched, and
- * XIW_TURN_STEPS how many requests are completed at once.
+ * may spin on the lock. So the basic budget is small: XIW_BUDGET_BYTES, or a
+ * cost of XIW_BUDGET_COST, whichever is used up first. An FPDU costs one, and
+ * so does a request that sends nothing. A work item then continues, the retry
+ * work for sending and the bulk work for receiving. tx.deferred and rx.deferred
+ * are set until it runs; while they are, packets and posts do not run the
+ * engine. The rest of the cost also limits how many ring entries are fetched,
+ * and XIW_BUDGET_COST how many requests are completed at once.
  *
  * A process or a work item that owns the lock can be interrupted, so its budget
  * is a multiple of that. Packets received in that time, mainly ACKs, are queued
@@ -77,12 +77,12 @@
 #include <linux/percpu.h>
 #include <linux/sched.h>
 
+#include "busy_poll.h"
 #include "llp.h"
-#include "offer.h"
-#include "sendq.h"
 #include "stream.h"
 #include "trace.h"
-#include "train.h"
+#include "tx_batch.h"
+#include "tx_sched.h"
 
 /* Timers of doorbell deferrals; used by softirqs of this CPU only. */
 static DEFINE_PER_CPU(struct xiw_timers, tx_timers);
@@ -96,21 +96,21 @@ enum tx_outcome {
 static void tx_defer(struct xiw_stream *s)
 {
 	s->tx.deferred = true;
-	xiw_offer_tx(s);
+	xiw_busy_poll_post_tx(s);
 }
 
 /* Sends batches until nothing is left, or the budget is used up. */
-static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
+static enum tx_outcome tx_drain(struct xiw_stream *s, bool may_flush)
 {
 	struct xiw_tx *tx = &s->tx;
 	int ret;
 
 	for (;;) {
-		if (!tx->train_len)
-			xiw_train_build(s);
-		if (!tx->train_len)
+		if (!tx->batch_len)
+			xiw_tx_batch_build(s);
+		if (!tx->batch_len)
 			break;
-		ret = xiw_train_send(s);
+		ret = xiw_tx_batch_send(s);
 		if (ret == -EAGAIN) {
 			xiw_stat_inc(s->env->stats, XIW_STAT_TX_BLOCKED);
 			/* With nothing in flight no ACK makes room. */
@@ -126,13 +126,13 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
 				xiw_stream_tx_again(s, 1);
 			return TX_BLOCKED;
 		}
-		if (yield)
-			s->llp->ops->yield(s->llp);
+		if (may_flush)
+			s->llp->ops->flush_backlog(s->llp);
 		/* The usual case after a message that expects an answer */
-		if (xiw_sendq_idle(s))
+		if (xiw_tx_sched_idle(s))
 			break;
 	}
-	if (xiw_turn_over(&tx->turn)) {
+	if (xiw_budget_spent(&tx->budget)) {
 		tx_defer(s);
 		return TX_BLOCKED;
 	}
@@ -142,7 +142,7 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
 		xiw_stream_tx_again(s, 1);
 		return TX_BLOCKED;
 	}
-	return xiw_sendq_waits(s) ? TX_BLOCKED : TX_IDLE;
+	return xiw_tx_sched_waits(s) ? TX_BLOCKED : TX_IDLE;
 }
 
 /*
@@ -151,7 +151,8 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool yield)
  */
 static bool tx_may_have_waited(const struct xiw_stream *s)
 {
-	return s->tx.asked && s->tx.told && !s->ops->send_untaken(s);
+	return s->tx.last_request && s->tx.last_signaled &&
+	       !s->ops->send_unpolled(s);
 }
 
 /*
@@ -167,32 +168,33 @@ static bool tx_is_burst(const struct xiw_stream *s)
 		return false;
 	if (!s->llp->ops->idle(s->llp))
 		return true;
-	return tx->heard_before == s->rx.heard && !tx_may_have_waited(s) &&
-	       ktime_get_ns() - tx->left_at < XIW_TX_STREAM_NS;
+	return tx->requests_before == s->rx.requests &&
+	       !tx_may_have_waited(s) &&
+	       ktime_get_ns() - tx->run_end < XIW_TX_BURST_NS;
 }
 
 /*
  * Begins a doorbell deferral and starts its timer. With @keep one is in
  * progress, and its timer is running already.
  */
-static bool tx_stay_on(struct xiw_stream *s, bool keep)
+static bool tx_defer_doorbell(struct xiw_stream *s, bool keep)
 {
 	struct xiw_tx *tx = &s->tx;
 
 	if (READ_ONCE(tx->fin) || READ_ONCE(s->state) != XIW_QPS_RTS)
 		return false;
-	xiw_sq_want_doorbell(s->sq, XIW_RING_LAZY_DB);
+	xiw_sq_doorbell_mode(s->sq, XIW_RING_DEFER_DB);
 	/* Posted without a doorbell, or kicked, before the flag was seen. */
 	if (!xiw_sq_ring_empty(s->sq) ||
 	    atomic_cmpxchg(&tx->run, XIW_TX_RUNNING,
-			   XIW_TX_RUNNING | XIW_TX_WINDOW) != XIW_TX_RUNNING) {
-		xiw_sq_want_doorbell(s->sq, 0);
+			   XIW_TX_RUNNING | XIW_TX_DEFER) != XIW_TX_RUNNING) {
+		xiw_sq_doorbell_mode(s->sq, 0);
 		return false;
 	}
 	if (keep)
 		return true;
-	tx->window_from = s->sq->next;
-	hrtimer_start(&tx->window, ns_to_ktime(XIW_TX_WINDOW_NS),
+	tx->deferred_from = s->sq->next;
+	hrtimer_start(&tx->defer_timer, ns_to_ktime(XIW_TX_DEFER_NS),
 		      HRTIMER_MODE_REL_SOFT);
 	return true;
 }
@@ -221,7 +223,7 @@ void xiw_tx_fin(struct xiw_stream *s)
  */
 static void tx_set_doorbell_mode(struct xiw_stream *s)
 {
-	xiw_sq_want_doorbell(s->sq, s->tx.fenced ? XIW_RING_NEED_DB : 0);
+	xiw_sq_doorbell_mode(s->sq, s->tx.fenced ? XIW_RING_NEED_DB : 0);
 }
 
 /*
@@ -236,8 +238,8 @@ static bool tx_go_idle(struct xiw_stream *s)
 
 	/* Pairs with the release in xiw_stream_step(). */
 	fin = smp_load_acquire(&tx->fin);
-	xiw_sq_want_doorbell(s->sq, XIW_RING_NEED_DB);
-	idle = xiw_sendq_none_posted(s) &&
+	xiw_sq_doorbell_mode(s->sq, XIW_RING_NEED_DB);
+	idle = xiw_tx_sched_none_posted(s) &&
 	       atomic_cmpxchg(&tx->run, XIW_TX_RUNNING, 0) == XIW_TX_RUNNING;
 	/* A corrupt ring or a dead stream never becomes empty. */
 	if (!idle && READ_ONCE(s->state) != XIW_QPS_RTS &&
@@ -247,17 +249,18 @@ static bool tx_go_idle(struct xiw_stream *s)
 	}
 	if (!idle)
 		tx_set_doorbell_mode(s);
-	else if (fin && xiw_sendq_empty(s))
+	else if (fin && xiw_tx_sched_empty(s))
 		xiw_tx_fin(s);
 	return idle;
 }
 
 /* The budget of this run, as a multiple of the basic one */
-static u32 tx_run_budgets(bool yield)
+static u32 tx_run_budgets(bool may_flush)
 {
-	if (!yield)
+	if (!may_flush)
 		return 1;
-	return current->flags & PF_WQ_WORKER ? XIW_TURN_WORK : XIW_TURN_PROCESS;
+	return current->flags & PF_WQ_WORKER ? XIW_BUDGET_WORK
+					     : XIW_BUDGET_PROCESS;
 }
 
 /*
@@ -268,60 +271,61 @@ static u32 tx_run_budgets(bool yield)
  */
 static void tx_run(struct xiw_stream *s, bool posted)
 {
-	bool yield = s->llp->ops->can_yield(s->llp);
-	u32 times = tx_run_budgets(yield);
+	bool may_flush = s->llp->ops->can_flush(s->llp);
+	u32 weight = tx_run_budgets(may_flush);
 	struct xiw_tx *tx = &s->tx;
 	enum tx_outcome outcome;
-	bool window = false;
+	bool defer = false;
 	u32 started;
 	u32 fetched;
-	bool stream;
+	bool burst;
 	bool more;
 	bool keep;
 	u32 first;
 	u64 pos;
 
 	/* A callback of TCP may nest in a send: the outer call continues. */
-	if (tx->active || (tx->deferred && !yield)) {
+	if (tx->active || (tx->deferred && !may_flush)) {
 		atomic_or(XIW_TX_KICK, &tx->run);
 		return;
 	}
 	tx->active = true;
 	tx->deferred = false;
-	xiw_turn_begin(&tx->turn, times);
+	xiw_budget_begin(&tx->budget, weight);
 	fetched = READ_ONCE(s->sq->prod);
 	/* The last run may not have completed all requests. */
-	xiw_sendq_complete(s);
-	stream = posted && tx_is_burst(s);
+	xiw_tx_sched_complete(s);
+	burst = posted && tx_is_burst(s);
 	pos = tx->pos;
 	tx_set_doorbell_mode(s);
 	do {
 		/* Continuous kicks must not keep the lock busy. */
-		if (xiw_turn_over(&tx->turn)) {
+		if (xiw_budget_spent(&tx->budget)) {
 			tx_defer(s);
 			break;
 		}
-		xiw_turn_charge(&tx->turn, 0);
-		window = !posted && window;
-		window |= atomic_xchg(&tx->run, XIW_TX_RUNNING) & XIW_TX_WINDOW;
-		first = window ? tx->window_from : s->sq->next;
-		outcome = tx_drain(s, yield);
+		xiw_budget_charge(&tx->budget, 0);
+		defer = !posted && defer;
+		defer |= atomic_xchg(&tx->run, XIW_TX_RUNNING) & XIW_TX_DEFER;
+		first = defer ? tx->deferred_from : s->sq->next;
+		outcome = tx_drain(s, may_flush);
 		started = s->sq->next - first;
 		if (posted)
-			more = xiw_posts_on(&tx->posts, stream, window,
-					    tx->asked, started) &&
+			more = xiw_posts_update(&tx->posts, burst, defer,
+						tx->last_request, started) &&
 			       (started || tx->pos != pos);
 		else
-			more = started && xiw_posts_are_stream(&tx->posts);
-		keep = window && !posted;
+			more = started && xiw_posts_are_burst(&tx->posts);
+		keep = defer && !posted;
 		if (outcome == TX_BLOCKED ||
-		    ((keep || more) && tx_stay_on(s, keep)))
+		    ((keep || more) && tx_defer_doorbell(s, keep)))
 			break;
 	} while (!tx_go_idle(s));
 	tx->active = false;
-	trace_tx_turn(s->id, times, times * XIW_TURN_BYTES - tx->turn.bytes,
-		      times * XIW_TURN_STEPS - tx->turn.steps,
-		      READ_ONCE(s->sq->prod) - fetched);
+	trace_tx_budget(s->id, weight,
+			weight * XIW_BUDGET_BYTES - tx->budget.bytes,
+			weight * XIW_BUDGET_COST - tx->budget.cost,
+			READ_ONCE(s->sq->prod) - fetched);
 }
 
 /**
@@ -346,12 +350,12 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_tx_run_locked);
  */
 void xiw_tx_run_posted(struct xiw_stream *s)
 {
-	u32 heard = s->rx.heard;
+	u32 requests = s->rx.requests;
 
 	tx_run(s, true);
-	s->tx.heard_before = heard;
+	s->tx.requests_before = requests;
 	if (!s->sq->kernel)
-		s->tx.left_at = ktime_get_ns();
+		s->tx.run_end = ktime_get_ns();
 }
 
 static void tx_run_sleeping(struct xiw_stream *s, bool system_call)
@@ -361,7 +365,7 @@ static void tx_run_sleeping(struct xiw_stream *s, bool system_call)
 	if (!llp)
 		return;
 	if (system_call)
-		llp->ops->here(llp);
+		llp->ops->record_flow(llp);
 	xiw_tx_run_posted(s);
 	xiw_stream_unlock(llp);
 }
@@ -384,10 +388,10 @@ static void tx_run_now_or_soon(struct xiw_stream *s)
 }
 
 /* The timer holds no reference: xiw_tx_stop() cancels it. */
-static enum hrtimer_restart tx_window(struct hrtimer *timer)
+static enum hrtimer_restart tx_end_deferral(struct hrtimer *timer)
 {
 	struct xiw_stream *s = container_of(timer, struct xiw_stream,
-					    tx.window);
+					    tx.defer_timer);
 	struct xiw_timers *timers = this_cpu_ptr(&tx_timers);
 	u64 begin = ktime_get_ns();
 
@@ -418,7 +422,7 @@ void xiw_tx_space(struct xiw_stream *s)
 {
 	/* Also true in NAPI threads. */
 	if (in_softirq())
-		xiw_offer_tx(s);
+		xiw_busy_poll_post_tx(s);
 	else
 		xiw_tx_run_locked(s);
 }
@@ -435,7 +439,7 @@ void xiw_tx_kick(struct xiw_stream *s, bool may_sleep)
 	int was = atomic_fetch_or(XIW_TX_KICK, &s->tx.run);
 
 	/* In a doorbell deferral only the timer would run the engine. */
-	if (was && was != (XIW_TX_RUNNING | XIW_TX_WINDOW))
+	if (was && was != (XIW_TX_RUNNING | XIW_TX_DEFER))
 		return;
 	if (may_sleep) {
 		tx_run_sleeping(s, true);
@@ -466,7 +470,7 @@ void xiw_tx_init(struct xiw_stream *s)
 	xiw_txbuf_init(&tx->buf, s->memcg, &s->env->tx_blocks);
 	INIT_DELAYED_WORK(&tx->retry, tx_retry);
 	INIT_DELAYED_WORK(&tx->trim, xiw_stream_trim_fn);
-	hrtimer_setup(&tx->window, tx_window, CLOCK_MONOTONIC,
+	hrtimer_setup(&tx->defer_timer, tx_end_deferral, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 }
 
@@ -478,18 +482,18 @@ void xiw_tx_init(struct xiw_stream *s)
  */
 void xiw_tx_start(struct xiw_stream *s)
 {
-	const struct xiw_mpa_agreed *agreed = &s->conn.agreed;
+	const struct xiw_mpa_nego *nego = &s->conn.nego;
 	struct xiw_tx *tx = &s->tx;
 	u32 qn;
 
-	xiw_tx_mpa_start(&tx->mpa, agreed->tx_markers, agreed->crc,
+	xiw_tx_mpa_start(&tx->mpa, nego->tx_markers, nego->crc,
 			 s->conn.fpdu_segments);
 	tx->deferred = false;
 	tx->imm_sent = false;
 	tx->pos = 0;
 	tx->sent = 0;
 	tx->fenced = !s->conn.initiator;
-	tx->rtr = s->conn.initiator ? agreed->rtr_send : 0;
+	tx->rtr = s->conn.initiator ? nego->rtr_send : 0;
 	tx->source = XIW_TX_NONE;
 	for (qn = 0; qn < XIW_QN_COUNT; qn++)
 		tx->msn[qn] = XIW_MSN_FIRST;
@@ -505,10 +509,10 @@ void xiw_tx_stop(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	hrtimer_cancel(&tx->window);
-	xiw_offer_drop(s);
+	hrtimer_cancel(&tx->defer_timer);
+	xiw_busy_poll_cancel(s);
 	xiw_stream_cancel_delayed(s, &tx->retry);
-	xiw_train_drop(s);
+	xiw_tx_batch_drop(s);
 	xiw_stream_cancel_delayed(s, &tx->trim);
 	xiw_txbuf_drop(&tx->buf);
 	tx->source = XIW_TX_NONE;
@@ -540,7 +544,7 @@ void xiw_tx_reset(struct xiw_stream *s)
 
 	WRITE_ONCE(tx->fin, false);
 	tx->fin_done = false;
-	tx->bounded = false;
+	tx->limited = false;
 	WRITE_ONCE(tx->term_len, 0);
 	tx->term_sent = false;
 	atomic_set(&tx->run, XIW_TX_RUNNING);

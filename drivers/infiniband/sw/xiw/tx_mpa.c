@@ -53,14 +53,14 @@ static u32 tx_mpa_segments_for(u32 emss)
 }
 
 /**
- * xiw_tx_mpa_train() - set up the framing of a new batch
+ * xiw_tx_mpa_batch() - set up the framing of a new batch
  * @m: framing
  * @emss: segment size of TCP in bytes
  * @tail_fill: bytes in TCP's last segment, if that is not full
  *
  * Context: Owner of the transmit side.
  */
-void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
+void xiw_tx_mpa_batch(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 {
 	m->emss = emss;
 	m->aligned = emss <= FPDU_GOOD;

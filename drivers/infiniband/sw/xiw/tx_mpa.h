@@ -54,7 +54,7 @@ static inline u32 xiw_tx_mpa_room(const struct xiw_tx_mpa *m, u32 ulpdu_len)
 
 void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
 		      u32 segments);
-void xiw_tx_mpa_train(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill);
+void xiw_tx_mpa_batch(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill);
 u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
 		     u32 laid);
 bool xiw_tx_mpa_is_full(const struct xiw_tx_mpa *m, u32 laid);

@@ -46,7 +46,7 @@ void xiw_nego_request(const struct xiw_mpa_policy *p, u32 ird, u32 ord,
 	}
 }
 
-enum xiw_nego_verdict xiw_nego_check_request(const struct xiw_mpa_frame *req)
+enum xiw_nego_result xiw_nego_check_request(const struct xiw_mpa_frame *req)
 {
 	/*
 	 * RFC 6581 section 6 allows "two or higher", but no RFC defines a
@@ -108,47 +108,47 @@ static void nego_reply_depths(const struct xiw_mpa_frame *req, u16 ird, u16 ord,
 }
 
 /* Set the parameters that depend only on the two frames. */
-static void nego_agree_frames(const struct xiw_mpa_frame *own,
-			      const struct xiw_mpa_frame *peer,
-			      struct xiw_mpa_agreed *agreed)
+static void nego_common_frames(const struct xiw_mpa_frame *own,
+			       const struct xiw_mpa_frame *peer,
+			       struct xiw_mpa_nego *nego)
 {
-	memset(agreed, 0, sizeof(*agreed));
-	agreed->rev = peer->rev;
-	agreed->enhanced = own->enhanced && peer->enhanced;
+	memset(nego, 0, sizeof(*nego));
+	nego->rev = peer->rev;
+	nego->enhanced = own->enhanced && peer->enhanced;
 	/* RFC 5044 7.1.1: one side can require CRCs, receivers choose M. */
-	agreed->crc = own->crc || peer->crc;
-	agreed->tx_markers = peer->markers;
-	agreed->rx_markers = own->markers;
-	if (agreed->enhanced) {
-		agreed->peer_values_valid = true;
-		agreed->peer_ird = peer->enh.ird;
-		agreed->peer_ord = peer->enh.ord;
+	nego->crc = own->crc || peer->crc;
+	nego->tx_markers = peer->markers;
+	nego->rx_markers = own->markers;
+	if (nego->enhanced) {
+		nego->peer_values_valid = true;
+		nego->peer_ird = peer->enh.ird;
+		nego->peer_ord = peer->enh.ord;
 	}
 }
 
 void xiw_nego_accept(const struct xiw_mpa_policy *p,
 		     const struct xiw_mpa_frame *req, u32 ird, u32 ord,
 		     struct xiw_mpa_frame *reply,
-		     struct xiw_mpa_agreed *agreed)
+		     struct xiw_mpa_nego *nego)
 {
 	nego_reply_init(p, req, reply);
-	nego_agree_frames(reply, req, agreed);
-	agreed->ird = nego_depth_within(ird, p->max_ird);
-	agreed->ord = nego_depth_within(ord, p->max_ord);
+	nego_common_frames(reply, req, nego);
+	nego->ird = nego_depth_within(ird, p->max_ird);
+	nego->ord = nego_depth_within(ord, p->max_ord);
 	if (!req->enhanced)
 		return;
 
 	if (req->enh.p2p) {
-		agreed->p2p = true;
-		agreed->rtr_offered =
-			nego_rtr_types(p, req->enh.rtr, &agreed->ird);
+		nego->p2p = true;
+		nego->rtr_offered =
+			nego_rtr_types(p, req->enh.rtr, &nego->ird);
 	}
 	/* RFC 6581 9.1: the Initiator's IRD limits our ORD. */
 	if (req->enh.ird != XIW_MPA_DEPTH_NONE)
-		agreed->ord = min(agreed->ord, req->enh.ird);
-	reply->enh.p2p = agreed->p2p;
-	reply->enh.rtr = agreed->rtr_offered;
-	nego_reply_depths(req, agreed->ird, agreed->ord, reply);
+		nego->ord = min(nego->ord, req->enh.ird);
+	reply->enh.p2p = nego->p2p;
+	reply->enh.rtr = nego->rtr_offered;
+	nego_reply_depths(req, nego->ird, nego->ord, reply);
 }
 
 void xiw_nego_reject(const struct xiw_mpa_policy *p,
@@ -170,52 +170,52 @@ void xiw_nego_reject(const struct xiw_mpa_policy *p,
 }
 
 /* RFC 6581 9.1, Initiator: adapt our limits to the Responder's. */
-static enum xiw_nego_verdict nego_adopt_depths(const struct xiw_mpa_policy *p,
-					       const struct xiw_mpa_enh *own,
-					       const struct xiw_mpa_enh *peer,
-					       struct xiw_mpa_agreed *agreed)
+static enum xiw_nego_result nego_adopt_depths(const struct xiw_mpa_policy *p,
+					      const struct xiw_mpa_enh *own,
+					      const struct xiw_mpa_enh *peer,
+					      struct xiw_mpa_nego *nego)
 {
 	if (peer->ird != XIW_MPA_DEPTH_NONE)
-		agreed->ord = min(own->ord, peer->ird);
+		nego->ord = min(own->ord, peer->ird);
 	if (peer->ord == XIW_MPA_DEPTH_NONE || peer->ord <= own->ird)
 		return XIW_NEGO_OK;
 	if (peer->ord > p->max_ird)
 		return XIW_NEGO_TERM_IRD;
-	agreed->ird = peer->ord;
+	nego->ird = peer->ord;
 	return XIW_NEGO_OK;
 }
 
 /* RFC 6581 9.2, Initiator: choose an RTR that the Responder accepts. */
-static enum xiw_nego_verdict nego_adopt_rtr(const struct xiw_mpa_policy *p,
-					    const struct xiw_mpa_enh *own,
-					    const struct xiw_mpa_enh *peer,
-					    struct xiw_mpa_agreed *agreed)
+static enum xiw_nego_result nego_adopt_rtr(const struct xiw_mpa_policy *p,
+					   const struct xiw_mpa_enh *own,
+					   const struct xiw_mpa_enh *peer,
+					   struct xiw_mpa_nego *nego)
 {
 	u8 usable;
 
-	agreed->p2p = peer->p2p;
+	nego->p2p = peer->p2p;
 	if (!peer->p2p)
 		return own->p2p ? XIW_NEGO_TERM_RTR : XIW_NEGO_OK;
 
-	agreed->rtr_offered = peer->rtr;
+	nego->rtr_offered = peer->rtr;
 	usable = peer->rtr & p->rtr;
 	/* A peer with an IRD of 0 cannot accept a Read. */
 	if (!peer->ird)
 		usable &= ~XIW_RTR_READ;
 	if (!usable)
 		return XIW_NEGO_TERM_RTR;
-	agreed->rtr_send = usable & -usable;
+	nego->rtr_send = usable & -usable;
 	return XIW_NEGO_OK;
 }
 
-enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
-					   const struct xiw_mpa_frame *req,
-					   const struct xiw_mpa_frame *reply,
-					   struct xiw_mpa_agreed *agreed)
+enum xiw_nego_result xiw_nego_check_reply(const struct xiw_mpa_policy *p,
+					  const struct xiw_mpa_frame *req,
+					  const struct xiw_mpa_frame *reply,
+					  struct xiw_mpa_nego *nego)
 {
-	enum xiw_nego_verdict verdict;
+	enum xiw_nego_result result;
 
-	nego_agree_frames(req, reply, agreed);
+	nego_common_frames(req, reply, nego);
 	if (reply->pd_len > XIW_NEGO_PD_MAX)
 		return XIW_NEGO_CLOSE;
 	/* Accept a rejection even if its form does not match the Request. */
@@ -224,20 +224,20 @@ enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
 	if (reply->rev != req->rev || reply->enhanced != req->enhanced)
 		return XIW_NEGO_CLOSE;
 
-	agreed->ird = req->enh.ird;
-	agreed->ord = req->enh.ord;
+	nego->ird = req->enh.ird;
+	nego->ord = req->enh.ord;
 	if (!reply->enhanced)
 		return XIW_NEGO_OK;
-	verdict = nego_adopt_depths(p, &req->enh, &reply->enh, agreed);
-	if (verdict != XIW_NEGO_OK)
-		return verdict;
-	return nego_adopt_rtr(p, &req->enh, &reply->enh, agreed);
+	result = nego_adopt_depths(p, &req->enh, &reply->enh, nego);
+	if (result != XIW_NEGO_OK)
+		return result;
+	return nego_adopt_rtr(p, &req->enh, &reply->enh, nego);
 }
 
-bool xiw_nego_is_hello(const struct xiw_ddp_hdr *h)
+bool xiw_nego_is_probe(const struct xiw_ddp_hdr *h)
 {
 	return h->opcode == XIW_OP_WRITE && h->last && !h->payload_len &&
-	       h->stag == XIW_HELLO_STAG && (h->to & XIW_HELLO_LONG);
+	       h->stag == XIW_PROBE_STAG && (h->to & XIW_PROBE_LONG);
 }
 
 static bool nego_is_rtr_read(const struct xiw_ddp_hdr *h, const u8 *body)
@@ -250,12 +250,12 @@ static bool nego_is_rtr_read(const struct xiw_ddp_hdr *h, const u8 *body)
 	       !r.size;
 }
 
-enum xiw_nego_first xiw_nego_first_fpdu(const struct xiw_mpa_agreed *agreed,
+enum xiw_nego_first xiw_nego_first_fpdu(const struct xiw_mpa_nego *nego,
 					u32 ulpdu_len,
 					const struct xiw_ddp_hdr *h,
 					const u8 *body)
 {
-	u8 offered = agreed->p2p ? agreed->rtr_offered : 0;
+	u8 offered = nego->p2p ? nego->rtr_offered : 0;
 
 	/* "Zero-length FULPDU (Send)" may also be read as an empty FPDU. */
 	if (!h)

@@ -45,7 +45,7 @@ struct xiw_mpa_policy {
 };
 
 /**
- * struct xiw_mpa_agreed - negotiated parameters of one side
+ * struct xiw_mpa_nego - negotiated parameters of one side
  * @rev: revision in use
  * @enhanced: both frames carried enhanced data
  * @crc: CRCs are generated and checked
@@ -60,7 +60,7 @@ struct xiw_mpa_policy {
  * @peer_ord: ORD field of the peer's frame
  * @peer_values_valid: the peer's frame had @peer_ird and @peer_ord
  */
-struct xiw_mpa_agreed {
+struct xiw_mpa_nego {
 	u8 rev;
 	bool enhanced;
 	bool crc;
@@ -77,7 +77,7 @@ struct xiw_mpa_agreed {
 };
 
 /**
- * enum xiw_nego_verdict - what to do with an MPA frame
+ * enum xiw_nego_result - what to do with an MPA frame
  * @XIW_NEGO_OK: Responder: hand the request to the ULP; Initiator: enter Full
  *	Operation, sending @rtr_send first if it is set
  * @XIW_NEGO_REJECTED: the Reply rejects; no FPDU may be sent
@@ -85,7 +85,7 @@ struct xiw_mpa_agreed {
  * @XIW_NEGO_TERM_IRD: send Terminate XIW_MPA_NO_IRD, then close
  * @XIW_NEGO_TERM_RTR: send Terminate XIW_MPA_NO_RTR, then close
  */
-enum xiw_nego_verdict {
+enum xiw_nego_result {
 	XIW_NEGO_OK,
 	XIW_NEGO_REJECTED,
 	XIW_NEGO_CLOSE,
@@ -115,17 +115,17 @@ enum xiw_nego_first {
  * Responder that knows the STag answers with such a Write of its own. For any
  * other it is an ordinary RTR.
  */
-#define XIW_HELLO_STAG	0x78697721	/* "xiw!" */
-#define XIW_HELLO_LONG	1		/* accepts FPDUs of several segments */
+#define XIW_PROBE_STAG	0x78697721	/* "xiw!" */
+#define XIW_PROBE_LONG	1		/* accepts FPDUs of several segments */
 
 /**
- * xiw_nego_is_hello() - check for the capability XIW_HELLO_LONG
+ * xiw_nego_is_probe() - check for the capability XIW_PROBE_LONG
  * @h: DDP header of the peer's first FPDU
  *
  * Context: Any.
  * Return: true if the peer accepts FPDUs of several segments.
  */
-bool xiw_nego_is_hello(const struct xiw_ddp_hdr *h);
+bool xiw_nego_is_probe(const struct xiw_ddp_hdr *h);
 
 /**
  * xiw_nego_policy_check() - validate a policy
@@ -161,7 +161,7 @@ void xiw_nego_request(const struct xiw_mpa_policy *p, u32 ird, u32 ord,
  * Context: Any.
  * Return: XIW_NEGO_OK or XIW_NEGO_CLOSE.
  */
-enum xiw_nego_verdict xiw_nego_check_request(const struct xiw_mpa_frame *req);
+enum xiw_nego_result xiw_nego_check_request(const struct xiw_mpa_frame *req);
 
 /**
  * xiw_nego_accept() - Responder: build the accepting Reply
@@ -170,7 +170,7 @@ enum xiw_nego_verdict xiw_nego_check_request(const struct xiw_mpa_frame *req);
  * @ird: inbound limit the ULP accepts with
  * @ord: outbound limit the ULP accepts with
  * @reply: result; the caller adds @reply->pd_len
- * @agreed: result; apply it before the Reply is sent
+ * @nego: result; apply it before the Reply is sent
  *
  * RFC 6581 section 9.
  *
@@ -179,7 +179,7 @@ enum xiw_nego_verdict xiw_nego_check_request(const struct xiw_mpa_frame *req);
 void xiw_nego_accept(const struct xiw_mpa_policy *p,
 		     const struct xiw_mpa_frame *req, u32 ird, u32 ord,
 		     struct xiw_mpa_frame *reply,
-		     struct xiw_mpa_agreed *agreed);
+		     struct xiw_mpa_nego *nego);
 
 /**
  * xiw_nego_reject() - Responder: build the rejecting Reply
@@ -203,20 +203,20 @@ void xiw_nego_reject(const struct xiw_mpa_policy *p,
  * @p: policy
  * @req: the Request as sent, from xiw_nego_request()
  * @reply: from xiw_mpa_frame_decode()
- * @agreed: result, valid unless XIW_NEGO_CLOSE; after XIW_NEGO_REJECTED only
+ * @nego: result, valid unless XIW_NEGO_CLOSE; after XIW_NEGO_REJECTED only
  *	the peer's values are valid
  *
  * Context: Any.
  * Return: Any verdict.
  */
-enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
-					   const struct xiw_mpa_frame *req,
-					   const struct xiw_mpa_frame *reply,
-					   struct xiw_mpa_agreed *agreed);
+enum xiw_nego_result xiw_nego_check_reply(const struct xiw_mpa_policy *p,
+					  const struct xiw_mpa_frame *req,
+					  const struct xiw_mpa_frame *reply,
+					  struct xiw_mpa_nego *nego);
 
 /**
  * xiw_nego_first_fpdu() - Responder: classify the first verified FPDU
- * @agreed: negotiated parameters
+ * @nego: negotiated parameters
  * @ulpdu_len: ULPDU_Length of the FPDU
  * @h: its header if it decoded without fault, else NULL
  * @body: payload of the segment, read only for a Read Request
@@ -227,7 +227,7 @@ enum xiw_nego_verdict xiw_nego_check_reply(const struct xiw_mpa_policy *p,
  * Context: Any.
  * Return: How to treat it.
  */
-enum xiw_nego_first xiw_nego_first_fpdu(const struct xiw_mpa_agreed *agreed,
+enum xiw_nego_first xiw_nego_first_fpdu(const struct xiw_mpa_nego *nego,
 					u32 ulpdu_len,
 					const struct xiw_ddp_hdr *h,
 					const u8 *body);

@@ -122,19 +122,19 @@ static int pipe_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
 	return 0;
 }
 
-static void pipe_here(const struct xiw_llp *llp)
+static void pipe_record_flow(const struct xiw_llp *llp)
 {
-	atomic_inc(&to_end(llp)->here);
+	atomic_inc(&to_end(llp)->flows);
 }
 
-static bool pipe_can_yield(const struct xiw_llp *llp)
+static bool pipe_can_flush(const struct xiw_llp *llp)
 {
 	const struct pipe_end *e = to_end(llp);
 
 	return e->owned && !e->busy;
 }
 
-static void pipe_yield(struct xiw_llp *llp)
+static void pipe_flush_backlog(struct xiw_llp *llp)
 {
 	cond_resched();
 }
@@ -378,7 +378,7 @@ static enum xiw_llp_status pipe_status(struct xiw_llp *llp)
 	return READ_ONCE(e->fin) ? XIW_LLP_LOST : XIW_LLP_PEER_CLOSED;
 }
 
-static bool pipe_orderly(struct xiw_llp *llp)
+static bool pipe_clean_fin(struct xiw_llp *llp)
 {
 	struct pipe_end *e = to_end(llp);
 
@@ -395,9 +395,9 @@ static const struct xiw_llp_ops pipe_ops = {
 	.unlock_bh = end_unlock_bh,
 	.set_events = pipe_set_events,
 	.charge = pipe_charge,
-	.here = pipe_here,
-	.can_yield = pipe_can_yield,
-	.yield = pipe_yield,
+	.record_flow = pipe_record_flow,
+	.can_flush = pipe_can_flush,
+	.flush_backlog = pipe_flush_backlog,
 	.send = pipe_send,
 	.space = pipe_space,
 	.idle = pipe_idle,
@@ -405,7 +405,7 @@ static const struct xiw_llp_ops pipe_ops = {
 	.unread = pipe_unread,
 	.urgent = pipe_urgent,
 	.status = pipe_status,
-	.orderly = pipe_orderly,
+	.clean_fin = pipe_clean_fin,
 };
 
 static void end_init(struct pipe_end *e, struct pipe_end *peer, u64 seed)

@@ -36,7 +36,7 @@
  * @rxq: packets that have arrived
  * @unread: bytes in them; atomic, because the peer reads it
  * @blocked: send() has found no room; atomic
- * @here: number of calls that reported a process, to record the RFS flow
+ * @flows: number of calls that reported a process, to record the RFS flow
  * @fin: FIN was sent, after all packets in the peer's @rxq
  * @lost: the connection is lost
  * @left: bytes that may be sent before it is lost, if @breaks
@@ -58,7 +58,7 @@ struct pipe_end {
 	struct sk_buff_head rxq;
 	atomic_t unread;
 	atomic_t blocked;
-	atomic_t here;
+	atomic_t flows;
 	bool fin;
 	bool lost;
 	s64 left;

@@ -302,7 +302,7 @@ static struct world *series_make_world(struct kunit *test,
 	struct side *side = &w->side[1];
 	int i;
 
-	side->who = WHO_NOBODY;
+	side->poller = POLLER_NONE;
 	world_start(w, &how);
 	for (i = 0; i < 2; i++) {
 		side_post_send(test, &w->side[i]);
@@ -381,16 +381,16 @@ static void series_dialog(struct kunit *test)
 	struct side *side = &w->side[1];
 
 	KUNIT_ASSERT_NOT_NULL(test, buf);
-	side->offers = 0;
+	side->work_count = 0;
 	series_feed(w, &rows[0], 0, ROW, 0, buf);
-	KUNIT_EXPECT_EQ(test, side->offers, 0);
+	KUNIT_EXPECT_EQ(test, side->work_count, 0);
 	series_feed(w, &rows[0], 0, ROW, 0, buf);
-	KUNIT_EXPECT_EQ(test, side->offers, 1);
+	KUNIT_EXPECT_EQ(test, side->work_count, 1);
 	side_post_send(test, side);
 	side_send_all(test, side);
 	/* The peer has not read that yet. */
 	series_feed(w, &rows[0], 0, ROW, 0, buf);
-	KUNIT_EXPECT_EQ(test, side->offers, 2);
+	KUNIT_EXPECT_EQ(test, side->work_count, 2);
 	world_end(w);
 }
 

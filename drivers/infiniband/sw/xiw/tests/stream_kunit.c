@@ -7,10 +7,10 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "../offer.h"
-#include "../sendq.h"
+#include "../busy_poll.h"
 #include "../stream_run.h"
 #include "../tx.h"
+#include "../tx_sched.h"
 #include "world.h"
 
 static void random_messages(struct kunit *test, const struct how *how)
@@ -71,14 +71,14 @@ static void stream_segments(struct kunit *test)
  * Both sides detect that the peer accepts long FPDUs, unless there is no RTR.
  * Covers: MPA-91
  */
-static void stream_hello(struct kunit *test)
+static void stream_probe(struct kunit *test)
 {
 	random_messages(test, &(struct how){
-		.crc = true, .segments = 1, .hello = true,
+		.crc = true, .segments = 1, .probe = true,
 		.rtr = XIW_RTR_WRITE,
 	});
 	random_messages(test, &(struct how){
-		.segments = 1, .hello = true, .rtr = XIW_RTR_SEND,
+		.segments = 1, .probe = true, .rtr = XIW_RTR_SEND,
 	});
 }
 
@@ -137,7 +137,7 @@ static void stream_keep(struct kunit *test)
 }
 
 /* Busy-poll work is run by a process, or expires, or ends with the stream. */
-static void stream_offer(struct kunit *test)
+static void stream_busy_poll(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
 	struct world *w = world_make(test, get_random_u64());
@@ -147,24 +147,24 @@ static void stream_offer(struct kunit *test)
 
 	world_start(w, &how);
 	for (i = 0; i < 200; i++) {
-		xiw_offer_tx(s);
+		xiw_busy_poll_post_tx(s);
 		if (i % 2)
-			xiw_stream_help(s);
+			xiw_stream_run_busy_poll(s);
 		side_wait_idle(side);
 		KUNIT_EXPECT_EQ(test, refcount_read(&side->refs), 1);
-		KUNIT_EXPECT_EQ(test, s->offer.work, 0);
-		KUNIT_EXPECT_FALSE(test, side->offered);
+		KUNIT_EXPECT_EQ(test, s->busy_poll.work, 0);
+		KUNIT_EXPECT_FALSE(test, side->work_posted);
 	}
 	world_post(w, 1);
 	world_close(w);
 	xiw_stream_detach(s, &side->end.llp);
-	xiw_offer_tx(s);
+	xiw_busy_poll_post_tx(s);
 	world_end(w);
-	KUNIT_EXPECT_EQ(test, s->offer.work, 0);
+	KUNIT_EXPECT_EQ(test, s->busy_poll.work, 0);
 }
 
 /* Processes record the RFS flow, work items do not. */
-static void stream_here(struct kunit *test)
+static void stream_flow(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
 	struct world *w = world_make(test, get_random_u64());
@@ -172,24 +172,24 @@ static void stream_here(struct kunit *test)
 	struct xiw_stream *s = &side->s;
 	int i;
 
-	side->who = WHO_NOBODY;
+	side->poller = POLLER_NONE;
 	world_start(w, &how);
 	world_wait_quiet(w);
 	side_wait_idle(side);
-	atomic_set(&side->end.here, 0);
+	atomic_set(&side->end.flows, 0);
 	xiw_tx_kick(s, false);
 	xiw_stream_tx_again(s, 0);
 	side_wait_idle(side);
-	KUNIT_EXPECT_EQ(test, atomic_read(&side->end.here), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->end.flows), 0);
 	xiw_tx_kick(s, true);
-	KUNIT_EXPECT_EQ(test, atomic_read(&side->end.here), 1);
-	side->who = WHO_STAYS_AWAY;
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->end.flows), 1);
+	side->poller = POLLER_STAYS_AWAY;
 	/* The work may have expired. */
-	for (i = 0; i < 1000 && atomic_read(&side->end.here) == 1; i++) {
-		xiw_offer_tx(s);
-		xiw_stream_help(s);
+	for (i = 0; i < 1000 && atomic_read(&side->end.flows) == 1; i++) {
+		xiw_busy_poll_post_tx(s);
+		xiw_stream_run_busy_poll(s);
 	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&side->end.here), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&side->end.flows), 2);
 	world_close(w);
 	world_end(w);
 }
@@ -220,7 +220,7 @@ static void stream_again(struct kunit *test)
 }
 
 /* After expired offers work is posted less often, until one is taken. */
-static void stream_offer_missed(struct kunit *test)
+static void stream_busy_poll_expired(struct kunit *test)
 {
 	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
 	struct world *w = world_make(test, get_random_u64());
@@ -228,27 +228,27 @@ static void stream_offer_missed(struct kunit *test)
 	struct xiw_stream *s = &side->s;
 	int i;
 
-	side->who = WHO_NOBODY;
+	side->poller = POLLER_NONE;
 	world_start(w, &how);
 	world_post(w, 1);
 	world_wait_quiet(w);
 	side_wait_idle(side);
-	side->who = WHO_STAYS_AWAY;
-	side->offers = 0;
+	side->poller = POLLER_STAYS_AWAY;
+	side->work_count = 0;
 	for (i = 0; i < 40; i++) {
-		xiw_offer_tx(s);
+		xiw_busy_poll_post_tx(s);
 		side_wait_idle(side);
 	}
 	/* The 1st, 3rd, 7th, 15th and 31st are posted. */
-	KUNIT_EXPECT_EQ(test, side->offers, 5);
-	KUNIT_EXPECT_EQ(test, s->offer.missed, 5);
+	KUNIT_EXPECT_EQ(test, side->work_count, 5);
+	KUNIT_EXPECT_EQ(test, s->busy_poll.expired, 5);
 	/* Any of these may expire, too. */
-	for (i = 0; i < 1000 && s->offer.missed >= 5; i++) {
-		xiw_offer_tx(s);
-		xiw_stream_help(s);
+	for (i = 0; i < 1000 && s->busy_poll.expired >= 5; i++) {
+		xiw_busy_poll_post_tx(s);
+		xiw_stream_run_busy_poll(s);
 		side_wait_idle(side);
 	}
-	KUNIT_EXPECT_LE(test, s->offer.missed, 3);
+	KUNIT_EXPECT_LE(test, s->busy_poll.expired, 3);
 	world_close(w);
 	world_end(w);
 }
@@ -269,7 +269,7 @@ static struct world *stream_make_held(struct kunit *test)
 	struct world *w = world_make(test, get_random_u64());
 	int n;
 
-	w->side[0].who = WHO_NOBODY;
+	w->side[0].poller = POLLER_NONE;
 	world_start(w, &how);
 	for (n = 0; n < 2; n++) {
 		side_post_send(test, &w->side[n]);
@@ -379,7 +379,7 @@ static void stream_rewound(struct kunit *test)
 		w->side[i].may_fail = false;
 		w->side[i].over = false;
 		xiw_stream_forget(s);
-		xiw_sendq_rewind(s);
+		xiw_tx_sched_rewind(s);
 		xiw_stream_release(s);
 		xiw_stream_event(s, XIW_QPE_RESET);
 		xiw_tx_reset(s);
@@ -399,12 +399,12 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_markers),
 	KUNIT_CASE(stream_markers_crc),
 	KUNIT_CASE(stream_segments),
-	KUNIT_CASE(stream_hello),
+	KUNIT_CASE(stream_probe),
 	KUNIT_CASE(stream_lost),
 	KUNIT_CASE(stream_keep),
-	KUNIT_CASE(stream_offer),
-	KUNIT_CASE(stream_offer_missed),
-	KUNIT_CASE(stream_here),
+	KUNIT_CASE(stream_busy_poll),
+	KUNIT_CASE(stream_busy_poll_expired),
+	KUNIT_CASE(stream_flow),
 	KUNIT_CASE(stream_again),
 	KUNIT_CASE(stream_reg_free),
 	KUNIT_CASE(stream_reg_valid),

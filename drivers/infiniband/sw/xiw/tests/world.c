@@ -9,8 +9,8 @@
 
 #include "../deliver.h"
 #include "../rx.h"
-#include "../sendq.h"
 #include "../stream_run.h"
+#include "../tx_sched.h"
 
 void world_note_wrong(struct side *side, const char *what)
 {
@@ -30,7 +30,7 @@ static bool is_filled(const u8 *p, u32 len, u32 seed)
 	u32 i;
 
 	for (i = 0; i < len; i++)
-		if (p[i] != octet(seed, i))
+		if (p[i] != pattern_byte(seed, i))
 			return false;
 	return true;
 }
@@ -79,7 +79,7 @@ static void flush_fn(struct work_struct *work)
 	side->end.llp.ops->lock(&side->end.llp);
 	if (s->state == XIW_QPS_ERROR) {
 		xiw_stream_forget(s);
-		xiw_sendq_flush(s);
+		xiw_tx_sched_flush(s);
 		xiw_deliver_flush(s);
 	}
 	side->end.llp.ops->unlock(&side->end.llp);
@@ -131,16 +131,16 @@ static void post_fn(struct work_struct *work)
 	xiw_rx_posted(&side->s);
 }
 
-static void side_wait_recv(struct xiw_stream *s)
+static void side_rnr_wait(struct xiw_stream *s)
 {
 	queue_work(system_unbound_wq, &to_side(s)->post_work);
 }
 
-static void side_unwait_recv(struct xiw_stream *s)
+static void side_rnr_end(struct xiw_stream *s)
 {
 }
 
-static unsigned long side_wait_until(struct xiw_stream *s, unsigned long until)
+static unsigned long side_rnr_until(struct xiw_stream *s, unsigned long until)
 {
 	return until;
 }
@@ -295,50 +295,50 @@ static u8 side_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 	return IB_WC_SUCCESS;
 }
 
-static bool side_offer(struct xiw_stream *s)
+static bool side_post_work(struct xiw_stream *s)
 {
 	struct side *side = to_side(s);
-	enum who who = side->who;
+	enum poller poller = side->poller;
 	unsigned long flags;
 
-	side->offers++;
-	if (who == WHO_ANYBODY)
-		who = WHO_NOBODY + get_random_u32() % 3;
-	if (who == WHO_NOBODY)
+	side->work_count++;
+	if (poller == POLLER_RANDOM)
+		poller = POLLER_NONE + get_random_u32() % 3;
+	if (poller == POLLER_NONE)
 		return false;
-	spin_lock_irqsave(&side->offer_lock, flags);
-	side->offered = true;
-	spin_unlock_irqrestore(&side->offer_lock, flags);
-	if (who == WHO_COMES)
-		queue_work(system_unbound_wq, &side->help_work);
+	spin_lock_irqsave(&side->work_lock, flags);
+	side->work_posted = true;
+	spin_unlock_irqrestore(&side->work_lock, flags);
+	if (poller == POLLER_RUNS)
+		queue_work(system_unbound_wq, &side->run_work);
 	return true;
 }
 
-static void side_withdraw(struct xiw_stream *s)
+static void side_cancel_work(struct xiw_stream *s)
 {
 	struct side *side = to_side(s);
 	unsigned long flags;
 
-	spin_lock_irqsave(&side->offer_lock, flags);
-	side->offered = false;
-	spin_unlock_irqrestore(&side->offer_lock, flags);
+	spin_lock_irqsave(&side->work_lock, flags);
+	side->work_posted = false;
+	spin_unlock_irqrestore(&side->work_lock, flags);
 }
 
-static void help_fn(struct work_struct *work)
+static void run_fn(struct work_struct *work)
 {
-	struct side *side = container_of(work, struct side, help_work);
+	struct side *side = container_of(work, struct side, run_work);
 	unsigned long flags;
-	bool offered;
+	bool work_posted;
 
-	spin_lock_irqsave(&side->offer_lock, flags);
-	offered = side->offered;
-	side->offered = false;
-	if (offered)
+	spin_lock_irqsave(&side->work_lock, flags);
+	work_posted = side->work_posted;
+	side->work_posted = false;
+	if (work_posted)
 		side_get(&side->s);
-	spin_unlock_irqrestore(&side->offer_lock, flags);
-	if (!offered)
+	spin_unlock_irqrestore(&side->work_lock, flags);
+	if (!work_posted)
 		return;
-	xiw_stream_help(&side->s);
+	xiw_stream_run_busy_poll(&side->s);
 	side_put(&side->s);
 }
 
@@ -351,14 +351,14 @@ static const struct xiw_stream_ops side_ops = {
 	.first_fpdu = side_first_fpdu,
 	.drained = side_drained,
 	.take_recv = side_take_recv,
-	.wait_recv = side_wait_recv,
-	.unwait_recv = side_unwait_recv,
-	.wait_until = side_wait_until,
+	.rnr_wait = side_rnr_wait,
+	.rnr_end = side_rnr_end,
+	.rnr_until = side_rnr_until,
 	.recv_done = side_recv_done,
 	.send_done = side_send_done,
 	.run_local = side_run_local,
-	.offer = side_offer,
-	.withdraw = side_withdraw,
+	.post_work = side_post_work,
+	.cancel_work = side_cancel_work,
 };
 
 /* ---- life -------------------------------------------------------------- */
@@ -414,8 +414,8 @@ static void make_side(struct world *w, int n)
 	refcount_set(&side->refs, 1);
 	INIT_WORK(&side->post_work, post_fn);
 	INIT_WORK(&side->flush_work, flush_fn);
-	INIT_WORK(&side->help_work, help_fn);
-	spin_lock_init(&side->offer_lock);
+	INIT_WORK(&side->run_work, run_fn);
+	spin_lock_init(&side->work_lock);
 	side->arena = vzalloc(size);
 	KUNIT_ASSERT_NOT_NULL(w->test, side->arena);
 	KUNIT_ASSERT_EQ(w->test, kunit_add_action_or_reset(w->test, free_arena,
@@ -452,7 +452,7 @@ struct world *world_make(struct kunit *test, u64 seed)
 	if (!w->env.stats)
 		KUNIT_FAIL_AND_ABORT(test, "no memory for counters");
 	w->env.mems = &w->table;
-	w->env.late_recv_ms = 60000;
+	w->env.rnr_timeout_ms = 60000;
 	w->env.features = XIW_FEAT_RFC7306;
 	make_side(w, 0);
 	make_side(w, 1);
@@ -466,7 +466,7 @@ static void start_side(struct world *w, int n, const struct how *how)
 {
 	struct side *side = &w->side[n];
 	struct xiw_conn conn = {
-		.agreed = {
+		.nego = {
 			.rev = 2,
 			.enhanced = true,
 			.p2p = true,
@@ -481,7 +481,7 @@ static void start_side(struct world *w, int n, const struct how *how)
 		.initiator = !n,
 		.fpdu_segments = how->segments,
 		.send_imm = true,
-		.hello = !n || how->hello,
+		.probe = !n || how->probe,
 	};
 
 	KUNIT_ASSERT_EQ(w->test, xiw_stream_start(&side->s, &side->end.llp,
@@ -513,14 +513,14 @@ static void end_side(struct world *w, int n)
 	if (cancel_work_sync(&side->flush_work))
 		side_put(s);
 	xiw_stream_forget(s);
-	xiw_sendq_flush(s);
+	xiw_tx_sched_flush(s);
 	xiw_deliver_flush(s);
 	xiw_stream_release(s);
-	KUNIT_EXPECT_FALSE(w->test, side->offered);
-	cancel_work_sync(&side->help_work);
+	KUNIT_EXPECT_FALSE(w->test, side->work_posted);
+	cancel_work_sync(&side->run_work);
 	side_wait_idle(side);
 	KUNIT_EXPECT_EQ(w->test, refcount_read(&side->refs), 1);
-	xiw_stream_settle(s);
+	xiw_stream_cancel_all(s);
 	KUNIT_EXPECT_EQ(w->test, side->num_done, side->num_posted);
 	xiw_sq_destroy(&side->sq);
 	xiw_stag_free(side->mem);
@@ -583,7 +583,7 @@ void world_close(struct world *w)
 /* Everything sent has arrived: check the Writes after the last message. */
 void world_check_rest(struct world *w, int n, const struct how *how)
 {
-	u32 segments = how->hello && how->rtr == XIW_RTR_WRITE ?
+	u32 segments = how->probe && how->rtr == XIW_RTR_WRITE ?
 		0 : how->segments;
 	struct side *side = &w->side[n];
 

@@ -58,11 +58,11 @@ struct posted {
 };
 
 /* How a process responds to posted busy-poll work */
-enum who {
-	WHO_ANYBODY,
-	WHO_NOBODY,
-	WHO_STAYS_AWAY,
-	WHO_COMES,
+enum poller {
+	POLLER_RANDOM,
+	POLLER_NONE,
+	POLLER_STAYS_AWAY,
+	POLLER_RUNS,
 };
 
 /**
@@ -93,12 +93,12 @@ enum who {
  * @starved: the next message has no receive
  * @post_work: posts a receive
  * @flush_work: flushes the queue
- * @help_work: runs posted busy-poll work, concurrently with the workqueue
+ * @run_work: runs posted busy-poll work, concurrently with the workqueue
  * @recv_len: bytes of each receive
- * @offer_lock: protects @offered
- * @offered: the stream has posted busy-poll work
- * @offers: number of times it was posted
- * @who: response to posted work; WHO_ANYBODY is random
+ * @work_lock: protects @work_posted
+ * @work_posted: the stream has posted busy-poll work
+ * @work_count: number of times it was posted
+ * @poller: response to posted work; POLLER_RANDOM is random
  * @over: the stream has ended
  * @flushed: number of requests that were flushed
  * @may_fail: requests may be flushed
@@ -133,12 +133,12 @@ struct side {
 	bool starved;
 	struct work_struct post_work;
 	struct work_struct flush_work;
-	struct work_struct help_work;
+	struct work_struct run_work;
 	u32 recv_len;
-	spinlock_t offer_lock; /* see above */
-	bool offered;
-	u32 offers;
-	enum who who;
+	spinlock_t work_lock; /* see above */
+	bool work_posted;
+	u32 work_count;
+	enum poller poller;
 	bool over;
 	u32 flushed;
 	bool may_fail;
@@ -152,7 +152,7 @@ struct how {
 	bool crc;
 	bool markers;
 	u32 segments;
-	bool hello;	/* Responder; the Initiator always probes */
+	bool probe;	/* Responder; the Initiator always probes */
 	u8 rtr;
 };
 
@@ -191,7 +191,7 @@ static inline u8 *part(struct side *side, u32 number)
 }
 
 /* Byte @i of a message with that seed. */
-static inline u8 octet(u32 seed, u32 i)
+static inline u8 pattern_byte(u32 seed, u32 i)
 {
 	return seed + i * 7 + (i >> 8);
 }

@@ -18,7 +18,7 @@ static void fill(u8 *p, u32 len, u32 seed)
 	u32 i;
 
 	for (i = 0; i < len; i++)
-		p[i] = octet(seed, i);
+		p[i] = pattern_byte(seed, i);
 }
 
 static void expect(struct side *side, u8 opcode, u32 len, u32 seed, u32 slot)

@@ -182,7 +182,7 @@ static void ddp_first_fault_wins(struct kunit *test)
 }
 
 /* Covers: DDP-29 MPA-23 TERM-12 */
-static void ddp_truncated_at_every_octet(struct kunit *test)
+static void ddp_truncated_at_every_byte(struct kunit *test)
 {
 	struct xiw_ddp_hdr h;
 	u8 full[128], *cut;
@@ -399,7 +399,7 @@ static struct kunit_case ddp_cases[] = {
 	KUNIT_CASE(ddp_fields_are_where_rfc5041_puts_them),
 	KUNIT_CASE(ddp_checks_find_every_bad_field),
 	KUNIT_CASE(ddp_first_fault_wins),
-	KUNIT_CASE(ddp_truncated_at_every_octet),
+	KUNIT_CASE(ddp_truncated_at_every_byte),
 	KUNIT_CASE(ddp_msn_counts_from_one_and_wraps),
 	KUNIT_CASE(ddp_sender_counts_and_wraps),
 	KUNIT_CASE(ddp_buffer_is_asked_for_after_msn),

@@ -238,7 +238,7 @@ static void mpa_reproduces_rfc5044_figures(struct kunit *test)
 }
 
 /* Covers: MPA-08 */
-static void mpa_crc_covers_every_octet(struct kunit *test)
+static void mpa_crc_covers_every_byte(struct kunit *test)
 {
 	struct xiw_mpa_rx rx;
 	u8 good[52], buf[52];
@@ -442,7 +442,7 @@ static enum xiw_test_rx receive_with_marker(struct kunit *test, u32 offset,
 {
 	u8 *stream = kunit_kzalloc(test, 2048, GFP_KERNEL);
 	u8 *ulpdu = kunit_kzalloc(test, 2048, GFP_KERNEL);
-	enum xiw_test_rx verdict;
+	enum xiw_test_rx result;
 	struct xiw_mpa_rx rx;
 	struct xiw_mpa_tx tx;
 	u32 len, n;
@@ -454,10 +454,10 @@ static enum xiw_test_rx receive_with_marker(struct kunit *test, u32 offset,
 	stream[512 + offset] = value;
 	put_unaligned_le32(~crc32c(~0, stream, len - 4), stream + len - 4);
 	xiw_mpa_rx_init(&rx, true);
-	verdict = xiw_test_rx_fpdu(&rx, stream, len, &n);
+	result = xiw_test_rx_fpdu(&rx, stream, len, &n);
 	kunit_kfree(test, ulpdu);
 	kunit_kfree(test, stream);
-	return verdict;
+	return result;
 }
 
 /* Covers: MPA-34 */
@@ -636,7 +636,7 @@ static void mpa_frames_decode_and_encode(struct kunit *test)
 }
 
 /* Covers: MPA-46 MPA-64 */
-static void mpa_frames_hold_512_octets_of_data(struct kunit *test)
+static void mpa_frames_hold_512_bytes_of_data(struct kunit *test)
 {
 	u8 *buf = kunit_kzalloc(test, XIW_MPA_FRAME_MAX, GFP_KERNEL);
 	u8 *pd = kunit_kzalloc(test, 513, GFP_KERNEL);
@@ -759,7 +759,7 @@ static void mpa_tolerates_odd_frames(struct kunit *test)
 }
 
 /* Covers: MPA-38 MPA-39 MPA-49 */
-static void mpa_judges_frames_octet_by_octet(struct kunit *test)
+static void mpa_checks_frames_byte_by_byte(struct kunit *test)
 {
 	struct xiw_mpa_frame f;
 	u8 buf[64];
@@ -840,7 +840,7 @@ static struct kunit_case mpa_cases[] = {
 	KUNIT_CASE(mpa_frames_an_empty_ulpdu),
 	KUNIT_CASE(mpa_frames_rtr_messages),
 	KUNIT_CASE(mpa_reproduces_rfc5044_figures),
-	KUNIT_CASE(mpa_crc_covers_every_octet),
+	KUNIT_CASE(mpa_crc_covers_every_byte),
 	KUNIT_CASE(mpa_mulpdu_of_known_sizes),
 	KUNIT_CASE(mpa_full_fpdu_fits_segment_in_every_phase),
 	KUNIT_CASE(mpa_marker_count_matches_naive),
@@ -850,11 +850,11 @@ static struct kunit_case mpa_cases[] = {
 	KUNIT_CASE(mpa_survives_largest_length_field),
 	KUNIT_CASE(mpa_strip_stops_at_a_cut_marker),
 	KUNIT_CASE(mpa_frames_decode_and_encode),
-	KUNIT_CASE(mpa_frames_hold_512_octets_of_data),
+	KUNIT_CASE(mpa_frames_hold_512_bytes_of_data),
 	KUNIT_CASE(mpa_frame_encode_refuses_nonsense),
 	KUNIT_CASE(mpa_refuses_bad_frames),
 	KUNIT_CASE(mpa_tolerates_odd_frames),
-	KUNIT_CASE(mpa_judges_frames_octet_by_octet),
+	KUNIT_CASE(mpa_checks_frames_byte_by_byte),
 	KUNIT_CASE(mpa_enhanced_data_corner_values),
 	{}
 };

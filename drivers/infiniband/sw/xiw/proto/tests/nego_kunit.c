@@ -88,7 +88,7 @@ static void nego_depths_saturate(struct kunit *test)
 	};
 	struct xiw_mpa_policy p = default_policy();
 	struct xiw_mpa_frame req, reply;
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	unsigned int i;
 
 	p.max_ird = XIW_MPA_DEPTH_MAX;
@@ -98,7 +98,7 @@ static void nego_depths_saturate(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, req.enh.ird, 0x3ffe);
 		KUNIT_EXPECT_EQ(test, req.enh.ord, 0x3ffe);
 		xiw_nego_accept(&p, &req, wanted[i], wanted[i], &reply,
-				&agreed);
+				&nego);
 		KUNIT_EXPECT_EQ(test, reply.enh.ird, 0x3ffe);
 		KUNIT_EXPECT_EQ(test, reply.enh.ord, 0x3ffe);
 		xiw_nego_reject(&p, &req, wanted[i], wanted[i], &reply);
@@ -138,7 +138,7 @@ static void nego_policy_limits(struct kunit *test)
 }
 
 /* Covers: MPA-40 MPA-41 MPA-42 MPA-43 MPA-46 */
-static void nego_judges_requests(struct kunit *test)
+static void nego_checks_requests(struct kunit *test)
 {
 	struct xiw_mpa_frame req = { .rev = 1 };
 
@@ -163,7 +163,7 @@ static void nego_crc_and_markers_truth_tables(struct kunit *test)
 {
 	struct xiw_mpa_policy active = default_policy();
 	struct xiw_mpa_policy passive = default_policy();
-	struct xiw_mpa_agreed ini, res;
+	struct xiw_mpa_nego ini, res;
 	struct xiw_mpa_frame req, reply;
 	unsigned int i;
 
@@ -192,25 +192,25 @@ static void nego_reply_has_form_of_request(struct kunit *test)
 {
 	struct xiw_mpa_policy p = default_policy();
 	struct xiw_mpa_frame req = { .rev = 1 };
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	struct xiw_mpa_frame reply;
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
 		req.rev = i ? 2 : 1;
 		req.enhanced = i == 2;
-		xiw_nego_accept(&p, &req, 4, 5, &reply, &agreed);
+		xiw_nego_accept(&p, &req, 4, 5, &reply, &nego);
 		KUNIT_EXPECT_TRUE(test, reply.reply);
 		KUNIT_EXPECT_FALSE(test, reply.reject);
 		KUNIT_EXPECT_EQ(test, reply.rev, req.rev);
 		KUNIT_EXPECT_EQ(test, reply.enhanced, req.enhanced);
-		KUNIT_EXPECT_EQ(test, agreed.rev, req.rev);
-		KUNIT_EXPECT_EQ(test, agreed.enhanced, req.enhanced);
-		KUNIT_EXPECT_EQ(test, agreed.peer_values_valid, req.enhanced);
+		KUNIT_EXPECT_EQ(test, nego.rev, req.rev);
+		KUNIT_EXPECT_EQ(test, nego.enhanced, req.enhanced);
+		KUNIT_EXPECT_EQ(test, nego.peer_values_valid, req.enhanced);
 		if (!req.enhanced) {
-			KUNIT_EXPECT_EQ(test, agreed.ird, 4);
-			KUNIT_EXPECT_EQ(test, agreed.ord, 5);
-			KUNIT_EXPECT_FALSE(test, agreed.p2p);
+			KUNIT_EXPECT_EQ(test, nego.ird, 4);
+			KUNIT_EXPECT_EQ(test, nego.ord, 5);
+			KUNIT_EXPECT_FALSE(test, nego.p2p);
 		}
 		xiw_nego_reject(&p, &req, 4, 5, &reply);
 		KUNIT_EXPECT_TRUE(test, reply.reply);
@@ -251,7 +251,7 @@ static void nego_depth_table(struct kunit *test)
 {
 	struct xiw_mpa_policy p = default_policy();
 	struct xiw_mpa_frame req, reply;
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	const struct depth_row *row;
 	unsigned int i;
 
@@ -260,23 +260,23 @@ static void nego_depth_table(struct kunit *test)
 		p.rtr = row->only_read_rtr ? D : C | D;
 		req = enhanced_request(true, p.rtr, row->i_ird, row->i_ord);
 		xiw_nego_accept(&p, &req, row->a_ird, row->a_ord, &reply,
-				&agreed);
+				&nego);
 		KUNIT_EXPECT_EQ_MSG(test, reply.enh.ird, row->r_ird, "%u", i);
 		KUNIT_EXPECT_EQ_MSG(test, reply.enh.ord, row->r_ord, "%u", i);
-		KUNIT_EXPECT_EQ_MSG(test, agreed.ird, row->res_ird, "%u", i);
-		KUNIT_EXPECT_EQ_MSG(test, agreed.ord, row->res_ord, "%u", i);
-		KUNIT_EXPECT_EQ(test, agreed.peer_ird, row->i_ird);
-		KUNIT_EXPECT_EQ(test, agreed.peer_ord, row->i_ord);
-		KUNIT_EXPECT_TRUE(test, agreed.peer_values_valid);
+		KUNIT_EXPECT_EQ_MSG(test, nego.ird, row->res_ird, "%u", i);
+		KUNIT_EXPECT_EQ_MSG(test, nego.ord, row->res_ord, "%u", i);
+		KUNIT_EXPECT_EQ(test, nego.peer_ird, row->i_ird);
+		KUNIT_EXPECT_EQ(test, nego.peer_ord, row->i_ord);
+		KUNIT_EXPECT_TRUE(test, nego.peer_values_valid);
 
 		KUNIT_ASSERT_EQ(test, xiw_nego_check_reply(&p, &req, &reply,
-							   &agreed),
+							   &nego),
 				XIW_NEGO_OK);
-		KUNIT_EXPECT_EQ_MSG(test, agreed.ird, row->ini_ird, "%u", i);
-		KUNIT_EXPECT_EQ_MSG(test, agreed.ord, row->ini_ord, "%u", i);
-		KUNIT_EXPECT_EQ(test, agreed.peer_ird, row->r_ird);
-		KUNIT_EXPECT_EQ(test, agreed.peer_ord, row->r_ord);
-		KUNIT_EXPECT_TRUE(test, agreed.peer_values_valid);
+		KUNIT_EXPECT_EQ_MSG(test, nego.ird, row->ini_ird, "%u", i);
+		KUNIT_EXPECT_EQ_MSG(test, nego.ord, row->ini_ord, "%u", i);
+		KUNIT_EXPECT_EQ(test, nego.peer_ird, row->r_ird);
+		KUNIT_EXPECT_EQ(test, nego.peer_ord, row->r_ord);
+		KUNIT_EXPECT_TRUE(test, nego.peer_values_valid);
 	}
 }
 
@@ -285,28 +285,28 @@ static void nego_raises_ird_or_terminates(struct kunit *test)
 {
 	struct xiw_mpa_policy p = default_policy();
 	struct xiw_mpa_frame reply = enhanced_reply(true, C, 16, 64);
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	struct xiw_mpa_frame req;
 
 	xiw_nego_request(&p, 4, 16, &req);
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_OK);
-	KUNIT_EXPECT_EQ(test, agreed.ird, 64);
-	KUNIT_EXPECT_EQ(test, agreed.ord, 16);
+	KUNIT_EXPECT_EQ(test, nego.ird, 64);
+	KUNIT_EXPECT_EQ(test, nego.ord, 16);
 
 	/* Exactly the device limit, one more, and the opt-out value. */
 	p.max_ird = 64;
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_OK);
 	p.max_ird = 63;
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_TERM_IRD);
-	KUNIT_EXPECT_TRUE(test, agreed.crc);
-	KUNIT_EXPECT_EQ(test, agreed.peer_ord, 64);
+	KUNIT_EXPECT_TRUE(test, nego.crc);
+	KUNIT_EXPECT_EQ(test, nego.peer_ord, 64);
 	reply.enh.ord = NONE;
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_OK);
-	KUNIT_EXPECT_EQ(test, agreed.ird, 4);
+	KUNIT_EXPECT_EQ(test, nego.ird, 4);
 }
 
 /* Rows: none B C D BC BD CD BCD requested; columns: B C D BC BD CD BCD. */
@@ -332,8 +332,8 @@ static void nego_rtr_matrix(struct kunit *test)
 	struct xiw_mpa_policy active = default_policy();
 	struct xiw_mpa_policy passive = default_policy();
 	struct xiw_mpa_frame req, reply;
-	struct xiw_mpa_agreed agreed;
-	enum xiw_nego_verdict verdict;
+	struct xiw_mpa_nego nego;
+	enum xiw_nego_result result;
 	unsigned int r, c;
 	u8 common;
 
@@ -342,25 +342,25 @@ static void nego_rtr_matrix(struct kunit *test)
 			req = enhanced_request(true, rtr_rows[r], 4, 4);
 			active.rtr = rtr_rows[r];
 			passive.rtr = rtr_columns[c];
-			xiw_nego_accept(&passive, &req, 4, 4, &reply, &agreed);
+			xiw_nego_accept(&passive, &req, 4, 4, &reply, &nego);
 			KUNIT_EXPECT_TRUE(test, reply.enh.p2p);
-			KUNIT_EXPECT_TRUE(test, agreed.p2p);
+			KUNIT_EXPECT_TRUE(test, nego.p2p);
 			KUNIT_EXPECT_EQ(test, reply.enh.rtr, rtr_matrix[r][c]);
-			KUNIT_EXPECT_EQ(test, agreed.rtr_offered,
+			KUNIT_EXPECT_EQ(test, nego.rtr_offered,
 					rtr_matrix[r][c]);
 
-			verdict = xiw_nego_check_reply(&active, &req, &reply,
-						       &agreed);
+			result = xiw_nego_check_reply(&active, &req, &reply,
+						      &nego);
 			common = rtr_rows[r] & rtr_columns[c];
-			KUNIT_EXPECT_EQ(test, verdict, common ? XIW_NEGO_OK :
+			KUNIT_EXPECT_EQ(test, result, common ? XIW_NEGO_OK :
 					XIW_NEGO_TERM_RTR);
 			if (!common)
 				continue;
 			/* One type of those in common: Write, Read, Send. */
-			KUNIT_EXPECT_EQ(test, agreed.rtr_send, common & C ? C :
+			KUNIT_EXPECT_EQ(test, nego.rtr_send, common & C ? C :
 					common & D ? D : B);
-			KUNIT_EXPECT_TRUE(test, agreed.p2p);
-			KUNIT_EXPECT_EQ(test, agreed.rtr_offered,
+			KUNIT_EXPECT_TRUE(test, nego.p2p);
+			KUNIT_EXPECT_EQ(test, nego.rtr_offered,
 					rtr_matrix[r][c]);
 		}
 	}
@@ -371,85 +371,85 @@ static void nego_read_rtr_needs_a_slot(struct kunit *test)
 {
 	struct xiw_mpa_frame req = enhanced_request(true, C | D, 4, 4);
 	struct xiw_mpa_policy p = default_policy();
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	struct xiw_mpa_frame reply;
 
 	/* IRD 0: do not offer a Read. */
-	xiw_nego_accept(&p, &req, 0, 4, &reply, &agreed);
+	xiw_nego_accept(&p, &req, 0, 4, &reply, &nego);
 	KUNIT_EXPECT_EQ(test, reply.enh.rtr, C);
 	KUNIT_EXPECT_EQ(test, reply.enh.ird, 0);
 	/* Only a Read in common: raise the IRD. */
 	req.enh.rtr = D;
-	xiw_nego_accept(&p, &req, 0, 4, &reply, &agreed);
+	xiw_nego_accept(&p, &req, 0, 4, &reply, &nego);
 	KUNIT_EXPECT_EQ(test, reply.enh.rtr, D);
 	KUNIT_EXPECT_EQ(test, reply.enh.ird, 1);
-	KUNIT_EXPECT_EQ(test, agreed.ird, 1);
+	KUNIT_EXPECT_EQ(test, nego.ird, 1);
 	req.enh.ord = NONE;
-	xiw_nego_accept(&p, &req, 0, 4, &reply, &agreed);
+	xiw_nego_accept(&p, &req, 0, 4, &reply, &nego);
 	KUNIT_EXPECT_EQ(test, reply.enh.ird, NONE);
-	KUNIT_EXPECT_EQ(test, agreed.ird, 1);
+	KUNIT_EXPECT_EQ(test, nego.ird, 1);
 
 	/* The policy allows no inbound Reads: never offer a Read. */
 	p.max_ird = 0;
 	KUNIT_EXPECT_EQ(test, xiw_nego_policy_check(&p), 0);
-	xiw_nego_accept(&p, &req, 4, 4, &reply, &agreed);
+	xiw_nego_accept(&p, &req, 4, 4, &reply, &nego);
 	KUNIT_EXPECT_EQ(test, reply.enh.rtr, C);
-	KUNIT_EXPECT_EQ(test, agreed.ird, 0);
+	KUNIT_EXPECT_EQ(test, nego.ird, 0);
 	p = default_policy();
 
 	/* Initiator: a Responder with IRD 0 cannot accept a Read. */
 	xiw_nego_request(&p, 4, 4, &req);
 	reply = enhanced_reply(true, D, 0, 4);
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_TERM_RTR);
 	reply.enh.ird = 1;
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_OK);
-	KUNIT_EXPECT_EQ(test, agreed.rtr_send, D);
+	KUNIT_EXPECT_EQ(test, nego.rtr_send, D);
 	reply.enh.ird = NONE;
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_OK);
-	KUNIT_EXPECT_EQ(test, agreed.rtr_send, D);
+	KUNIT_EXPECT_EQ(test, nego.rtr_send, D);
 }
 
 /* Covers: MPA-75 MPA-78 MPA-79 */
 static void nego_connection_model_mismatch(struct kunit *test)
 {
 	struct xiw_mpa_policy p = default_policy();
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	struct xiw_mpa_frame req, reply;
 
 	/* A=0 in the Request: B, C, D are ignored. */
 	req = enhanced_request(false, B | C | D, 1, 0);
-	xiw_nego_accept(&p, &req, 4, 4, &reply, &agreed);
+	xiw_nego_accept(&p, &req, 4, 4, &reply, &nego);
 	KUNIT_EXPECT_FALSE(test, reply.enh.p2p);
 	KUNIT_EXPECT_EQ(test, reply.enh.rtr, 0);
-	KUNIT_EXPECT_FALSE(test, agreed.p2p);
-	KUNIT_EXPECT_EQ(test, agreed.rtr_offered, 0);
+	KUNIT_EXPECT_FALSE(test, nego.p2p);
+	KUNIT_EXPECT_EQ(test, nego.rtr_offered, 0);
 
 	/* A=1 answered by A=0, and by A=1 with nothing to send. */
 	xiw_nego_request(&p, 4, 4, &req);
 	reply = enhanced_reply(false, C, 4, 4);
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_TERM_RTR);
 	reply = enhanced_reply(true, 0, 4, 4);
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_TERM_RTR);
 
 	/* A=0 answered by A=0, then by A=1 with and without a usable type. */
 	p.p2p = false;
 	xiw_nego_request(&p, 4, 4, &req);
 	reply = enhanced_reply(false, B | C | D, 4, 4);
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_OK);
-	KUNIT_EXPECT_EQ(test, agreed.rtr_send, 0);
-	KUNIT_EXPECT_FALSE(test, agreed.p2p);
+	KUNIT_EXPECT_EQ(test, nego.rtr_send, 0);
+	KUNIT_EXPECT_FALSE(test, nego.p2p);
 	reply = enhanced_reply(true, B | C, 4, 4);
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_OK);
-	KUNIT_EXPECT_EQ(test, agreed.rtr_send, C);
+	KUNIT_EXPECT_EQ(test, nego.rtr_send, C);
 	reply = enhanced_reply(true, B, 4, 4);
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_TERM_RTR);
 }
 
@@ -461,7 +461,7 @@ static void nego_closes_on_reply_of_other_form(struct kunit *test)
 		bool enhanced;
 	} wrong[] = { { 1, false }, { 2, false }, { 0, false }, { 3, false } };
 	struct xiw_mpa_policy p = default_policy();
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	struct xiw_mpa_frame req, reply;
 	unsigned int i;
 
@@ -473,31 +473,31 @@ static void nego_closes_on_reply_of_other_form(struct kunit *test)
 			.enhanced = wrong[i].enhanced,
 		};
 		KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply,
-							   &agreed),
+							   &nego),
 				XIW_NEGO_CLOSE);
 		/* As a rejection it is accepted, without values. */
 		reply.reject = true;
 		KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply,
-							   &agreed),
+							   &nego),
 				XIW_NEGO_REJECTED);
-		KUNIT_EXPECT_FALSE(test, agreed.peer_values_valid);
+		KUNIT_EXPECT_FALSE(test, nego.peer_values_valid);
 	}
 	p.rev = 1;
 	xiw_nego_request(&p, 4, 4, &req);
 	reply = enhanced_reply(true, C, 4, 4);
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_CLOSE);
 	reply = (struct xiw_mpa_frame){ .reply = true, .rev = 1 };
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_OK);
-	KUNIT_EXPECT_EQ(test, agreed.ird, 4);
-	KUNIT_EXPECT_EQ(test, agreed.ord, 4);
-	KUNIT_EXPECT_EQ(test, agreed.rtr_send, 0);
+	KUNIT_EXPECT_EQ(test, nego.ird, 4);
+	KUNIT_EXPECT_EQ(test, nego.ord, 4);
+	KUNIT_EXPECT_EQ(test, nego.rtr_send, 0);
 	reply.pd_len = 255;
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_OK);
 	reply.pd_len = 256;
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_CLOSE);
 }
 
@@ -505,7 +505,7 @@ static void nego_closes_on_reply_of_other_form(struct kunit *test)
 static void nego_rejection_carries_values(struct kunit *test)
 {
 	struct xiw_mpa_policy p = default_policy();
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	struct xiw_mpa_frame req, reply;
 
 	/* The Responder needs more than the Request offers. */
@@ -515,12 +515,12 @@ static void nego_rejection_carries_values(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reply.enh.ord, 32);
 	KUNIT_EXPECT_TRUE(test, reply.enh.p2p);
 	KUNIT_EXPECT_EQ(test, reply.enh.rtr, C | D);
-	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &agreed),
+	KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply, &nego),
 			XIW_NEGO_REJECTED);
-	KUNIT_EXPECT_TRUE(test, agreed.peer_values_valid);
-	KUNIT_EXPECT_EQ(test, agreed.peer_ird, 16);
-	KUNIT_EXPECT_EQ(test, agreed.peer_ord, 32);
-	KUNIT_EXPECT_EQ(test, agreed.rtr_send, 0);
+	KUNIT_EXPECT_TRUE(test, nego.peer_values_valid);
+	KUNIT_EXPECT_EQ(test, nego.peer_ird, 16);
+	KUNIT_EXPECT_EQ(test, nego.peer_ord, 32);
+	KUNIT_EXPECT_EQ(test, nego.rtr_send, 0);
 
 	req.enh.ird = NONE;
 	req.enh.ord = NONE;
@@ -580,7 +580,7 @@ static const struct first_row first_rows[] = {
 /* Covers: MPA-77 MPA-83 MPA-84 MPA-85 MPA-86 MPA-87 MPA-23 */
 static void nego_classifies_first_fpdu(struct kunit *test)
 {
-	struct xiw_mpa_agreed agreed = {};
+	struct xiw_mpa_nego nego = {};
 	const struct xiw_ddp_hdr *hdr;
 	enum xiw_nego_first want, got;
 	const struct first_row *row;
@@ -594,12 +594,12 @@ static void nego_classifies_first_fpdu(struct kunit *test)
 		len = xiw_test_hex(test, row->hex, buf, sizeof(buf));
 		hdr = xiw_ddp_decode(buf, len, 0, &h) == XIW_OK ? &h : NULL;
 		for (rtr = 0; rtr < 16; rtr++) {
-			agreed.p2p = rtr & 8;
-			agreed.rtr_offered = rtr & XIW_RTR_ALL;
+			nego.p2p = rtr & 8;
+			nego.rtr_offered = rtr & XIW_RTR_ALL;
 			want = row->otherwise;
-			if (agreed.p2p && (agreed.rtr_offered & row->rtr_type))
+			if (nego.p2p && (nego.rtr_offered & row->rtr_type))
 				want = row->as_rtr;
-			got = xiw_nego_first_fpdu(&agreed, len, hdr, buf + 18);
+			got = xiw_nego_first_fpdu(&nego, len, hdr, buf + 18);
 			KUNIT_EXPECT_EQ_MSG(test, got, want, "%s, rtr %u",
 					    row->name, rtr);
 		}
@@ -607,11 +607,11 @@ static void nego_classifies_first_fpdu(struct kunit *test)
 }
 
 /* Capabilities stated by a first FPDU */
-static const struct hello_row {
+static const struct probe_row {
 	const char *name;
 	const char *hex;
-	bool hello;
-} hello_rows[] = {
+	bool probe;
+} probe_rows[] = {
 	{ "all of it", "c140 78697721 0000000000000001", true },
 	{ "and bits to come", "c140 78697721 8000000000000003", true },
 	{ "another bit", "c140 78697721 0000000000000002", false },
@@ -625,20 +625,20 @@ static const struct hello_row {
 };
 
 /* Covers: MPA-91 */
-static void nego_knows_software_by_its_hello(struct kunit *test)
+static void nego_detects_probes(struct kunit *test)
 {
-	const struct hello_row *row;
+	const struct probe_row *row;
 	struct xiw_ddp_hdr h;
 	unsigned int i;
 	u8 buf[64];
 	u32 len;
 
-	for (i = 0; i < ARRAY_SIZE(hello_rows); i++) {
-		row = &hello_rows[i];
+	for (i = 0; i < ARRAY_SIZE(probe_rows); i++) {
+		row = &probe_rows[i];
 		len = xiw_test_hex(test, row->hex, buf, sizeof(buf));
 		KUNIT_ASSERT_EQ_MSG(test, xiw_ddp_decode(buf, len, 0, &h),
 				    XIW_OK, "%s", row->name);
-		KUNIT_EXPECT_EQ_MSG(test, xiw_nego_is_hello(&h), row->hello,
+		KUNIT_EXPECT_EQ_MSG(test, xiw_nego_is_probe(&h), row->probe,
 				    "%s", row->name);
 	}
 }
@@ -647,7 +647,7 @@ static struct kunit_case nego_cases[] = {
 	KUNIT_CASE(nego_request_follows_policy),
 	KUNIT_CASE(nego_depths_saturate),
 	KUNIT_CASE(nego_policy_limits),
-	KUNIT_CASE(nego_judges_requests),
+	KUNIT_CASE(nego_checks_requests),
 	KUNIT_CASE(nego_crc_and_markers_truth_tables),
 	KUNIT_CASE(nego_reply_has_form_of_request),
 	KUNIT_CASE(nego_depth_table),
@@ -658,7 +658,7 @@ static struct kunit_case nego_cases[] = {
 	KUNIT_CASE(nego_closes_on_reply_of_other_form),
 	KUNIT_CASE(nego_rejection_carries_values),
 	KUNIT_CASE(nego_classifies_first_fpdu),
-	KUNIT_CASE(nego_knows_software_by_its_hello),
+	KUNIT_CASE(nego_detects_probes),
 	{}
 };
 

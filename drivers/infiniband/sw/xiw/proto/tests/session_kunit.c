@@ -544,7 +544,7 @@ static void session_short_reject(struct kunit *test)
 {
 	struct xiw_mpa_frame f = enhanced(false, false, true, C | D, 16, 16);
 	struct xiw_mpa_policy p = { .rev = 2, .rtr = C | D, .max_ird = 16 };
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	struct xiw_session_msg msg;
 
 	decode_hex(test, XIW_SCTP_PPID_CONTROL, "0000 0007 6e6f", &msg);
@@ -553,8 +553,8 @@ static void session_short_reject(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.frame.pd_off, 4);
 	KUNIT_EXPECT_EQ(test, msg.frame.pd_len, 2);
 	KUNIT_EXPECT_EQ(test, (int)XIW_NEGO_REJECTED,
-			(int)xiw_nego_check_reply(&p, &f, &msg.frame, &agreed));
-	KUNIT_EXPECT_FALSE(test, agreed.peer_values_valid);
+			(int)xiw_nego_check_reply(&p, &f, &msg.frame, &nego));
+	KUNIT_EXPECT_FALSE(test, nego.peer_values_valid);
 }
 
 /* Covers: SCTP-07 SCTP-66 */
@@ -971,7 +971,7 @@ static void negotiate(struct kunit *test, const char *hex, u32 ird, u32 ord,
 		.max_ord = 128,
 	};
 	u8 buf[ROOM], expected[ROOM];
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	struct xiw_session_msg msg;
 	struct xiw_mpa_frame reply;
 	struct xiw_session s;
@@ -985,7 +985,7 @@ static void negotiate(struct kunit *test, const char *hex, u32 ird, u32 ord,
 	if (reject)
 		xiw_nego_reject(&p, &msg.frame, ird, ord, &reply);
 	else
-		xiw_nego_accept(&p, &msg.frame, ird, ord, &reply, &agreed);
+		xiw_nego_accept(&p, &msg.frame, ird, ord, &reply, &nego);
 	len = xiw_session_encode(&s, buf, ROOM, &reply, NULL);
 	KUNIT_ASSERT_EQ(test, len,
 			(int)xiw_test_hex(test, answer, expected, ROOM));
@@ -1014,13 +1014,13 @@ static void session_answers(struct kunit *test)
 		  "0000 0007 8010c020");
 }
 
-static enum xiw_nego_verdict judge(struct kunit *test, u8 rev, const char *hex)
+static enum xiw_nego_result judge(struct kunit *test, u8 rev, const char *hex)
 {
 	struct xiw_mpa_policy p = {
 		.rev = rev, .p2p = true, .rtr = C | D, .max_ird = 16,
 		.max_ord = 16,
 	};
-	struct xiw_mpa_agreed agreed;
+	struct xiw_mpa_nego nego;
 	struct xiw_session_msg msg;
 	struct xiw_mpa_frame req;
 	struct xiw_session s;
@@ -1034,7 +1034,7 @@ static enum xiw_nego_verdict judge(struct kunit *test, u8 rev, const char *hex)
 	xiw_session_sent(&s, &req);
 	decode_hex(test, 17, hex, &msg);
 	KUNIT_EXPECT_TRUE(test, xiw_session_receive(&s, &msg));
-	return xiw_nego_check_reply(&p, &req, &msg.frame, &agreed);
+	return xiw_nego_check_reply(&p, &req, &msg.frame, &nego);
 }
 
 /* Covers: SCTP-61 SCTP-63 SCTP-67 */

@@ -256,7 +256,7 @@ static void term_quotes_the_advanced_read(struct kunit *test)
 }
 
 /* Covers: TERM-12 TERM-14 */
-static void term_decode_truncated_at_every_octet(struct kunit *test)
+static void term_decode_truncated_at_every_byte(struct kunit *test)
 {
 	u8 buf[XIW_TERM_ULPDU_MAX + 1], *cut;
 	enum xiw_reason ret;
@@ -466,7 +466,7 @@ static struct kunit_case term_cases[] = {
 	KUNIT_CASE(term_encode_mpa_errors),
 	KUNIT_CASE(term_headers_follow_figure_10),
 	KUNIT_CASE(term_quotes_the_advanced_read),
-	KUNIT_CASE(term_decode_truncated_at_every_octet),
+	KUNIT_CASE(term_decode_truncated_at_every_byte),
 	KUNIT_CASE(term_decode_tolerates_anything),
 	KUNIT_CASE(term_received_codes_mean),
 	KUNIT_CASE(term_local_report_of_a_fault),

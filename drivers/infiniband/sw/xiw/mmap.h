@@ -2,11 +2,11 @@
 /*
  * The memory of a ring: struct xiw_ring_ctrl followed by entries, allocated
  * so that it can be mapped into a process, and the entry that lets the
- * process map it. queue.c owns allocation, mapping and release; index rules
+ * process map it. mmap.c owns allocation, mapping and release; index rules
  * are in ring.h.
  */
-#ifndef _XIW_QUEUE_H
-#define _XIW_QUEUE_H
+#ifndef _XIW_MMAP_H
+#define _XIW_MMAP_H
 
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
@@ -53,4 +53,4 @@ void xiw_queue_free(struct xiw_queue *q);
 int xiw_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void xiw_mmap_free(struct rdma_user_mmap_entry *rdma_entry);
 
-#endif /* _XIW_QUEUE_H */
+#endif /* _XIW_MMAP_H */

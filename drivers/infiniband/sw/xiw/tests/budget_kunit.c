@@ -4,40 +4,40 @@
  */
 #include <kunit/test.h>
 
-#include "../pace.h"
+#include "../budget.h"
 
-static void pace_turn_bytes(struct kunit *test)
+static void budget_bytes(struct kunit *test)
 {
-	struct xiw_turn turn;
+	struct xiw_budget budget;
 
-	xiw_turn_begin(&turn, 2);
-	xiw_turn_charge(&turn, 2 * XIW_TURN_BYTES - 1);
-	KUNIT_EXPECT_FALSE(test, xiw_turn_over(&turn));
+	xiw_budget_begin(&budget, 2);
+	xiw_budget_charge(&budget, 2 * XIW_BUDGET_BYTES - 1);
+	KUNIT_EXPECT_FALSE(test, xiw_budget_spent(&budget));
 	/* The last FPDU may exceed the budget. */
-	xiw_turn_charge(&turn, 64 * 1024);
-	KUNIT_EXPECT_TRUE(test, xiw_turn_over(&turn));
+	xiw_budget_charge(&budget, 64 * 1024);
+	KUNIT_EXPECT_TRUE(test, xiw_budget_spent(&budget));
 }
 
-static void pace_turn_steps(struct kunit *test)
+static void budget_cost(struct kunit *test)
 {
-	struct xiw_turn turn;
+	struct xiw_budget budget;
 	int i;
 
-	xiw_turn_begin(&turn, 1);
-	for (i = 1; i < XIW_TURN_STEPS; i++)
-		xiw_turn_charge(&turn, 0);
-	KUNIT_EXPECT_FALSE(test, xiw_turn_over(&turn));
-	xiw_turn_charge(&turn, 0);
-	KUNIT_EXPECT_TRUE(test, xiw_turn_over(&turn));
+	xiw_budget_begin(&budget, 1);
+	for (i = 1; i < XIW_BUDGET_COST; i++)
+		xiw_budget_charge(&budget, 0);
+	KUNIT_EXPECT_FALSE(test, xiw_budget_spent(&budget));
+	xiw_budget_charge(&budget, 0);
+	KUNIT_EXPECT_TRUE(test, xiw_budget_spent(&budget));
 }
 
 /* A run of the engine, and whether a window is opened after it */
 struct run {
-	bool stream;	/* posted soon after the last run, or data in flight */
-	bool window;	/* collected in a window */
+	bool burst;	/* posted soon after the last run, or data in flight */
+	bool deferral;	/* collected in a window */
 	u32 started;
 	bool want;
-	bool asked;	/* the last complete request was a Read */
+	bool last_request;	/* the last complete request was a Read */
 };
 
 static void check_runs(struct kunit *test, const struct run *runs, int number)
@@ -48,15 +48,15 @@ static void check_runs(struct kunit *test, const struct run *runs, int number)
 	xiw_posts_init(&posts);
 	for (i = 0; i < number; i++)
 		KUNIT_EXPECT_EQ_MSG(test,
-				    xiw_posts_on(&posts, runs[i].stream,
-						 runs[i].window,
-						 runs[i].asked,
-						 runs[i].started),
+				    xiw_posts_update(&posts, runs[i].burst,
+						     runs[i].deferral,
+						     runs[i].last_request,
+						     runs[i].started),
 				    runs[i].want, "run %d", i);
 }
 
 /* The application waits for each request before it posts the next. */
-static void pace_ping_pong(struct kunit *test)
+static void budget_ping_pong(struct kunit *test)
 {
 	static const struct run runs[] = {
 		{ false, false, 1, false },
@@ -73,7 +73,7 @@ static void pace_ping_pong(struct kunit *test)
  * A Write and a Send that announces it are followed by a reply. The same holds
  * for the pairs of two processes that reply to each other.
  */
-static void pace_write_and_send(struct kunit *test)
+static void budget_write_and_send(struct kunit *test)
 {
 	static const struct run runs[] = {
 		{ false, false, 1, false },
@@ -90,7 +90,7 @@ static void pace_write_and_send(struct kunit *test)
 }
 
 /* Continuous posts: doorbell deferral from the third request on. */
-static void pace_stream(struct kunit *test)
+static void budget_burst(struct kunit *test)
 {
 	static const struct run runs[] = {
 		{ false, false, 1, false },
@@ -113,7 +113,7 @@ static void pace_stream(struct kunit *test)
  * After a window with many requests the next one is opened at once: the
  * application may post a batch for each credit from the peer.
  */
-static void pace_batches(struct kunit *test)
+static void budget_batches(struct kunit *test)
 {
 	static const struct run runs[] = {
 		{ true, false, 1, false },
@@ -146,7 +146,7 @@ static void pace_batches(struct kunit *test)
  * Continuous Reads: on one machine all responses arrive before the run ends, so
  * nothing is in flight.
  */
-static void pace_reads(struct kunit *test)
+static void budget_reads(struct kunit *test)
 {
 	static const struct run runs[] = {
 		{ true, false, 1, false, true },
@@ -165,7 +165,7 @@ static void pace_reads(struct kunit *test)
 }
 
 /* A window with a single request does not pay off. */
-static void pace_window_in_vain(struct kunit *test)
+static void budget_unused_deferral(struct kunit *test)
 {
 	static const struct run runs[] = {
 		{ true, false, 1, false },
@@ -188,9 +188,9 @@ static void pace_window_in_vain(struct kunit *test)
 }
 
 /* Each unused window delays the next one, up to a limit. */
-static void pace_in_vain_for_ever(struct kunit *test)
+static void budget_always_unused(struct kunit *test)
 {
-	const u32 most = 1 << (XIW_POSTS_MAX_DOUBTS - 1);
+	const u32 most = 1 << (XIW_POSTS_MAX_SCORE - 1);
 	u32 least = 2;
 	struct xiw_posts posts;
 	u32 runs;
@@ -198,20 +198,20 @@ static void pace_in_vain_for_ever(struct kunit *test)
 
 	xiw_posts_init(&posts);
 	for (i = 0; i < 10; i++) {
-		for (runs = 1; !xiw_posts_on(&posts, true, false, false, 1);
+		for (runs = 1; !xiw_posts_update(&posts, true, false, false, 1);
 		     runs++)
 			KUNIT_ASSERT_LT(test, runs, most);
 		KUNIT_EXPECT_EQ(test, runs, least);
-		KUNIT_EXPECT_FALSE(test, xiw_posts_on(&posts, true, true,
-						      false, 1));
+		KUNIT_EXPECT_FALSE(test, xiw_posts_update(&posts, true, true,
+							  false, 1));
 		least = min(2 * least, most);
 	}
 }
 
 /* Timers share a budget per softirq; the next softirq has a new one. */
-static void pace_timers(struct kunit *test)
+static void budget_timers(struct kunit *test)
 {
-	const u64 turn = XIW_TIMERS_NS / 10;
+	const u64 spent = XIW_TIMERS_NS / 10;
 	struct xiw_timers timers = {};
 	u64 now = XIW_TIMERS_REST_NS;
 	int worked = 0;
@@ -219,8 +219,8 @@ static void pace_timers(struct kunit *test)
 
 	for (i = 0; i < 100; i++) {
 		if (xiw_timers_begin(&timers, now)) {
-			xiw_timers_end(&timers, now, now + turn);
-			now += turn;
+			xiw_timers_end(&timers, now, now + spent);
+			now += spent;
 			worked++;
 		} else {
 			xiw_timers_end(&timers, now, now + 1);
@@ -234,7 +234,7 @@ static void pace_timers(struct kunit *test)
 }
 
 /* Timers that expire far apart always have a budget. */
-static void pace_timers_apart(struct kunit *test)
+static void budget_timers_apart(struct kunit *test)
 {
 	struct xiw_timers timers = {};
 	u64 now = 0;
@@ -248,24 +248,24 @@ static void pace_timers_apart(struct kunit *test)
 	}
 }
 
-static struct kunit_case pace_cases[] = {
-	KUNIT_CASE(pace_turn_bytes),
-	KUNIT_CASE(pace_turn_steps),
-	KUNIT_CASE(pace_ping_pong),
-	KUNIT_CASE(pace_write_and_send),
-	KUNIT_CASE(pace_stream),
-	KUNIT_CASE(pace_batches),
-	KUNIT_CASE(pace_reads),
-	KUNIT_CASE(pace_window_in_vain),
-	KUNIT_CASE(pace_in_vain_for_ever),
-	KUNIT_CASE(pace_timers),
-	KUNIT_CASE(pace_timers_apart),
+static struct kunit_case budget_cases[] = {
+	KUNIT_CASE(budget_bytes),
+	KUNIT_CASE(budget_cost),
+	KUNIT_CASE(budget_ping_pong),
+	KUNIT_CASE(budget_write_and_send),
+	KUNIT_CASE(budget_burst),
+	KUNIT_CASE(budget_batches),
+	KUNIT_CASE(budget_reads),
+	KUNIT_CASE(budget_unused_deferral),
+	KUNIT_CASE(budget_always_unused),
+	KUNIT_CASE(budget_timers),
+	KUNIT_CASE(budget_timers_apart),
 	{}
 };
 
-static struct kunit_suite pace_suite = {
-	.name = "xiw_pace",
-	.test_cases = pace_cases,
+static struct kunit_suite budget_suite = {
+	.name = "xiw_budget",
+	.test_cases = budget_cases,
 };
 
-kunit_test_suite(pace_suite);
+kunit_test_suite(budget_suite);

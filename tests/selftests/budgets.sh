@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# As in pace.h; and the last FPDU, eleven segments between two that are xiw.
+# As in budget.h; and the last FPDU, eleven segments between two that are xiw.
 BYTES=$((72 * 1024))
 FPDU=$((11 * 1500))
 STEPS=256
@@ -19,9 +19,9 @@ STEPS=256
 recorded()
 {
 	echo >"$TRACE/trace"
-	echo 1 >"$TRACE/events/xiw/tx_train/enable"
-	echo 1 >"$TRACE/events/xiw/tx_turn/enable"
-	echo 1 >"$TRACE/events/xiw/rx_turn/enable"
+	echo 1 >"$TRACE/events/xiw/tx_batch/enable"
+	echo 1 >"$TRACE/events/xiw/tx_budget/enable"
+	echo 1 >"$TRACE/events/xiw/rx_budget/enable"
 	"$@"
 	echo 0 >"$TRACE/events/xiw/enable"
 	cat "$TRACE/trace" >"$TMP/trace"
@@ -29,8 +29,8 @@ recorded()
 }
 
 # fields: kind, queue pair, multiple of the budget, bytes, cost, entries fetched.
-FIELDS='([tr]x_turn): qpn=([0-9]+) turns=([0-9]+) bytes=(-?[0-9]+)'
-FIELDS+=' steps=(-?[0-9]+) fetched=([0-9]+)'
+FIELDS='([tr]x_budget): qpn=([0-9]+) weight=([0-9]+) bytes=(-?[0-9]+)'
+FIELDS+=' cost=(-?[0-9]+) fetched=([0-9]+)'
 fields()
 {
 	sed -nE "s/.* $FIELDS\$/\1 \2 \3 \4 \5 \6/p" "$TMP/trace"
@@ -48,8 +48,8 @@ largest()
 			       k, n[k], b[k], s[k], f[k] }')"
 }
 
-# bounded_turns KIND: there are runs of that kind, and none exceeds its budget.
-bounded_turns()
+# bounded_budgets KIND: there are runs of that kind, and none exceeds its budget.
+bounded_budgets()
 {
 	fields | awk -v kind="$1" -v bytes="$BYTES" -v fpdu="$FPDU" \
 		     -v steps="$STEPS" '
@@ -59,9 +59,9 @@ bounded_turns()
 		END { exit bad || !n }'
 }
 
-# work_turns KIND: some runs of work items have a larger budget than in softirqs, but
+# work_budgets KIND: some runs of work items have a larger budget than in softirqs, but
 # none has that of processes, so that neither end's work gets far ahead.
-work_turns()
+work_budgets()
 {
 	sed -nE "s/^ *kworker\/.* $FIELDS\$/\1 \3/p" "$TMP/trace" |
 		awk -v kind="$1" '
@@ -74,25 +74,25 @@ work_turns()
 full()
 {
 	fields | awk -v f="$1" -v v="$2" '
-		$1 == "tx_turn" && $3 == 1 && $f >= v { n++ }
+		$1 == "tx_budget" && $3 == 1 && $f >= v { n++ }
 		END { exit !n }'
 }
 
-# fields_and_trains: with batches, which have queue pair, length, and bytes taken.
-TRAIN='tx_train: qpn=([0-9]+) len=([0-9]+) taken=(-?[0-9]+)'
-fields_and_trains()
+# fields_and_batches: with batches, which have queue pair, length, and bytes taken.
+BATCH='tx_batch: qpn=([0-9]+) len=([0-9]+) taken=(-?[0-9]+)'
+fields_and_batches()
 {
 	sed -nE "s/.* $FIELDS\$/\1 \2 \3 \4 \5 \6/p
-		 s/.* $TRAIN\$/tx_train \1 \2 \3/p" "$TMP/trace"
+		 s/.* $BATCH\$/tx_batch \1 \2 \3/p" "$TMP/trace"
 }
 
 # no_series: after a run with the basic budget that was used up the next one has a
 # larger one, unless the socket was full, which then ended the run.
 no_series()
 {
-	fields_and_trains | awk -v bytes="$BYTES" -v steps="$STEPS" '
-		$1 == "tx_train" { full[$2] = $4 < $3 }
-		$1 != "tx_turn" { next }
+	fields_and_batches | awk -v bytes="$BYTES" -v steps="$STEPS" '
+		$1 == "tx_batch" { full[$2] = $4 < $3 }
+		$1 != "tx_budget" { next }
 		$3 == 1 && over[$2] { print; bad = 1 }
 		$3 == 1 { over[$2] = !full[$2] && ($4 >= bytes || $5 >= steps) }
 		$3 > 1 { over[$2] = 0 }
@@ -103,21 +103,21 @@ topo_up
 tracing || skip_all "this kernel has no tracepoints"
 echo global >"$TRACE/trace_clock"
 
-recorded cases xt_turns "${SIDES4[@]}" -t reads
+recorded cases xt_budgets "${SIDES4[@]}" -t reads
 tap_run "large Reads use up the budget of bytes" full 4 "$BYTES"
-tap_run "transmit runs keep their budget" bounded_turns tx_turn
-tap_run "receive runs keep their budget" bounded_turns rx_turn
-tap_run "transmit work items have a budget of their own" work_turns tx_turn
-tap_run "receive work items have a budget of their own" work_turns rx_turn
+tap_run "transmit runs keep their budget" bounded_budgets tx_budget
+tap_run "receive runs keep their budget" bounded_budgets rx_budget
+tap_run "transmit work items have a budget of their own" work_budgets tx_budget
+tap_run "receive work items have a budget of their own" work_budgets rx_budget
 tap_run "a work item continues, not the next softirq" no_series
 
-recorded cases xt_turns "${SIDES4[@]}" -t little
-tap_run "many small Reads: transmit runs keep their budget" bounded_turns tx_turn
-tap_run "many small Reads: receive runs keep their budget" bounded_turns rx_turn
+recorded cases xt_budgets "${SIDES4[@]}" -t little
+tap_run "many small Reads: transmit runs keep their budget" bounded_budgets tx_budget
+tap_run "many small Reads: receive runs keep their budget" bounded_budgets rx_budget
 
-recorded cases xt_turns "${SIDES4[@]}" -t ring
+recorded cases xt_budgets "${SIDES4[@]}" -t ring
 tap_run "a whole ring uses up the budget of requests" full 5 "$STEPS"
-tap_run "a whole ring: fetches and runs keep the budget" bounded_turns tx_turn
+tap_run "a whole ring: fetches and runs keep the budget" bounded_budgets tx_budget
 tap_run "a whole ring: a work item continues" no_series
 tap_is "work items have the priority of others" \
 	"$(cat /sys/devices/virtual/workqueue/xiw/nice)" 0

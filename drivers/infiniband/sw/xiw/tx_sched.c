@@ -9,7 +9,7 @@
  * stops or flushes the stream.
  */
 
-#include "sendq.h"
+#include "tx_sched.h"
 
 #include <kunit/visibility.h>
 
@@ -17,18 +17,18 @@
 #include "proto/atomic.h"
 #include "stream.h"
 
-static bool sendq_orq_empty(const struct xiw_stream *s)
+static bool tx_sched_orq_empty(const struct xiw_stream *s)
 {
 	return s->orq_head == s->orq_tail;
 }
 
-static u32 sendq_orq_used(const struct xiw_stream *s)
+static u32 tx_sched_orq_used(const struct xiw_stream *s)
 {
 	return s->orq_tail - s->orq_head;
 }
 
-static void sendq_start_tagged(struct xiw_stream *s, u8 opcode, u32 stag,
-			       u64 to, u32 len)
+static void tx_sched_start_tagged(struct xiw_stream *s, u8 opcode, u32 stag,
+				  u64 to, u32 len)
 {
 	s->tx.msg = (struct xiw_seg_msg) {
 		.opcode = opcode,
@@ -43,8 +43,8 @@ static void sendq_start_tagged(struct xiw_stream *s, u8 opcode, u32 stag,
 	s->tx.sge_off = 0;
 }
 
-static void sendq_start_untagged(struct xiw_stream *s, u8 opcode, u32 qn,
-				 u32 len)
+static void tx_sched_start_untagged(struct xiw_stream *s, u8 opcode, u32 qn,
+				    u32 len)
 {
 	s->tx.msg = (struct xiw_seg_msg) {
 		.opcode = opcode,
@@ -59,22 +59,23 @@ static void sendq_start_untagged(struct xiw_stream *s, u8 opcode, u32 qn,
 }
 
 /* Starts a message that consists of its RDMAP header, already in tx.body. */
-static void sendq_start_body(struct xiw_stream *s, u8 opcode, u32 qn, u32 len)
+static void tx_sched_start_body(struct xiw_stream *s, u8 opcode, u32 qn,
+				u32 len)
 {
-	sendq_start_untagged(s, opcode, qn, len);
+	tx_sched_start_untagged(s, opcode, qn, len);
 	s->tx.body_len = len;
 }
 
-static void sendq_start_imm(struct xiw_stream *s, const struct xiw_swr *wr,
-			    u8 opcode, enum xiw_imm_kind kind)
+static void tx_sched_start_imm(struct xiw_stream *s, const struct xiw_swr *wr,
+			       u8 opcode, enum xiw_imm_kind kind)
 {
 	xiw_rdmap_imm_encode(s->tx.body, (__force __be32)wr->ext, kind);
-	sendq_start_body(s, opcode, XIW_QN_SEND, XIW_IMM_LEN);
+	tx_sched_start_body(s, opcode, XIW_QN_SEND, XIW_IMM_LEN);
 	s->tx.imm_sent = true;
 }
 
 /**
- * xiw_sendq_fail() - fail a work request because of a local error
+ * xiw_tx_sched_fail() - fail a work request because of a local error
  * @s: stream
  * @wr: the request; it completes with @status
  * @status: enum ib_wc_status
@@ -84,7 +85,7 @@ static void sendq_start_imm(struct xiw_stream *s, const struct xiw_swr *wr,
  *
  * Context: Owner of the transmit side.
  */
-void xiw_sendq_fail(struct xiw_stream *s, struct xiw_swr *wr, u8 status)
+void xiw_tx_sched_fail(struct xiw_stream *s, struct xiw_swr *wr, u8 status)
 {
 	wr->done = true;
 	wr->status = status;
@@ -92,19 +93,19 @@ void xiw_sendq_fail(struct xiw_stream *s, struct xiw_swr *wr, u8 status)
 	xiw_stream_fault(s, XIW_LOCAL_FAULT, NULL);
 }
 
-static struct xiw_wait *sendq_orq_push(struct xiw_stream *s)
+static struct xiw_orq_entry *tx_sched_orq_push(struct xiw_stream *s)
 {
-	struct xiw_wait *wait = &s->orq[s->orq_tail++ & s->orq_mask];
+	struct xiw_orq_entry *wait = &s->orq[s->orq_tail++ & s->orq_mask];
 
 	memset(wait, 0, sizeof(*wait));
 	wait->msn = s->tx.msg.msn;
 	return wait;
 }
 
-static struct xiw_wait *sendq_orq_push_wr(struct xiw_stream *s,
-					  const struct xiw_swr *wr)
+static struct xiw_orq_entry *tx_sched_orq_push_wr(struct xiw_stream *s,
+						  const struct xiw_swr *wr)
 {
-	struct xiw_wait *wait = sendq_orq_push(s);
+	struct xiw_orq_entry *wait = tx_sched_orq_push(s);
 
 	wait->index = s->sq->next;
 	wait->num_sge = wr->num_sge;
@@ -113,17 +114,17 @@ static struct xiw_wait *sendq_orq_push_wr(struct xiw_stream *s,
 	return wait;
 }
 
-static bool sendq_start_read(struct xiw_stream *s, struct xiw_swr *wr)
+static bool tx_sched_start_read(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	struct xiw_read_req req = {
 		.size = wr->len,
 		.src_stag = wr->rkey,
 		.src_to = wr->raddr,
 	};
-	struct xiw_wait *wait;
+	struct xiw_orq_entry *wait;
 
 	if (!xiw_place_check_sges(s, wr->sge, wr->num_sge)) {
-		xiw_sendq_fail(s, wr, IB_WC_LOC_PROT_ERR);
+		xiw_tx_sched_fail(s, wr, IB_WC_LOC_PROT_ERR);
 		return false;
 	}
 	/*
@@ -136,14 +137,15 @@ static bool sendq_start_read(struct xiw_stream *s, struct xiw_swr *wr)
 		req.sink_to = wr->sge[0].addr;
 	}
 	xiw_rdmap_read_req_encode(s->tx.body, &req);
-	sendq_start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST, XIW_READ_REQ_LEN);
-	wait = sendq_orq_push_wr(s, wr);
+	tx_sched_start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST,
+			    XIW_READ_REQ_LEN);
+	wait = tx_sched_orq_push_wr(s, wr);
 	wait->sink.to = req.sink_to;
 	wait->sink.left = req.size;
 	return true;
 }
 
-static bool sendq_start_atomic(struct xiw_stream *s, struct xiw_swr *wr)
+static bool tx_sched_start_atomic(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	struct xiw_atomic_req req = {
 		.id = s->sq->next,
@@ -153,7 +155,7 @@ static bool sendq_start_atomic(struct xiw_stream *s, struct xiw_swr *wr)
 	};
 
 	if (!xiw_place_check_sges(s, wr->sge, wr->num_sge)) {
-		xiw_sendq_fail(s, wr, IB_WC_LOC_PROT_ERR);
+		xiw_tx_sched_fail(s, wr, IB_WC_LOC_PROT_ERR);
 		return false;
 	}
 	switch (wr->opcode) {
@@ -175,13 +177,13 @@ static bool sendq_start_atomic(struct xiw_stream *s, struct xiw_swr *wr)
 		break;
 	}
 	xiw_rdmap_atomic_req_encode(s->tx.body, &req);
-	sendq_start_body(s, XIW_OP_ATOMIC_REQ, XIW_QN_REQUEST,
-			 XIW_ATOMIC_REQ_LEN);
-	sendq_orq_push_wr(s, wr)->atomic = true;
+	tx_sched_start_body(s, XIW_OP_ATOMIC_REQ, XIW_QN_REQUEST,
+			    XIW_ATOMIC_REQ_LEN);
+	tx_sched_orq_push_wr(s, wr)->atomic = true;
 	return true;
 }
 
-static void sendq_start_send(struct xiw_stream *s, struct xiw_swr *wr)
+static void tx_sched_start_send(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	bool solicited = wr->flags & XIW_SQE_SOLICITED;
 	u8 opcode;
@@ -190,7 +192,7 @@ static void sendq_start_send(struct xiw_stream *s, struct xiw_swr *wr)
 		opcode = solicited ? XIW_OP_SEND_SE_INV : XIW_OP_SEND_INV;
 	else
 		opcode = solicited ? XIW_OP_SEND_SE : XIW_OP_SEND;
-	sendq_start_untagged(s, opcode, XIW_QN_SEND, wr->len);
+	tx_sched_start_untagged(s, opcode, XIW_QN_SEND, wr->len);
 	wr->msn = s->tx.msg.msn;
 	wr->has_msn = true;
 	if (wr->opcode == IB_WR_SEND_WITH_INV)
@@ -198,8 +200,8 @@ static void sendq_start_send(struct xiw_stream *s, struct xiw_swr *wr)
 }
 
 /* Does the sink of @wait use an STag with the index of @stag? */
-static bool sendq_is_sink_of(const struct xiw_stream *s,
-			     const struct xiw_wait *wait, u32 stag)
+static bool tx_sched_is_sink_of(const struct xiw_stream *s,
+				const struct xiw_orq_entry *wait, u32 stag)
 {
 	const struct xiw_swr *wr;
 	u32 i;
@@ -220,24 +222,24 @@ static bool sendq_is_sink_of(const struct xiw_stream *s,
  * until the response has arrived. Writes and Sends need no such check, as their
  * data is copied before the next request is processed.
  */
-static bool sendq_is_sink(const struct xiw_stream *s, u32 stag)
+static bool tx_sched_is_sink(const struct xiw_stream *s, u32 stag)
 {
 	u32 i;
 
 	for (i = s->orq_head; i != s->orq_tail; i++)
-		if (sendq_is_sink_of(s, &s->orq[i & s->orq_mask], stag))
+		if (tx_sched_is_sink_of(s, &s->orq[i & s->orq_mask], stag))
 			return true;
 	return false;
 }
 
 /* Fenced local requests wait until all earlier requests are complete. */
-static bool sendq_local_must_wait(const struct xiw_stream *s,
-				  const struct xiw_swr *wr)
+static bool tx_sched_local_must_wait(const struct xiw_stream *s,
+				     const struct xiw_swr *wr)
 {
 	if (s->sq->head == s->sq->next)
 		return false;
 	return wr->flags & XIW_SQE_FENCE ||
-	       (wr->opcode == IB_WR_REG_MR && sendq_is_sink(s, wr->rkey));
+	       (wr->opcode == IB_WR_REG_MR && tx_sched_is_sink(s, wr->rkey));
 }
 
 /*
@@ -245,23 +247,23 @@ static bool sendq_local_must_wait(const struct xiw_stream *s,
  * REG_MR that fails is retried while earlier requests are incomplete, as one of
  * them may invalidate the region.
  */
-static bool sendq_run_local(struct xiw_stream *s, struct xiw_swr *wr)
+static bool tx_sched_run_local(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	u8 status;
 
-	if (sendq_local_must_wait(s, wr))
+	if (tx_sched_local_must_wait(s, wr))
 		return false;
 	status = s->ops->run_local(s, wr);
 	if (status != IB_WC_SUCCESS && wr->opcode == IB_WR_REG_MR &&
 	    s->sq->head != s->sq->next)
 		return false;
 	if (status != IB_WC_SUCCESS) {
-		xiw_sendq_fail(s, wr, status);
+		xiw_tx_sched_fail(s, wr, status);
 		return false;
 	}
 	wr->done = true;
 	s->sq->next++;
-	xiw_sendq_complete(s);
+	xiw_tx_sched_complete(s);
 	return true;
 }
 
@@ -269,55 +271,55 @@ static bool sendq_run_local(struct xiw_stream *s, struct xiw_swr *wr)
  * May the request at sq.next be transmitted now? Requests are never reordered,
  * so if not, the whole queue waits (RFC 5040 section 5.5 rule 13).
  */
-static bool sendq_may_start(const struct xiw_stream *s,
-			    const struct xiw_swr *wr)
+static bool tx_sched_may_start(const struct xiw_stream *s,
+			       const struct xiw_swr *wr)
 {
-	if (wr->flags & XIW_SQE_FENCE && !sendq_orq_empty(s))
+	if (wr->flags & XIW_SQE_FENCE && !tx_sched_orq_empty(s))
 		return false;
-	return !xiw_swr_is_request(wr) || sendq_orq_used(s) < s->ord;
+	return !xiw_swr_is_request(wr) || tx_sched_orq_used(s) < s->ord;
 }
 
 /*
  * RFC 7306 has no Send with Immediate: the Immediate Data precedes the Send as
  * a separate message (Documentation/rendezvous.rst, section 8).
  */
-static bool sendq_start_send_imm(struct xiw_stream *s, struct xiw_swr *wr)
+static bool tx_sched_start_send_imm(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	if (!s->conn.send_imm) {
-		xiw_sendq_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
+		xiw_tx_sched_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
 		return false;
 	}
-	sendq_start_imm(s, wr, XIW_OP_IMM, XIW_IMM_SEND);
+	tx_sched_start_imm(s, wr, XIW_OP_IMM, XIW_IMM_SEND);
 	s->tx.source = XIW_TX_SQ_IMM_FIRST;
 	return true;
 }
 
-static bool sendq_start_wr(struct xiw_stream *s, struct xiw_swr *wr)
+static bool tx_sched_start_wr(struct xiw_stream *s, struct xiw_swr *wr)
 {
 	s->tx.source = XIW_TX_SQ;
 	s->tx.wr = wr;
 	switch (wr->opcode) {
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
-		sendq_start_tagged(s, XIW_OP_WRITE, wr->rkey, wr->raddr,
-				   wr->len);
+		tx_sched_start_tagged(s, XIW_OP_WRITE, wr->rkey, wr->raddr,
+				      wr->len);
 		return true;
 	case IB_WR_SEND:
 	case IB_WR_SEND_WITH_INV:
-		sendq_start_send(s, wr);
+		tx_sched_start_send(s, wr);
 		return true;
 	case IB_WR_SEND_WITH_IMM:
-		return sendq_start_send_imm(s, wr);
+		return tx_sched_start_send_imm(s, wr);
 	case IB_WR_RDMA_READ:
 	case IB_WR_RDMA_READ_WITH_INV:
-		return sendq_start_read(s, wr);
+		return tx_sched_start_read(s, wr);
 	default:
-		return sendq_start_atomic(s, wr);
+		return tx_sched_start_atomic(s, wr);
 	}
 }
 
 /* True if the stream may start no message but a Terminate. */
-static bool sendq_is_over(const struct xiw_stream *s)
+static bool tx_sched_is_over(const struct xiw_stream *s)
 {
 	enum xiw_qp_state state = READ_ONCE(s->state);
 
@@ -326,7 +328,7 @@ static bool sendq_is_over(const struct xiw_stream *s)
 }
 
 /* Are there requests to be started? Fetches up to @ahead of them. */
-static bool sendq_fetch(struct xiw_stream *s, int ahead)
+static bool tx_sched_fetch(struct xiw_stream *s, int ahead)
 {
 	int n = xiw_sq_fetch(s->sq, ahead);
 
@@ -336,7 +338,7 @@ static bool sendq_fetch(struct xiw_stream *s, int ahead)
 }
 
 /**
- * xiw_sendq_bound() - limit the send queue to the requests posted so far
+ * xiw_tx_sched_limit() - limit the send queue to the requests posted so far
  * @s: stream; no effect unless it is closing
  *
  * Requests posted before the close are sent; later ones are flushed when the
@@ -344,38 +346,38 @@ static bool sendq_fetch(struct xiw_stream *s, int ahead)
  *
  * Context: Owner of the transmit side.
  */
-void xiw_sendq_bound(struct xiw_stream *s)
+void xiw_tx_sched_limit(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	if (tx->bounded || READ_ONCE(s->state) != XIW_QPS_CLOSING)
+	if (tx->limited || READ_ONCE(s->state) != XIW_QPS_CLOSING)
 		return;
-	sendq_fetch(s, s->sq->size);
-	tx->bound = READ_ONCE(s->sq->prod);
-	tx->bounded = true;
+	tx_sched_fetch(s, s->sq->size);
+	tx->limit = READ_ONCE(s->sq->prod);
+	tx->limited = true;
 }
 
-static bool sendq_at_bound(const struct xiw_stream *s)
+static bool tx_sched_at_limit(const struct xiw_stream *s)
 {
 	const struct xiw_tx *tx = &s->tx;
 
-	return tx->fin_done || (tx->bounded && s->sq->next == tx->bound);
+	return tx->fin_done || (tx->limited && s->sq->next == tx->limit);
 }
 
 /**
- * xiw_sendq_none_posted() - check that the ring has no requests to send
+ * xiw_tx_sched_none_posted() - check that the ring has no requests to send
  * @s: stream
  *
  * Context: Owner of the transmit side.
  * Return: true if no request must still be fetched and sent.
  */
-bool xiw_sendq_none_posted(struct xiw_stream *s)
+bool xiw_tx_sched_none_posted(struct xiw_stream *s)
 {
-	return sendq_at_bound(s) || xiw_sq_ring_empty(s->sq);
+	return tx_sched_at_limit(s) || xiw_sq_ring_empty(s->sq);
 }
 
-/* A local request may have been executed before xiw_sendq_rewind(). */
-static bool sendq_is_local_done(const struct xiw_swr *wr)
+/* A local request may have been executed before xiw_tx_sched_rewind(). */
+static bool tx_sched_is_local_done(const struct xiw_swr *wr)
 {
 	return xiw_swr_is_local(wr) && wr->done &&
 	       wr->status == IB_WC_SUCCESS;
@@ -384,21 +386,21 @@ static bool sendq_is_local_done(const struct xiw_swr *wr)
 /*
  * Starts the next work request, and executes local ones before it. Each of
  * these, or its completion, may end the stream, so the loop checks
- * sendq_is_over() each time.
+ * tx_sched_is_over() each time.
  */
-static bool sendq_next_wr(struct xiw_stream *s)
+static bool tx_sched_next_wr(struct xiw_stream *s)
 {
 	struct xiw_sq *sq = s->sq;
 	struct xiw_swr *wr;
 
-	while (!sendq_is_over(s) && !sendq_at_bound(s) &&
-	       !xiw_turn_over(&s->tx.turn) &&
-	       sendq_fetch(s, s->tx.turn.steps)) {
+	while (!tx_sched_is_over(s) && !tx_sched_at_limit(s) &&
+	       !xiw_budget_spent(&s->tx.budget) &&
+	       tx_sched_fetch(s, s->tx.budget.cost)) {
 		wr = xiw_sq_wr(sq, sq->next);
-		if (sendq_is_local_done(wr)) {
+		if (tx_sched_is_local_done(wr)) {
 			sq->next++;
-			xiw_sendq_complete(s);
-			xiw_turn_charge(&s->tx.turn, 0);
+			xiw_tx_sched_complete(s);
+			xiw_budget_charge(&s->tx.budget, 0);
 			continue;
 		}
 		if (wr->done) {
@@ -407,23 +409,23 @@ static bool sendq_next_wr(struct xiw_stream *s)
 			return false;
 		}
 		if (xiw_swr_is_local(wr)) {
-			if (!sendq_run_local(s, wr))
+			if (!tx_sched_run_local(s, wr))
 				return false;
 			/* A process may post such requests forever. */
-			xiw_turn_charge(&s->tx.turn, 0);
+			xiw_budget_charge(&s->tx.budget, 0);
 			continue;
 		}
 		if (xiw_swr_is_request(wr) && s->rx.peer_closed) {
 			/* The peer can no longer respond. */
-			s->tx.bound = sq->next;
-			s->tx.bounded = true;
+			s->tx.limit = sq->next;
+			s->tx.limited = true;
 			return false;
 		}
 		if (xiw_swr_is_request(wr) && !s->ord) {
-			xiw_sendq_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
+			xiw_tx_sched_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
 			return false;
 		}
-		if (!sendq_may_start(s, wr) || !sendq_start_wr(s, wr))
+		if (!tx_sched_may_start(s, wr) || !tx_sched_start_wr(s, wr))
 			return false;
 		sq->next++;
 		return true;
@@ -431,9 +433,9 @@ static bool sendq_next_wr(struct xiw_stream *s)
 	return false;
 }
 
-static enum xiw_reason sendq_run_atomic(struct xiw_stream *s,
-					const struct xiw_atomic_req *op,
-					u64 *orig)
+static enum xiw_reason tx_sched_run_atomic(struct xiw_stream *s,
+					   const struct xiw_atomic_req *op,
+					   u64 *orig)
 {
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
@@ -466,7 +468,8 @@ static enum xiw_reason sendq_run_atomic(struct xiw_stream *s,
 }
 
 /**
- * xiw_sendq_blame() - end the stream because of an invalid inbound request
+ * xiw_tx_sched_bad_request() - end the stream because of an invalid inbound
+ *	request
  * @s: stream
  * @reason: reason of the fault
  * @req: request
@@ -474,8 +477,8 @@ static enum xiw_reason sendq_run_atomic(struct xiw_stream *s,
  *
  * Context: Socket lock held.
  */
-void xiw_sendq_blame(struct xiw_stream *s, enum xiw_reason reason,
-		     const struct xiw_req *req, u32 done)
+void xiw_tx_sched_bad_request(struct xiw_stream *s, enum xiw_reason reason,
+			      const struct xiw_ird_entry *req, u32 done)
 {
 	struct xiw_term_offender off = { .ulpdu_len = req->ulpdu_len };
 	struct xiw_read_req read;
@@ -494,59 +497,59 @@ void xiw_sendq_blame(struct xiw_stream *s, enum xiw_reason reason,
  * served strictly in order; an Atomic is executed only here, after the data of
  * all earlier Reads was fetched (RFC 7306 section 7).
  */
-static bool sendq_next_response(struct xiw_stream *s)
+static bool tx_sched_next_response(struct xiw_stream *s)
 {
 	struct xiw_atomic_resp resp;
 	enum xiw_reason reason;
-	struct xiw_req *req;
+	struct xiw_ird_entry *req;
 
-	if (s->irq_head == s->irq_tail)
+	if (s->ird_head == s->ird_tail)
 		return false;
-	req = &s->irq[s->irq_head & s->irq_mask];
+	req = &s->irdq[s->ird_head & s->ird_mask];
 	if (req->fault != XIW_OK) {
-		xiw_sendq_blame(s, req->fault, req, 0);
+		xiw_tx_sched_bad_request(s, req->fault, req, 0);
 		return false;
 	}
 	if (req->atomic) {
-		reason = sendq_run_atomic(s, &req->op, &resp.orig);
+		reason = tx_sched_run_atomic(s, &req->op, &resp.orig);
 		if (reason != XIW_OK) {
-			xiw_sendq_blame(s, reason, req, 0);
+			xiw_tx_sched_bad_request(s, reason, req, 0);
 			return false;
 		}
 		resp.id = req->op.id;
 		xiw_rdmap_atomic_resp_encode(s->tx.body, &resp);
-		sendq_start_body(s, XIW_OP_ATOMIC_RESP, XIW_QN_ATOMIC_RESP,
-				 XIW_ATOMIC_RESP_LEN);
+		tx_sched_start_body(s, XIW_OP_ATOMIC_RESP, XIW_QN_ATOMIC_RESP,
+				    XIW_ATOMIC_RESP_LEN);
 	} else {
-		sendq_start_tagged(s, XIW_OP_READ_RESP, req->read.sink_stag,
-				   req->read.sink_to, req->read.size);
+		tx_sched_start_tagged(s, XIW_OP_READ_RESP, req->read.sink_stag,
+				      req->read.sink_to, req->read.size);
 	}
 	s->tx.source = XIW_TX_RESPONSE;
 	return true;
 }
 
-static void sendq_start_rtr(struct xiw_stream *s)
+static void tx_sched_start_rtr(struct xiw_stream *s)
 {
 	struct xiw_read_req req = {};
-	struct xiw_wait *wait;
+	struct xiw_orq_entry *wait;
 
 	switch (s->tx.rtr) {
 	case XIW_RTR_READ:
 		xiw_rdmap_read_req_encode(s->tx.body, &req);
-		sendq_start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST,
-				 XIW_READ_REQ_LEN);
-		wait = sendq_orq_push(s);
+		tx_sched_start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST,
+				    XIW_READ_REQ_LEN);
+		wait = tx_sched_orq_push(s);
 		wait->internal = true;
 		break;
 	case XIW_RTR_SEND:
-		sendq_start_untagged(s, XIW_OP_SEND, XIW_QN_SEND, 0);
+		tx_sched_start_untagged(s, XIW_OP_SEND, XIW_QN_SEND, 0);
 		break;
 	default:
-		if (s->conn.hello)
-			sendq_start_tagged(s, XIW_OP_WRITE, XIW_HELLO_STAG,
-					   XIW_HELLO_LONG, 0);
+		if (s->conn.probe)
+			tx_sched_start_tagged(s, XIW_OP_WRITE, XIW_PROBE_STAG,
+					      XIW_PROBE_LONG, 0);
 		else
-			sendq_start_tagged(s, XIW_OP_WRITE, 0, 0, 0);
+			tx_sched_start_tagged(s, XIW_OP_WRITE, 0, 0, 0);
 		break;
 	}
 	s->tx.rtr = 0;
@@ -554,7 +557,7 @@ static void sendq_start_rtr(struct xiw_stream *s)
 }
 
 /**
- * xiw_sendq_next() - choose the next message
+ * xiw_tx_sched_next() - choose the next message
  * @s: stream with no message in progress
  *
  * A Terminate has priority, then an RTR. Responses and work requests are chosen
@@ -563,7 +566,7 @@ static void sendq_start_rtr(struct xiw_stream *s)
  * Context: Owner of the transmit side.
  * Return: false if nothing can be sent now.
  */
-bool xiw_sendq_next(struct xiw_stream *s)
+bool xiw_tx_sched_next(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
@@ -573,29 +576,29 @@ bool xiw_sendq_next(struct xiw_stream *s)
 		tx->source = XIW_TX_TERM;
 		return true;
 	}
-	if (sendq_is_over(s))
+	if (tx_sched_is_over(s))
 		return false;
 	if (tx->rtr) {
-		sendq_start_rtr(s);
+		tx_sched_start_rtr(s);
 		return true;
 	}
-	tx->turn_resp = !tx->turn_resp;
-	if (tx->turn_resp ? sendq_next_response(s) : sendq_next_wr(s))
+	tx->prefer_resp = !tx->prefer_resp;
+	if (tx->prefer_resp ? tx_sched_next_response(s) : tx_sched_next_wr(s))
 		return true;
 	if (tx->term_len)
-		return xiw_sendq_next(s);
-	if (tx->turn_resp ? sendq_next_wr(s) : sendq_next_response(s))
+		return xiw_tx_sched_next(s);
+	if (tx->prefer_resp ? tx_sched_next_wr(s) : tx_sched_next_response(s))
 		return true;
-	return tx->term_len && xiw_sendq_next(s);
+	return tx->term_len && xiw_tx_sched_next(s);
 }
 
 /**
- * xiw_sendq_laid_out() - finish a message after its last FPDU was encoded
+ * xiw_tx_sched_encoded() - finish a message after its last FPDU was encoded
  * @s: stream
  *
  * Context: Owner of the transmit side.
  */
-void xiw_sendq_laid_out(struct xiw_stream *s)
+void xiw_tx_sched_encoded(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 	struct xiw_swr *wr = tx->wr;
@@ -604,11 +607,11 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 	case XIW_TX_SQ:
 		if (wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM) {
 			/* No other message may come between the two. */
-			sendq_start_imm(s, wr,
-					wr->flags & XIW_SQE_SOLICITED
-						? XIW_OP_IMM_SE
-						: XIW_OP_IMM,
-					XIW_IMM_WRITE);
+			tx_sched_start_imm(s, wr,
+					   wr->flags & XIW_SQE_SOLICITED
+						   ? XIW_OP_IMM_SE
+						   : XIW_OP_IMM,
+					   XIW_IMM_WRITE);
 			wr->msn = tx->msg.msn;
 			wr->has_msn = true;
 			tx->source = XIW_TX_SQ_IMM;
@@ -617,11 +620,11 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 		fallthrough;
 	case XIW_TX_SQ_IMM:
 		wr->end_pos = tx->pos;
-		wr->built = true;
+		wr->encoded = true;
 		break;
 	case XIW_TX_SQ_IMM_FIRST:
 		/* No other message may come between the two. */
-		sendq_start_send(s, wr);
+		tx_sched_start_send(s, wr);
 		tx->source = XIW_TX_SQ;
 		return;
 	case XIW_TX_RESPONSE:
@@ -629,7 +632,7 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 		 * Free the slot before TCP gets the last bytes: the peer may
 		 * send its next request as soon as it has received them.
 		 */
-		s->irq_head++;
+		s->ird_head++;
 		break;
 	case XIW_TX_TERM:
 		tx->term_sent = true;
@@ -641,45 +644,45 @@ void xiw_sendq_laid_out(struct xiw_stream *s)
 }
 
 /**
- * xiw_sendq_idle() - check that there is nothing to send
+ * xiw_tx_sched_idle() - check that there is nothing to send
  * @s: stream
  *
- * Cheaper than xiw_sendq_next(), and changes nothing.
+ * Cheaper than xiw_tx_sched_next(), and changes nothing.
  *
  * Context: Owner of the transmit side.
  * Return: true if there was nothing. The caller checks the ring again before
  * the engine stops.
  */
-bool xiw_sendq_idle(const struct xiw_stream *s)
+bool xiw_tx_sched_idle(const struct xiw_stream *s)
 {
 	const struct xiw_tx *tx = &s->tx;
 
 	return tx->source == XIW_TX_NONE && !tx->rtr && !tx->term_len &&
-	       s->irq_head == s->irq_tail &&
+	       s->ird_head == s->ird_tail &&
 	       s->sq->next == READ_ONCE(s->sq->prod) &&
 	       xiw_sq_ring_empty(s->sq);
 }
 
 /**
- * xiw_sendq_empty() - check that all requests and responses were sent
+ * xiw_tx_sched_empty() - check that all requests and responses were sent
  * @s: stream
  *
  * Context: Owner of the transmit side.
  * Return: true if a graceful close may continue.
  */
-bool xiw_sendq_empty(const struct xiw_stream *s)
+bool xiw_tx_sched_empty(const struct xiw_stream *s)
 {
 	const struct xiw_tx *tx = &s->tx;
 
-	return tx->source == XIW_TX_NONE && !tx->train_len &&
-	       s->irq_head == s->irq_tail && sendq_orq_empty(s) &&
-	       (tx->bounded ? (s32)(s->sq->head - tx->bound) >= 0
+	return tx->source == XIW_TX_NONE && !tx->batch_len &&
+	       s->ird_head == s->ird_tail && tx_sched_orq_empty(s) &&
+	       (tx->limited ? (s32)(s->sq->head - tx->limit) >= 0
 			    : s->sq->head == READ_ONCE(s->sq->prod));
 }
 
 /**
- * xiw_sendq_waits() - check if requests wait for a message of the peer
- * @s: stream for which xiw_sendq_next() just returned false
+ * xiw_tx_sched_waits() - check if requests wait for a message of the peer
+ * @s: stream for which xiw_tx_sched_next() just returned false
  *
  * If so, the receive side will run the engine again, and no doorbell is needed.
  *
@@ -688,17 +691,17 @@ bool xiw_sendq_empty(const struct xiw_stream *s)
  * fence does not delay a FIN without data before it, as the peer may never send
  * a message.
  */
-bool xiw_sendq_waits(struct xiw_stream *s)
+bool xiw_tx_sched_waits(struct xiw_stream *s)
 {
 	/* Nothing is fetched behind the fence, so check the ring as well. */
 	if (s->tx.fenced)
-		return !READ_ONCE(s->tx.fin) || !xiw_sendq_empty(s) ||
-		       !xiw_sendq_none_posted(s);
-	return !sendq_orq_empty(s) && s->sq->next != READ_ONCE(s->sq->prod);
+		return !READ_ONCE(s->tx.fin) || !xiw_tx_sched_empty(s) ||
+		       !xiw_tx_sched_none_posted(s);
+	return !tx_sched_orq_empty(s) && s->sq->next != READ_ONCE(s->sq->prod);
 }
 
 /* Releases the slots of all requests before @head, which are complete. */
-static void sendq_reclaim(struct xiw_sq *sq, u32 head)
+static void tx_sched_reclaim(struct xiw_sq *sq, u32 head)
 {
 	/* Pairs with the acquire in xiw_sq_post(). */
 	smp_store_release(&sq->head, head);
@@ -708,7 +711,7 @@ static void sendq_reclaim(struct xiw_sq *sq, u32 head)
 }
 
 /* Completes up to @max requests; true if more may be complete. */
-static bool sendq_complete_some(struct xiw_stream *s, u32 max)
+static bool tx_sched_complete_some(struct xiw_stream *s, u32 max)
 {
 	struct xiw_sq *sq = s->sq;
 	u32 head = sq->head;
@@ -718,7 +721,7 @@ static bool sendq_complete_some(struct xiw_stream *s, u32 max)
 		struct xiw_swr copy;
 
 		if (xiw_swr_is_request(wr) || xiw_swr_is_local(wr) ?
-		    !wr->done : !(wr->built && wr->end_pos <= s->tx.sent))
+		    !wr->done : !(wr->encoded && wr->end_pos <= s->tx.sent))
 			break;
 		if (wr->status != IB_WC_SUCCESS)
 			break;
@@ -729,37 +732,37 @@ static bool sendq_complete_some(struct xiw_stream *s, u32 max)
 			copy = *wr;
 			wr = &copy;
 		}
-		s->tx.asked = xiw_swr_is_request(wr);
-		s->tx.told = wr->flags & XIW_SQE_SIGNALED;
+		s->tx.last_request = xiw_swr_is_request(wr);
+		s->tx.last_signaled = wr->flags & XIW_SQE_SIGNALED;
 		/*
 		 * Free the slot before the completion becomes visible, so that
 		 * the ULP may post at once when it polls the completion.
 		 */
-		sendq_reclaim(sq, ++head);
+		tx_sched_reclaim(sq, ++head);
 		xiw_stream_send_done(s, wr);
 	}
 	return false;
 }
 
 /**
- * xiw_sendq_complete() - complete finished requests in the order of posting
+ * xiw_tx_sched_complete() - complete finished requests in the order of posting
  * @s: stream
  *
  * See RFC 5040 section 5.5 rule 15. A Send or Write is done when TCP took all
  * of it; its bytes were copied, so the ULP may reuse the buffer. After a long
- * Read many requests may be complete: those beyond XIW_TURN_STEPS are left to
+ * Read many requests may be complete: those beyond XIW_BUDGET_COST are left to
  * the retry work.
  *
  * Context: Owner of the transmit side.
  */
-void xiw_sendq_complete(struct xiw_stream *s)
+void xiw_tx_sched_complete(struct xiw_stream *s)
 {
-	if (sendq_complete_some(s, XIW_TURN_STEPS))
+	if (tx_sched_complete_some(s, XIW_BUDGET_COST))
 		xiw_stream_tx_again(s, 0);
 }
 
 /**
- * xiw_sendq_unfinished() - check for posted requests that are incomplete
+ * xiw_tx_sched_unfinished() - check for posted requests that are incomplete
  * @s: stream that has ended
  *
  * Completes the requests that were done.
@@ -767,15 +770,15 @@ void xiw_sendq_complete(struct xiw_stream *s)
  * Context: Owner of the transmit side.
  * Return: true if there is.
  */
-bool xiw_sendq_unfinished(struct xiw_stream *s)
+bool xiw_tx_sched_unfinished(struct xiw_stream *s)
 {
-	while (sendq_complete_some(s, XIW_TURN_STEPS))
+	while (tx_sched_complete_some(s, XIW_BUDGET_COST))
 		;
-	return s->sq->head != s->sq->next || sendq_fetch(s, 1);
+	return s->sq->head != s->sq->next || tx_sched_fetch(s, 1);
 }
 
 /**
- * xiw_sendq_rewind() - reset incomplete requests, to be started again
+ * xiw_tx_sched_rewind() - reset incomplete requests, to be started again
  * @s: stream that is rolled back because it was never established
  *
  * Completes the requests that were done. A local request behind an incomplete
@@ -787,29 +790,29 @@ bool xiw_sendq_unfinished(struct xiw_stream *s)
  *
  * Context: Owner of the transmit side.
  */
-void xiw_sendq_rewind(struct xiw_stream *s)
+void xiw_tx_sched_rewind(struct xiw_stream *s)
 {
 	struct xiw_sq *sq = s->sq;
 	struct xiw_swr *wr;
 
-	while (sendq_complete_some(s, XIW_TURN_STEPS))
+	while (tx_sched_complete_some(s, XIW_BUDGET_COST))
 		;
 	while (sq->next != sq->head) {
 		wr = xiw_sq_wr(sq, --sq->next);
-		if (sendq_is_local_done(wr))
+		if (tx_sched_is_local_done(wr))
 			continue;
 		wr->done = false;
-		wr->built = false;
+		wr->encoded = false;
 		wr->has_msn = false;
 		/* The wrong peer may have set an error. */
 		wr->status = IB_WC_SUCCESS;
 		wr->vendor_err = 0;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(xiw_sendq_rewind);
+EXPORT_SYMBOL_IF_KUNIT(xiw_tx_sched_rewind);
 
 /**
- * xiw_sendq_flush() - complete all requests in the send queue
+ * xiw_tx_sched_flush() - complete all requests in the send queue
  * @s: stream that has ended
  *
  * Requests that were done complete with success, up to the first that was not;
@@ -820,14 +823,14 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_sendq_rewind);
  * Context: Owner of the transmit side.
  * Return: true if there may be more.
  */
-bool xiw_sendq_flush(struct xiw_stream *s)
+bool xiw_tx_sched_flush(struct xiw_stream *s)
 {
 	struct xiw_sq *sq = s->sq;
 	u32 left = sq->size;
 
-	while (sendq_complete_some(s, XIW_TURN_STEPS))
+	while (tx_sched_complete_some(s, XIW_BUDGET_COST))
 		;
-	while (sendq_fetch(s, XIW_TURN_STEPS) || sq->head != sq->next) {
+	while (tx_sched_fetch(s, XIW_BUDGET_COST) || sq->head != sq->next) {
 		if (!left--)
 			return true;
 		struct xiw_swr *wr = xiw_sq_wr(sq, sq->head);
@@ -837,9 +840,9 @@ bool xiw_sendq_flush(struct xiw_stream *s)
 			copy.status = IB_WC_WR_FLUSH_ERR;
 		if (sq->next == sq->head)
 			sq->next++;
-		sendq_reclaim(sq, sq->head + 1);
+		tx_sched_reclaim(sq, sq->head + 1);
 		xiw_stream_send_done(s, &copy);
 	}
 	return false;
 }
-EXPORT_SYMBOL_IF_KUNIT(xiw_sendq_flush);
+EXPORT_SYMBOL_IF_KUNIT(xiw_tx_sched_flush);

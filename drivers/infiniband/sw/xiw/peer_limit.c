@@ -18,7 +18,7 @@
  * The counts are in two tables, in slots chosen by a secret hash. A connection
  * that shares a slot with a flood by chance may be evicted in its place.
  */
-#include "crowd.h"
+#include "peer_limit.h"
 
 #include <kunit/visibility.h>
 #include <linux/jhash.h>
@@ -31,107 +31,110 @@ enum {
 	IPV6_NET_BITS	= 64,
 };
 
-static u8 crowd_slot_of(const struct xiw_crowd *crowd,
-			const struct in6_addr *peer, int bits)
+static u8 peer_limit_slot_of(const struct xiw_peer_limit *limit,
+			     const struct in6_addr *peer, int bits)
 {
 	struct in6_addr prefix;
 	u32 hash;
 
 	ipv6_addr_prefix(&prefix, peer, bits);
 	hash = jhash2((const u32 *)&prefix, sizeof(prefix) / sizeof(u32),
-		      crowd->seed + bits);
-	return hash % XIW_CROWD_SLOTS;
+		      limit->seed + bits);
+	return hash % XIW_PEER_LIMIT_SLOTS;
 }
 
 /**
- * xiw_crowd_init() - set up without entries
- * @crowd: zeroed
+ * xiw_peer_limit_init() - set up without entries
+ * @limit: zeroed
  *
  * Context: Any.
  */
-void xiw_crowd_init(struct xiw_crowd *crowd)
+void xiw_peer_limit_init(struct xiw_peer_limit *limit)
 {
-	INIT_LIST_HEAD(&crowd->list);
-	crowd->seed = get_random_u32();
+	INIT_LIST_HEAD(&limit->list);
+	limit->seed = get_random_u32();
 }
-EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_init);
+EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_init);
 
 /**
- * xiw_crowd_join() - add an entry
- * @crowd: limit
+ * xiw_peer_limit_add() - add an entry
+ * @limit: limit
  * @m: entry in no list, with its @peer set
  *
- * Context: Any, with the caller's lock for @crowd held.
+ * Context: Any, with the caller's lock for @limit held.
  */
-void xiw_crowd_join(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
+void xiw_peer_limit_add(struct xiw_peer_limit *limit, struct xiw_peer_entry *m)
 {
 	int net = ipv6_addr_v4mapped(&m->peer) ? IPV4_NET_BITS : IPV6_NET_BITS;
 	int by;
 
-	m->slots[XIW_CROWD_ADDRESS] = crowd_slot_of(crowd, &m->peer, 128);
-	m->slots[XIW_CROWD_NETWORK] = crowd_slot_of(crowd, &m->peer, net);
-	for (by = 0; by < XIW_CROWD_BYS; by++)
-		crowd->held[by][m->slots[by]]++;
+	m->slots[XIW_PEER_LIMIT_ADDRESS] =
+		peer_limit_slot_of(limit, &m->peer, 128);
+	m->slots[XIW_PEER_LIMIT_NETWORK] =
+		peer_limit_slot_of(limit, &m->peer, net);
+	for (by = 0; by < XIW_PEER_LIMIT_BYS; by++)
+		limit->counts[by][m->slots[by]]++;
 	m->since = jiffies;
-	list_add_tail(&m->node, &crowd->list);
-	crowd->count++;
+	list_add_tail(&m->node, &limit->list);
+	limit->count++;
 }
-EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_join);
+EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_add);
 
 /**
- * xiw_crowd_leave() - remove an entry
- * @crowd: limit
+ * xiw_peer_limit_remove() - remove an entry
+ * @limit: limit
  * @m: entry of it
  *
- * Context: Any, with the caller's lock for @crowd held.
+ * Context: Any, with the caller's lock for @limit held.
  */
-void xiw_crowd_leave(struct xiw_crowd *crowd, struct xiw_crowd_member *m)
+void xiw_peer_limit_remove(struct xiw_peer_limit *limit,
+			   struct xiw_peer_entry *m)
 {
 	int by;
 
 	list_del_init(&m->node);
-	crowd->count--;
-	for (by = 0; by < XIW_CROWD_BYS; by++)
-		crowd->held[by][m->slots[by]]--;
+	limit->count--;
+	for (by = 0; by < XIW_PEER_LIMIT_BYS; by++)
+		limit->counts[by][m->slots[by]]--;
 }
-EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_leave);
+EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_remove);
 
-static u32 crowd_count_of(const struct xiw_crowd *crowd,
-			  const struct xiw_crowd_member *m)
+static u32 peer_limit_count_of(const struct xiw_peer_limit *limit,
+			       const struct xiw_peer_entry *m)
 {
-	u32 held = 0;
+	u32 count = 0;
 	int by;
 
-	for (by = 0; by < XIW_CROWD_BYS; by++)
-		held += crowd->held[by][m->slots[by]];
-	return held;
+	for (by = 0; by < XIW_PEER_LIMIT_BYS; by++)
+		count += limit->counts[by][m->slots[by]];
+	return count;
 }
 
 /**
- * xiw_crowd_victim() - choose the entry to evict
- * @crowd: limit, with at least one entry
+ * xiw_peer_limit_worst() - choose the entry to evict
+ * @limit: limit, with at least one entry
  * @grace: grace period of new entries in jiffies
  *
- * Context: Any, with the caller's lock for @crowd held.
+ * Context: Any, with the caller's lock for @limit held.
  * Return: The entry, which is not removed. If it is younger than @grace, the
  * caller has to wait for the end of that period.
  */
-struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd,
-					  unsigned long grace)
+struct xiw_peer_entry *xiw_peer_limit_worst(const struct xiw_peer_limit *limit,
+					    unsigned long grace)
 {
-	struct xiw_crowd_member *first = NULL;
-	struct xiw_crowd_member *aged = NULL;
-	struct xiw_crowd_member *m;
+	struct xiw_peer_entry *first = NULL;
+	struct xiw_peer_entry *aged = NULL;
+	struct xiw_peer_entry *m;
 	unsigned long now = jiffies;
 	u32 most_aged = 0;
 	u32 most = 0;
-	u32 held;
+	u32 count;
 
 	/* Oldest first: entries before one past its grace are past it too. */
-	list_for_each_entry(m, &crowd->list, node) {
-		held = crowd_count_of(crowd, m);
-		if (held > most) {
-			most = held;
+	list_for_each_entry(m, &limit->list, node) {
+		count = peer_limit_count_of(limit, m);
+		if (count > most) {
+			most = count;
 			first = m;
 		}
 		if (!time_before(now, m->since + grace)) {
@@ -141,4 +144,4 @@ struct xiw_crowd_member *xiw_crowd_victim(const struct xiw_crowd *crowd,
 	}
 	return most_aged >= most / 2 ? aged : first;
 }
-EXPORT_SYMBOL_IF_KUNIT(xiw_crowd_victim);
+EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_worst);

@@ -5,7 +5,7 @@
  * on each page, so each of them may outlive the other. So a device can be
  * removed while processes use it, without touching their mappings.
  */
-#include "queue.h"
+#include "mmap.h"
 
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -13,8 +13,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-static int queue_add_mapping(struct xiw_queue *q, struct ib_ucontext *uctx,
-			     u64 *key)
+static int mmap_add_entry(struct xiw_queue *q, struct ib_ucontext *uctx,
+			  u64 *key)
 {
 	struct xiw_mmap_entry *entry;
 	int ret;
@@ -104,7 +104,7 @@ int xiw_queue_alloc(struct xiw_queue *q, u32 entries, u32 stride,
 	q->base = (u8 *)(q->ctrl + 1);
 
 	if (uctx) {
-		ret = queue_add_mapping(q, uctx, key);
+		ret = mmap_add_entry(q, uctx, key);
 		if (ret) {
 			vfree(q->ctrl);
 			q->ctrl = NULL;

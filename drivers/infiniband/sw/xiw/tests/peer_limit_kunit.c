@@ -5,7 +5,7 @@
 #include <kunit/test.h>
 #include <net/ipv6.h>
 
-#include "../crowd.h"
+#include "../peer_limit.h"
 
 enum {
 	ROOM	= 256,		/* connections that may wait */
@@ -15,12 +15,12 @@ enum {
 };
 
 struct wait {
-	struct xiw_crowd_member member;
+	struct xiw_peer_entry entry;
 	u32 number;		/* in the order of insertion */
 };
 
 struct room {
-	struct xiw_crowd crowd;
+	struct xiw_peer_limit limit;
 	struct wait waits[ROOM];
 	u32 joined;
 };
@@ -30,8 +30,8 @@ static struct room *room_get(struct kunit *test, u32 seed)
 	struct room *room = kunit_kzalloc(test, sizeof(*room), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, room);
-	xiw_crowd_init(&room->crowd);
-	room->crowd.seed = seed * 2654435761u;
+	xiw_peer_limit_init(&room->limit);
+	room->limit.seed = seed * 2654435761u;
 	return room;
 }
 
@@ -51,17 +51,17 @@ static struct in6_addr address(bool v6, u8 net, u8 host)
 
 static void join(struct room *room, struct wait *wait, struct in6_addr peer)
 {
-	wait->member.peer = peer;
+	wait->entry.peer = peer;
 	wait->number = room->joined++;
-	xiw_crowd_join(&room->crowd, &wait->member);
+	xiw_peer_limit_add(&room->limit, &wait->entry);
 }
 
 static struct wait *leave(struct room *room, unsigned long grace)
 {
-	struct xiw_crowd_member *m = xiw_crowd_victim(&room->crowd, grace);
+	struct xiw_peer_entry *m = xiw_peer_limit_worst(&room->limit, grace);
 
-	xiw_crowd_leave(&room->crowd, m);
-	return container_of(m, struct wait, member);
+	xiw_peer_limit_remove(&room->limit, m);
+	return container_of(m, struct wait, entry);
 }
 
 /*
@@ -70,7 +70,7 @@ static struct wait *leave(struct room *room, unsigned long grace)
  *
  * Covers: MPA-51
  */
-static void crowd_address(struct kunit *test)
+static void peer_limit_address(struct kunit *test)
 {
 	struct room *room;
 	u32 wrong = 0;
@@ -94,7 +94,7 @@ static void crowd_address(struct kunit *test)
  *
  * Covers: MPA-51
  */
-static void crowd_network(struct kunit *test)
+static void peer_limit_network(struct kunit *test)
 {
 	struct wait *wait;
 	struct room *room;
@@ -113,7 +113,7 @@ static void crowd_network(struct kunit *test)
 					    ROOM / 10, "seed %u", i / 2);
 			join(room, wait, address(i % 2, 1, n % HOSTS));
 		}
-		KUNIT_EXPECT_EQ(test, room->crowd.count, ROOM);
+		KUNIT_EXPECT_EQ(test, room->limit.count, ROOM);
 		kunit_kfree(test, room);
 	}
 }
@@ -128,7 +128,7 @@ static struct room *room_of_ages(struct kunit *test, bool same_net)
 	for (n = 0; n < 10; n++) {
 		join(room, &waits[n],
 		     address(false, same_net ? 1 : 50 + n, 10 + n));
-		waits[n].member.since -= GRACE;
+		waits[n].entry.since -= GRACE;
 	}
 	for (; n < 20; n++)
 		join(room, &waits[n], address(false, 1, 1));
@@ -141,29 +141,29 @@ static struct room *room_of_ages(struct kunit *test, bool same_net)
  *
  * Covers: MPA-51
  */
-static void crowd_grace(struct kunit *test)
+static void peer_limit_grace(struct kunit *test)
 {
 	struct room *others = room_of_ages(test, false);
 	struct room *same = room_of_ages(test, true);
 
-	KUNIT_EXPECT_PTR_EQ(test, xiw_crowd_victim(&others->crowd, GRACE),
-			    &others->waits[10].member);
+	KUNIT_EXPECT_PTR_EQ(test, xiw_peer_limit_worst(&others->limit, GRACE),
+			    &others->waits[10].entry);
 	/* The hash determines which one. */
 	KUNIT_EXPECT_LT(test, leave(same, GRACE)->number, 10);
-	KUNIT_EXPECT_PTR_EQ(test, xiw_crowd_victim(&same->crowd, 0),
-			    &same->waits[10].member);
+	KUNIT_EXPECT_PTR_EQ(test, xiw_peer_limit_worst(&same->limit, 0),
+			    &same->waits[10].entry);
 }
 
-static struct kunit_case crowd_cases[] = {
-	KUNIT_CASE(crowd_address),
-	KUNIT_CASE(crowd_network),
-	KUNIT_CASE(crowd_grace),
+static struct kunit_case peer_limit_cases[] = {
+	KUNIT_CASE(peer_limit_address),
+	KUNIT_CASE(peer_limit_network),
+	KUNIT_CASE(peer_limit_grace),
 	{}
 };
 
-static struct kunit_suite crowd_suite = {
-	.name = "xiw_crowd",
-	.test_cases = crowd_cases,
+static struct kunit_suite peer_limit_suite = {
+	.name = "xiw_peer_limit",
+	.test_cases = peer_limit_cases,
 };
 
-kunit_test_suite(crowd_suite);
+kunit_test_suite(peer_limit_suite);

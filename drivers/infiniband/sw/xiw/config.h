@@ -2,11 +2,11 @@
 /*
  * The MPA policy of a device, as files.
  */
-#ifndef _XIW_POLICY_H
-#define _XIW_POLICY_H
+#ifndef _XIW_CONFIG_H
+#define _XIW_CONFIG_H
 
 struct attribute_group;
 
-extern const struct attribute_group xiw_policy_group;
+extern const struct attribute_group xiw_config_group;
 
-#endif /* _XIW_POLICY_H */
+#endif /* _XIW_CONFIG_H */

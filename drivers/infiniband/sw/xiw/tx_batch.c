@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDU batches, called trains in identifiers: messages encoded as FPDUs, one
+ * FPDU batches: messages encoded as FPDUs, one
  * after the other across work requests, and sent by one call of the socket.
  *
  * All payload is copied into the stream's own pages, so that the data which TCP
@@ -8,27 +8,27 @@
  * buffer. The CRC is computed over the copy.
  */
 
-#include "train.h"
+#include "tx_batch.h"
 
 #include <linux/mm.h>
 
 #include "llp.h"
 #include "place.h"
-#include "sendq.h"
 #include "stream.h"
 #include "trace.h"
+#include "tx_sched.h"
 
 /* Limit for the bytes that a series copies while their memory is locked */
 #define TRAIN_SERIES	16384U
 
 /**
- * struct train_source - memory of the payloads of a series
+ * struct tx_batch_source - memory of the payloads of a series
  * @stag: STag or local key
  * @access: rights needed
  * @addr: next byte
  * @ref: the locked memory
  */
-struct train_source {
+struct tx_batch_source {
 	u32 stag;
 	int access;
 	u64 addr;
@@ -39,19 +39,19 @@ struct train_source {
  * Memory to allocate for the message in progress: a block for a whole batch if
  * more requests are queued, else enough for the rest of the message.
  */
-static u32 train_block_order(const struct xiw_stream *s, u32 want)
+static u32 tx_batch_block_order(const struct xiw_stream *s, u32 want)
 {
 	const struct xiw_tx *tx = &s->tx;
 	u64 need = tx->msg.len - tx->offset;
 
 	if (READ_ONCE(s->sq->prod) != s->sq->next)
-		need += XIW_TX_TRAIN_BYTES;
+		need += XIW_TX_BATCH_BYTES;
 	/* Headers, CRC, Markers */
 	need += need / 16 + want;
 	return min_t(u32, get_order(need), XIW_TXBUF_ORDER);
 }
 
-static bool train_get_room(struct xiw_stream *s, u32 order, u32 lead)
+static bool tx_batch_get_room(struct xiw_stream *s, u32 order, u32 lead)
 {
 	return xiw_txbuf_get(&s->tx.buf, order, s->tx.space.sndbuf, lead);
 }
@@ -61,7 +61,7 @@ static bool train_get_room(struct xiw_stream *s, u32 order, u32 lead)
  * @lead. Bulk data goes into blocks that hold a whole batch; small messages
  * share single pages.
  */
-static u32 train_reserve(struct xiw_stream *s, u32 want, u32 lead)
+static u32 tx_batch_reserve(struct xiw_stream *s, u32 want, u32 lead)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 room = xiw_txbuf_room(&tx->buf);
@@ -70,20 +70,20 @@ static u32 train_reserve(struct xiw_stream *s, u32 want, u32 lead)
 	if (room >= want)
 		return room;
 	/* Send the batch so far; its block may then be free. */
-	if (tx->train_len && xiw_txbuf_in_block(&tx->buf))
+	if (tx->batch_len && xiw_txbuf_in_block(&tx->buf))
 		return 0;
 	order = want <= PAGE_SIZE / 4 && tx->msg.len <= PAGE_SIZE / 4
 			? 0
-			: train_block_order(s, want);
-	if (order && train_get_room(s, order, lead)) {
+			: tx_batch_block_order(s, want);
+	if (order && tx_batch_get_room(s, order, lead)) {
 		xiw_stream_trim_later(s);
 		return xiw_txbuf_room(&tx->buf);
 	}
-	return train_get_room(s, 0, lead) ? xiw_txbuf_room(&tx->buf) : 0;
+	return tx_batch_get_room(s, 0, lead) ? xiw_txbuf_room(&tx->buf) : 0;
 }
 
 /* Adds the @len bytes at the cursor to the batch. */
-static void train_commit(struct xiw_tx *tx, u32 len)
+static void tx_batch_commit(struct xiw_tx *tx, u32 len)
 {
 	u32 last = tx->vec_first + tx->vec_count - 1;
 	struct xiw_txbuf *buf = &tx->buf;
@@ -99,11 +99,11 @@ static void train_commit(struct xiw_tx *tx, u32 len)
 		bvec_set_page(bv, buf->page, len, buf->off);
 	}
 	buf->off += len;
-	tx->train_len += len;
+	tx->batch_len += len;
 }
 
 /* Moves the gather position by @len bytes within its element. */
-static void train_pass_sge(struct xiw_tx *tx, u32 len)
+static void tx_batch_pass_sge(struct xiw_tx *tx, u32 len)
 {
 	tx->sge_off += len;
 	if (tx->sge_off == tx->wr->sge[tx->sge].length) {
@@ -113,7 +113,7 @@ static void train_pass_sge(struct xiw_tx *tx, u32 len)
 }
 
 /* Copies @len bytes from the gather list of the request in progress. */
-static bool train_gather(struct xiw_stream *s, u8 *dst, u32 len)
+static bool tx_batch_gather(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
 	struct xiw_swr *wr = tx->wr;
@@ -137,14 +137,14 @@ static bool train_gather(struct xiw_stream *s, u8 *dst, u32 len)
 		}
 		dst += n;
 		len -= n;
-		train_pass_sge(tx, n);
+		tx_batch_pass_sge(tx, n);
 	}
 	return true;
 }
 
-static bool train_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
+static bool tx_batch_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
 {
-	struct xiw_req *req = &s->irq[s->irq_head & s->irq_mask];
+	struct xiw_ird_entry *req = &s->irdq[s->ird_head & s->ird_mask];
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
 	u64 addr;
@@ -161,13 +161,13 @@ static bool train_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
 		xiw_mem_put(&ref);
 		return true;
 	}
-	xiw_sendq_blame(s, xiw_mem_reason(status, XIW_ACCESS_SOURCE), req,
-			s->tx.offset);
+	xiw_tx_sched_bad_request(s, xiw_mem_reason(status, XIW_ACCESS_SOURCE),
+				 req, s->tx.offset);
 	return false;
 }
 
 /* Copies the next @len bytes of the message in progress to @dst. */
-static bool train_payload(struct xiw_stream *s, u8 *dst, u32 len)
+static bool tx_batch_payload(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
 
@@ -177,12 +177,12 @@ static bool train_payload(struct xiw_stream *s, u8 *dst, u32 len)
 	}
 	switch (tx->source) {
 	case XIW_TX_SQ:
-		if (train_gather(s, dst, len))
+		if (tx_batch_gather(s, dst, len))
 			return true;
-		xiw_sendq_fail(s, tx->wr, IB_WC_LOC_PROT_ERR);
+		xiw_tx_sched_fail(s, tx->wr, IB_WC_LOC_PROT_ERR);
 		return false;
 	case XIW_TX_RESPONSE:
-		return train_gather_response(s, dst, len);
+		return tx_batch_gather_response(s, dst, len);
 	default:
 		return true;
 	}
@@ -192,18 +192,18 @@ static bool train_payload(struct xiw_stream *s, u8 *dst, u32 len)
  * Completes the FPDU around an encoded ULPDU; for @at and @gap see
  * xiw_tx_mpa_seal().
  */
-static void train_finish_fpdu(struct xiw_stream *s, u8 *at, u32 ulpdu_len,
-			      u32 gap)
+static void tx_batch_finish_fpdu(struct xiw_stream *s, u8 *at, u32 ulpdu_len,
+				 u32 gap)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 len = xiw_tx_mpa_seal(&tx->mpa, at, ulpdu_len, gap);
 
-	train_commit(tx, len);
+	tx_batch_commit(tx, len);
 	tx->pos += len;
-	xiw_turn_charge(&tx->turn, len);
+	xiw_budget_charge(&tx->budget, len);
 }
 
-static bool train_build_term(struct xiw_stream *s)
+static bool tx_batch_build_term(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 gap = xiw_tx_mpa_gap(&tx->mpa, tx->term_len);
@@ -211,20 +211,20 @@ static bool train_build_term(struct xiw_stream *s)
 
 	if (xiw_txbuf_room(&tx->buf) <
 		    xiw_tx_mpa_room(&tx->mpa, tx->term_len) &&
-	    !train_get_room(s, 0, 0))
+	    !tx_batch_get_room(s, 0, 0))
 		return false;
 	at = xiw_txbuf_cursor(&tx->buf);
 	memcpy(at + gap + XIW_MPA_LEN_FIELD, tx->term_ulpdu, tx->term_len);
-	train_finish_fpdu(s, at, tx->term_len, gap);
-	xiw_sendq_laid_out(s);
+	tx_batch_finish_fpdu(s, at, tx->term_len, gap);
+	xiw_tx_sched_encoded(s);
 	return true;
 }
 
 /* Chooses the next segment of the message in progress; false without room. */
-static bool train_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
+static bool tx_batch_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 {
 	struct xiw_tx *tx = &s->tx;
-	u32 limit = xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->train_len);
+	u32 limit = xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->batch_len);
 	u32 ulpdu_len;
 	u32 want;
 	u32 room;
@@ -232,9 +232,9 @@ static bool train_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 	xiw_segment_next(&tx->msg, tx->offset, limit, seg);
 	ulpdu_len = seg->hdr_len + seg->len;
 	want = xiw_tx_mpa_room(&tx->mpa, ulpdu_len);
-	room = train_reserve(s, want,
-			     xiw_tx_mpa_gap(&tx->mpa, ulpdu_len) +
-				     XIW_MPA_LEN_FIELD + seg->hdr_len);
+	room = tx_batch_reserve(s, want,
+				xiw_tx_mpa_gap(&tx->mpa, ulpdu_len) +
+					XIW_MPA_LEN_FIELD + seg->hdr_len);
 	if (room >= want)
 		return true;
 	/* Memory is short: a smaller FPDU will do. */
@@ -245,22 +245,22 @@ static bool train_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 	return true;
 }
 
-static bool train_is_full(const struct xiw_tx *tx)
+static bool tx_batch_is_full(const struct xiw_tx *tx)
 {
-	return tx->train_len >= XIW_TX_TRAIN_BYTES ||
-	       tx->vec_count >= XIW_TX_VECS || xiw_turn_over(&tx->turn);
+	return tx->batch_len >= XIW_TX_BATCH_BYTES ||
+	       tx->vec_count >= XIW_TX_VECS || xiw_budget_spent(&tx->budget);
 }
 
 /*
  * Finds the memory of the next payload. Returns how many contiguous bytes of it
  * belong to the message, 0 if the payload is not in registered memory.
  */
-static u32 train_series_source(const struct xiw_stream *s,
-			       struct train_source *src)
+static u32 tx_batch_series_source(const struct xiw_stream *s,
+				  struct tx_batch_source *src)
 {
 	const struct xiw_tx *tx = &s->tx;
 	const struct xiw_sge *sge;
-	const struct xiw_req *req;
+	const struct xiw_ird_entry *req;
 
 	if (tx->source == XIW_TX_SQ && !(tx->wr->flags & XIW_SQE_INLINE)) {
 		sge = &tx->wr->sge[tx->sge];
@@ -270,7 +270,7 @@ static u32 train_series_source(const struct xiw_stream *s,
 		return sge->length - tx->sge_off;
 	}
 	if (tx->source == XIW_TX_RESPONSE && !tx->body_len) {
-		req = &s->irq[s->irq_head & s->irq_mask];
+		req = &s->irdq[s->ird_head & s->ird_mask];
 		src->stag = req->read.src_stag;
 		src->access = IB_ACCESS_REMOTE_READ;
 		src->addr = req->read.src_to + tx->offset;
@@ -280,8 +280,8 @@ static u32 train_series_source(const struct xiw_stream *s,
 }
 
 /* Encodes one FPDU of a series; its memory is locked. */
-static void train_build_next(struct xiw_stream *s, struct xiw_seg *seg,
-			     struct train_source *src)
+static void tx_batch_build_next(struct xiw_stream *s, struct xiw_seg *seg,
+				struct tx_batch_source *src)
 {
 	struct xiw_tx *tx = &s->tx;
 	u8 *at = xiw_txbuf_cursor(&tx->buf);
@@ -290,7 +290,7 @@ static void train_build_next(struct xiw_stream *s, struct xiw_seg *seg,
 	seg->offset = tx->offset;
 	xiw_segment_encode(&tx->msg, seg, ulpdu);
 	xiw_mem_read(&src->ref, src->addr, ulpdu + seg->hdr_len, seg->len);
-	train_finish_fpdu(s, at, seg->hdr_len + seg->len, 0);
+	tx_batch_finish_fpdu(s, at, seg->hdr_len + seg->len, 0);
 	src->addr += seg->len;
 	tx->offset += seg->len;
 }
@@ -298,14 +298,14 @@ static void train_build_next(struct xiw_stream *s, struct xiw_seg *seg,
 /*
  * Encodes FPDUs of equal size that do not end the message, while their memory
  * stays locked: up to TRAIN_SERIES bytes, as many as one FPDU between two xiw
- * has. False if there are none; then train_build_fpdu() encodes the next one,
- * or finds the fault.
+ * has. False if there are none; then tx_batch_build_fpdu() encodes the next
+ * one, or finds the fault.
  */
-static bool train_build_series(struct xiw_stream *s)
+static bool tx_batch_build_series(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 left = tx->msg.len - tx->offset;
-	struct train_source src;
+	struct tx_batch_source src;
 	struct xiw_seg seg;
 	u32 most;
 	u32 want;
@@ -314,23 +314,23 @@ static bool train_build_series(struct xiw_stream *s)
 	if (left <= 2 * tx->mpa.full || tx->mpa.mpa.markers)
 		return false;
 	xiw_segment_next(&tx->msg, tx->offset, tx->mpa.full, &seg);
-	most = min3(TRAIN_SERIES, train_series_source(s, &src),
+	most = min3(TRAIN_SERIES, tx_batch_series_source(s, &src),
 		    left - XIW_SEG_TAIL) / seg.len;
 	if (most < 2 ||
 	    xiw_mem_get(&tx->mem, src.stag, src.access, src.addr,
 			most * seg.len, &src.ref) != XIW_MEM_OK)
 		return false;
 	want = xiw_mpa_fpdu_len(seg.hdr_len + seg.len);
-	for (n = 0; n < most && !train_is_full(tx); n++) {
+	for (n = 0; n < most && !tx_batch_is_full(tx); n++) {
 		if (xiw_txbuf_room(&tx->buf) < want ||
-		    xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->train_len) !=
+		    xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->batch_len) !=
 			    tx->mpa.full)
 			break;
-		train_build_next(s, &seg, &src);
+		tx_batch_build_next(s, &seg, &src);
 	}
 	xiw_mem_put(&src.ref);
 	if (tx->source == XIW_TX_SQ)
-		train_pass_sge(tx, n * seg.len);
+		tx_batch_pass_sge(tx, n * seg.len);
 	xiw_stat_add(s->env->stats, XIW_STAT_TX_FPDU, n);
 	return n;
 }
@@ -340,7 +340,7 @@ static bool train_build_series(struct xiw_stream *s)
  * batch is full, if memory is short, or if the stream failed; then tx.source is
  * none.
  */
-static bool train_build_fpdu(struct xiw_stream *s)
+static bool tx_batch_build_fpdu(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 	struct xiw_seg seg;
@@ -350,28 +350,28 @@ static bool train_build_fpdu(struct xiw_stream *s)
 	u8 *at;
 
 	if (tx->source == XIW_TX_TERM)
-		return train_build_term(s);
-	if (train_build_series(s))
+		return tx_batch_build_term(s);
+	if (tx_batch_build_series(s))
 		return true;
-	if (!train_next_segment(s, &seg))
+	if (!tx_batch_next_segment(s, &seg))
 		return false;
 	ulpdu_len = seg.hdr_len + seg.len;
 	gap = xiw_tx_mpa_gap(&tx->mpa, ulpdu_len);
 	at = xiw_txbuf_cursor(&tx->buf);
 	ulpdu = at + gap + XIW_MPA_LEN_FIELD;
 	xiw_segment_encode(&tx->msg, &seg, ulpdu);
-	if (!train_payload(s, ulpdu + seg.hdr_len, seg.len))
+	if (!tx_batch_payload(s, ulpdu + seg.hdr_len, seg.len))
 		return false;
-	train_finish_fpdu(s, at, ulpdu_len, gap);
+	tx_batch_finish_fpdu(s, at, ulpdu_len, gap);
 	tx->offset += seg.len;
 	xiw_stat_inc(s->env->stats, XIW_STAT_TX_FPDU);
 	if (seg.last)
-		xiw_sendq_laid_out(s);
+		xiw_tx_sched_encoded(s);
 	return true;
 }
 
 /**
- * xiw_train_build() - encode FPDUs until the batch is full
+ * xiw_tx_batch_build() - encode FPDUs until the batch is full
  * @s: stream attached to a socket, with the last batch sent
  *
  * The batch also ends when the work budget is used up, nothing is left to send,
@@ -379,37 +379,37 @@ static bool train_build_fpdu(struct xiw_stream *s)
  *
  * Context: Socket lock held; process context or softirq. Does not sleep.
  */
-void xiw_train_build(struct xiw_stream *s)
+void xiw_tx_batch_build(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
 	s->llp->ops->space(s->llp, &tx->space);
-	xiw_tx_mpa_train(&tx->mpa, tx->space.emss, tx->space.tail_fill);
-	while (!train_is_full(tx)) {
+	xiw_tx_mpa_batch(&tx->mpa, tx->space.emss, tx->space.tail_fill);
+	while (!tx_batch_is_full(tx)) {
 		if (tx->source == XIW_TX_NONE) {
-			if (!xiw_sendq_next(s))
+			if (!xiw_tx_sched_next(s))
 				break;
 			/* Local requests may have used up the budget. */
 			continue;
 		}
-		if (!train_build_fpdu(s) && tx->source != XIW_TX_NONE)
+		if (!tx_batch_build_fpdu(s) && tx->source != XIW_TX_NONE)
 			break;
 	}
 }
 
-static void train_drop_first(struct xiw_tx *tx)
+static void tx_batch_drop_first(struct xiw_tx *tx)
 {
 	put_page(tx->vec[tx->vec_first].bv_page);
 	tx->vec_first = (tx->vec_first + 1) % XIW_TX_VECS;
 	tx->vec_count--;
 }
 
-static void train_sent(struct xiw_stream *s, u32 len)
+static void tx_batch_sent(struct xiw_stream *s, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
 
 	tx->sent += len;
-	tx->train_len -= len;
+	tx->batch_len -= len;
 	xiw_stat_add(s->env->stats, XIW_STAT_TX_BYTES, len);
 	while (len) {
 		struct bio_vec *bv = &tx->vec[tx->vec_first];
@@ -419,17 +419,17 @@ static void train_sent(struct xiw_stream *s, u32 len)
 		bv->bv_len -= n;
 		len -= n;
 		if (!bv->bv_len)
-			train_drop_first(tx);
+			tx_batch_drop_first(tx);
 	}
 	if (!tx->vec_count)
 		tx->vec_first = 0;
-	xiw_sendq_complete(s);
-	if (tx->term_sent && !tx->train_len)
+	xiw_tx_sched_complete(s);
+	if (tx->term_sent && !tx->batch_len)
 		xiw_stream_event(s, XIW_QPE_TERM_SENT);
 }
 
 /**
- * xiw_train_send() - send the batch to the socket
+ * xiw_tx_batch_send() - send the batch to the socket
  * @s: stream attached to a socket, with a batch
  *
  * Completes the Sends and Writes of which TCP has taken all bytes.
@@ -438,12 +438,12 @@ static void train_sent(struct xiw_stream *s, u32 len)
  * Return: 0; -EAGAIN if the socket had no room for all of it, the rest stays;
  * or another error of the socket.
  */
-int xiw_train_send(struct xiw_stream *s)
+int xiw_tx_batch_send(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 	enum xiw_llp_push push = XIW_LLP_PUSH;
 	struct bio_vec vec[XIW_TX_VECS];
-	u32 len = tx->train_len;
+	u32 len = tx->batch_len;
 	u32 i;
 	int ret;
 
@@ -456,23 +456,23 @@ int xiw_train_send(struct xiw_stream *s)
 		/* The rest of this message follows for certain. */
 		push = XIW_LLP_WAIT;
 	ret = s->llp->ops->send(s->llp, vec, tx->vec_count, len, push);
-	trace_tx_train(s->id, len, ret);
+	trace_tx_batch(s->id, len, ret);
 	if (ret > 0)
-		train_sent(s, ret);
+		tx_batch_sent(s, ret);
 	return ret < 0 ? ret : ret == len ? 0 : -EAGAIN;
 }
 
 /**
- * xiw_train_drop() - free the FPDUs that were not sent
+ * xiw_tx_batch_drop() - free the FPDUs that were not sent
  * @s: stream that was detached
  *
  * Context: Any. The caller owns the transmit side.
  */
-void xiw_train_drop(struct xiw_stream *s)
+void xiw_tx_batch_drop(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
 	while (tx->vec_count)
-		train_drop_first(tx);
-	tx->train_len = 0;
+		tx_batch_drop_first(tx);
+	tx->batch_len = 0;
 }

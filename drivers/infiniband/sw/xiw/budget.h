@@ -3,50 +3,50 @@
  * Work budgets of the engines of a stream, and when to defer doorbells.
  * Computations only, for the holder of the socket lock.
  */
-#ifndef _XIW_PACE_H
-#define _XIW_PACE_H
+#ifndef _XIW_BUDGET_H
+#define _XIW_BUDGET_H
 
 #include <linux/minmax.h>
 #include <linux/types.h>
 
 /* See "Work budgets" in tx.c. */
-enum xiw_turn_limits {
+enum xiw_budget_limits {
 	/* a message of 64 KiB with its headers */
-	XIW_TURN_BYTES		= 72 * 1024,
-	XIW_TURN_STEPS		= 256,
+	XIW_BUDGET_BYTES	= 72 * 1024,
+	XIW_BUDGET_COST		= 256,
 	/* multiple of the basic budget for a process */
-	XIW_TURN_PROCESS	= 16,
+	XIW_BUDGET_PROCESS	= 16,
 	/* multiple for a work item */
-	XIW_TURN_WORK		= 4,
+	XIW_BUDGET_WORK		= 4,
 	/* budgets of the bulk work in a row */
-	XIW_TURN_WORK_RX	= 4,
+	XIW_BUDGET_WORK_RX	= 4,
 };
 
 /**
- * struct xiw_turn - rest of a work budget; owner: socket lock holder
+ * struct xiw_budget - rest of a work budget; owner: socket lock holder
  * @bytes: bytes left to encode or read; the last FPDU may exceed them
- * @steps: FPDUs, requests that send nothing, and repeated checks of the queue
+ * @cost: FPDUs, requests that send nothing, and repeated checks of the queue
  */
-struct xiw_turn {
+struct xiw_budget {
 	int bytes;
-	int steps;
+	int cost;
 };
 
-static inline void xiw_turn_begin(struct xiw_turn *turn, u32 times)
+static inline void xiw_budget_begin(struct xiw_budget *budget, u32 weight)
 {
-	turn->bytes = times * XIW_TURN_BYTES;
-	turn->steps = times * XIW_TURN_STEPS;
+	budget->bytes = weight * XIW_BUDGET_BYTES;
+	budget->cost = weight * XIW_BUDGET_COST;
 }
 
-static inline void xiw_turn_charge(struct xiw_turn *turn, u32 bytes)
+static inline void xiw_budget_charge(struct xiw_budget *budget, u32 bytes)
 {
-	turn->bytes -= bytes;
-	turn->steps--;
+	budget->bytes -= bytes;
+	budget->cost--;
 }
 
-static inline bool xiw_turn_over(const struct xiw_turn *turn)
+static inline bool xiw_budget_spent(const struct xiw_budget *budget)
 {
-	return turn->bytes <= 0 || turn->steps <= 0;
+	return budget->bytes <= 0 || budget->cost <= 0;
 }
 
 enum xiw_timers_limits {
@@ -85,29 +85,29 @@ static inline void xiw_timers_end(struct xiw_timers *timers, u64 begin, u64 now)
 
 enum xiw_posts_limits {
 	/* initial score: a streak of two runs is needed */
-	XIW_POSTS_DOUBTS	= 2,
+	XIW_POSTS_SCORE		= 2,
 	/* worst score: a streak of 64 runs is needed */
-	XIW_POSTS_MAX_DOUBTS	= 7,
+	XIW_POSTS_MAX_SCORE	= 7,
 	/* a deferral that collected fewer requests was unused */
-	XIW_POSTS_WINDOW_WRS	= 2,
+	XIW_POSTS_UNUSED_WRS	= 2,
 	/* a deferral that collected this many was useful */
-	XIW_POSTS_PAID_WRS	= 4,
+	XIW_POSTS_USEFUL_WRS	= 4,
 };
 
 /**
  * struct xiw_posts - burst detection; owner: socket lock holder
- * @row: streak: runs in a row that were part of a burst, up to xiw_posts_need()
- * @doubts: score: unused doorbell deferrals since the last useful one
+ * @streak: runs in a row that were part of a burst, up to xiw_posts_need()
+ * @score: unused doorbell deferrals since the last useful one
  */
 struct xiw_posts {
-	u8 row;
-	u8 doubts;
+	u8 streak;
+	u8 score;
 };
 
 static inline void xiw_posts_init(struct xiw_posts *posts)
 {
-	posts->row = 0;
-	posts->doubts = XIW_POSTS_DOUBTS;
+	posts->streak = 0;
+	posts->score = XIW_POSTS_SCORE;
 }
 
 /*
@@ -117,21 +117,21 @@ static inline void xiw_posts_init(struct xiw_posts *posts)
  */
 static inline u32 xiw_posts_need(const struct xiw_posts *posts)
 {
-	return posts->doubts ? 1U << (posts->doubts - 1) : 1;
+	return posts->score ? 1U << (posts->score - 1) : 1;
 }
 
 /* Was the last run part of a burst of posts? */
-static inline bool xiw_posts_are_stream(const struct xiw_posts *posts)
+static inline bool xiw_posts_are_burst(const struct xiw_posts *posts)
 {
-	return posts->row >= xiw_posts_need(posts);
+	return posts->streak >= xiw_posts_need(posts);
 }
 
 /**
- * xiw_posts_on() - check if the process is likely to continue posting
+ * xiw_posts_update() - check if the process is likely to continue posting
  * @posts: burst detection
- * @stream: the requests of this run are part of a burst
- * @window: they were collected in a doorbell deferral
- * @asked: the last completed request was a Read or Atomic
+ * @burst: the requests of this run are part of a burst
+ * @deferral: they were collected in a doorbell deferral
+ * @last_request: the last completed request was a Read or Atomic
  * @started: number of requests in this run
  *
  * The number of requests that a deferral has collected determines the streak
@@ -144,22 +144,24 @@ static inline bool xiw_posts_are_stream(const struct xiw_posts *posts)
  * Context: Socket lock held.
  * Return: true if the doorbell should be deferred.
  */
-static inline bool xiw_posts_on(struct xiw_posts *posts, bool stream,
-				bool window, bool asked, u32 started)
+static inline bool xiw_posts_update(struct xiw_posts *posts, bool burst,
+				    bool deferral, bool last_request,
+				    u32 started)
 {
 	if (!started)
-		return stream && xiw_posts_are_stream(posts);
-	if (window && started >= XIW_POSTS_PAID_WRS) {
-		posts->doubts = 0;
-		stream |= asked;
-	} else if (window && started < XIW_POSTS_WINDOW_WRS) {
-		posts->doubts = min(posts->doubts + 1, XIW_POSTS_MAX_DOUBTS);
-		stream = false;
-	} else if (window) {
-		posts->doubts = max(posts->doubts, XIW_POSTS_DOUBTS);
+		return burst && xiw_posts_are_burst(posts);
+	if (deferral && started >= XIW_POSTS_USEFUL_WRS) {
+		posts->score = 0;
+		burst |= last_request;
+	} else if (deferral && started < XIW_POSTS_UNUSED_WRS) {
+		posts->score = min(posts->score + 1, XIW_POSTS_MAX_SCORE);
+		burst = false;
+	} else if (deferral) {
+		posts->score = max(posts->score, XIW_POSTS_SCORE);
 	}
-	posts->row = stream ? min(posts->row + 1, xiw_posts_need(posts)) : 0;
-	return xiw_posts_are_stream(posts);
+	posts->streak =
+		burst ? min(posts->streak + 1, xiw_posts_need(posts)) : 0;
+	return xiw_posts_are_burst(posts);
 }
 
-#endif /* _XIW_PACE_H */
+#endif /* _XIW_BUDGET_H */

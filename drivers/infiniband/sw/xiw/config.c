@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The MPA policy of a device in /sys/class/infiniband/<device>/mpa. New values
+ * apply to later connections.
+ */
+#include "config.h"
+
+#include <linux/kstrtox.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <rdma/ib_verbs.h>
+
+#include "dev.h"
+#include "rdv.h"
+
+/* Limit for timeouts of the connection setup: an hour */
+#define CFG_MAX_MS		(3600 * MSEC_PER_SEC)
+
+/* One probe per second, and retransmissions on a path that loses packets */
+#define CFG_MIN_SILENCE		(6 * MSEC_PER_SEC)
+
+/* TCP segments of the largest FPDU at an MTU of 1500 */
+#define CFG_MAX_SEGMENTS	46
+
+enum config_field {
+	CFG_REV,
+	CFG_CRC,
+	CFG_MARKERS,
+	CFG_P2P,
+	CFG_FALLBACK,
+	CFG_REQUEST_MS,
+	CFG_REPLY_MS,
+	CFG_RTR_MS,
+	CFG_CLOSE_MS,
+	CFG_SILENCE_MS,
+	CFG_FPDU_SEGMENTS,
+};
+
+/**
+ * struct config_attr - file for a number in struct xiw_mpa_policy
+ * @attr: attribute
+ * @field: member
+ * @min: minimum
+ * @max: maximum
+ */
+struct config_attr {
+	struct device_attribute attr;
+	enum config_field field;
+	u32 min;
+	u32 max;
+};
+
+static u32 config_get(const struct xiw_mpa_policy *p, enum config_field field)
+{
+	switch (field) {
+	case CFG_REV:
+		return p->rev;
+	case CFG_CRC:
+		return p->crc;
+	case CFG_MARKERS:
+		return p->markers;
+	case CFG_P2P:
+		return p->p2p;
+	case CFG_FALLBACK:
+		return p->fallback;
+	case CFG_REQUEST_MS:
+		return p->request_ms;
+	case CFG_REPLY_MS:
+		return p->reply_ms;
+	case CFG_RTR_MS:
+		return p->rtr_ms;
+	case CFG_CLOSE_MS:
+		return p->close_ms;
+	case CFG_SILENCE_MS:
+		return p->silence_ms;
+	case CFG_FPDU_SEGMENTS:
+		return p->fpdu_segments;
+	}
+	return 0;
+}
+
+static void config_set(struct xiw_mpa_policy *p, enum config_field field,
+		       u32 value)
+{
+	switch (field) {
+	case CFG_REV:
+		p->rev = value;
+		break;
+	case CFG_CRC:
+		p->crc = value;
+		break;
+	case CFG_MARKERS:
+		p->markers = value;
+		break;
+	case CFG_P2P:
+		p->p2p = value;
+		break;
+	case CFG_FALLBACK:
+		p->fallback = value;
+		break;
+	case CFG_REQUEST_MS:
+		p->request_ms = value;
+		break;
+	case CFG_REPLY_MS:
+		p->reply_ms = value;
+		break;
+	case CFG_RTR_MS:
+		p->rtr_ms = value;
+		break;
+	case CFG_CLOSE_MS:
+		p->close_ms = value;
+		break;
+	case CFG_SILENCE_MS:
+		p->silence_ms = value;
+		break;
+	case CFG_FPDU_SEGMENTS:
+		p->fpdu_segments = value;
+		break;
+	}
+}
+
+static struct xiw_dev *config_to_xdev(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct xiw_dev, ibdev);
+}
+
+static ssize_t config_show(struct device *device,
+			   struct device_attribute *attr, char *buf)
+{
+	const struct config_attr *pa = container_of(attr, struct config_attr,
+						    attr);
+	struct xiw_mpa_policy policy;
+
+	xiw_dev_get_policy(config_to_xdev(device), &policy);
+	return sysfs_emit(buf, "%u\n", config_get(&policy, pa->field));
+}
+
+static ssize_t config_store(struct device *device,
+			    struct device_attribute *attr, const char *buf,
+			    size_t count)
+{
+	const struct config_attr *pa = container_of(attr, struct config_attr,
+						    attr);
+	struct xiw_dev *dev = config_to_xdev(device);
+	struct xiw_mpa_policy policy;
+	u32 value;
+	int ret;
+
+	if (kstrtou32(buf, 0, &value) || value < pa->min || value > pa->max)
+		return -EINVAL;
+
+	spin_lock(&dev->policy_lock);
+	policy = dev->policy;
+	config_set(&policy, pa->field, value);
+	ret = xiw_nego_policy_check(&policy);
+	if (!ret)
+		dev->policy = policy;
+	spin_unlock(&dev->policy_lock);
+	return ret ?: count;
+}
+
+#define CFG_FILE(_name)		__ATTR(_name, 0644, config_show, config_store)
+
+static struct config_attr config_files[] = {
+	{ CFG_FILE(revision), CFG_REV, 1, 2 },
+	{ CFG_FILE(crc), CFG_CRC, 0, 1 },
+	{ CFG_FILE(markers), CFG_MARKERS, 0, 1 },
+	{ CFG_FILE(peer_to_peer), CFG_P2P, 0, 1 },
+	{ CFG_FILE(fallback), CFG_FALLBACK, 0, 1 },
+	{ CFG_FILE(request_timeout_ms), CFG_REQUEST_MS, 1,
+	  CFG_MAX_MS },
+	{ CFG_FILE(reply_timeout_ms), CFG_REPLY_MS, 1, CFG_MAX_MS },
+	{ CFG_FILE(rtr_timeout_ms), CFG_RTR_MS, 1, CFG_MAX_MS },
+	{ CFG_FILE(close_timeout_ms), CFG_CLOSE_MS, 1, CFG_MAX_MS },
+	{ CFG_FILE(silence_timeout_ms), CFG_SILENCE_MS,
+	  CFG_MIN_SILENCE, CFG_MAX_MS },
+	{ CFG_FILE(fpdu_segments), CFG_FPDU_SEGMENTS, 0,
+	  CFG_MAX_SEGMENTS },
+};
+
+static const struct {
+	const char *name;
+	u8 type;
+} rtr_names[] = {
+	{ "write", XIW_RTR_WRITE },
+	{ "read", XIW_RTR_READ },
+	{ "send", XIW_RTR_SEND },
+};
+
+static ssize_t rtr_types_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
+{
+	struct xiw_mpa_policy policy;
+	int len = 0;
+	int i;
+
+	xiw_dev_get_policy(config_to_xdev(device), &policy);
+	for (i = 0; i < ARRAY_SIZE(rtr_names); i++)
+		if (policy.rtr & rtr_names[i].type)
+			len += sysfs_emit_at(buf, len, "%s%s", len ? " " : "",
+					     rtr_names[i].name);
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+/* Converts a list of names to a mask; 0 if a name is unknown. */
+static u8 config_rtr_parse(char *list)
+{
+	char *word;
+	u8 rtr = 0;
+	int i;
+
+	while ((word = strsep(&list, " ,\n"))) {
+		if (!*word)
+			continue;
+		for (i = 0; i < ARRAY_SIZE(rtr_names); i++)
+			if (!strcmp(word, rtr_names[i].name))
+				break;
+		if (i == ARRAY_SIZE(rtr_names))
+			return 0;
+		rtr |= rtr_names[i].type;
+	}
+	return rtr;
+}
+
+static ssize_t rtr_types_store(struct device *device,
+			       struct device_attribute *attr, const char *buf,
+			       size_t count)
+{
+	struct xiw_dev *dev = config_to_xdev(device);
+	struct xiw_mpa_policy policy;
+	char list[32];
+	int ret;
+
+	if (strscpy(list, buf) < 0)
+		return -EINVAL;
+
+	spin_lock(&dev->policy_lock);
+	policy = dev->policy;
+	policy.rtr = config_rtr_parse(list);
+	ret = xiw_nego_policy_check(&policy);
+	if (!ret)
+		dev->policy = policy;
+	spin_unlock(&dev->policy_lock);
+	return ret ?: count;
+}
+static DEVICE_ATTR_RW(rtr_types);
+
+static ssize_t rnr_timeout_ms_show(struct device *device,
+				   struct device_attribute *attr, char *buf)
+{
+	const struct xiw_dev *dev = config_to_xdev(device);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dev->env.rnr_timeout_ms));
+}
+
+static ssize_t rnr_timeout_ms_store(struct device *device,
+				    struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	u32 value;
+
+	if (kstrtou32(buf, 0, &value) || value > CFG_MAX_MS)
+		return -EINVAL;
+	WRITE_ONCE(config_to_xdev(device)->env.rnr_timeout_ms, value);
+	return count;
+}
+static DEVICE_ATTR_RW(rnr_timeout_ms);
+
+static ssize_t oob_port_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(config_to_xdev(device)->rdv_port));
+}
+
+static ssize_t oob_port_store(struct device *device,
+			      struct device_attribute *attr,
+			      const char *buf, size_t count)
+{
+	u16 value;
+
+	if (kstrtou16(buf, 0, &value))
+		return -EINVAL;
+	xiw_rdv_set_port(config_to_xdev(device), value);
+	return count;
+}
+static DEVICE_ATTR_RW(oob_port);
+
+static struct attribute *config_attrs[] = {
+	&config_files[0].attr.attr,
+	&config_files[1].attr.attr,
+	&config_files[2].attr.attr,
+	&config_files[3].attr.attr,
+	&config_files[4].attr.attr,
+	&config_files[5].attr.attr,
+	&config_files[6].attr.attr,
+	&config_files[7].attr.attr,
+	&config_files[8].attr.attr,
+	&config_files[9].attr.attr,
+	&config_files[10].attr.attr,
+	&dev_attr_rtr_types.attr,
+	&dev_attr_rnr_timeout_ms.attr,
+	&dev_attr_oob_port.attr,
+	NULL
+};
+
+const struct attribute_group xiw_config_group = {
+	.name = "mpa",
+	.attrs = config_attrs,
+};
