@@ -88,7 +88,7 @@ static const u8 wc_opcode[] = {
 static bool qp_stream_lacked_receive(const struct xiw_qp *qp,
 				     const struct xiw_swr *wr)
 {
-	return qp->rdv.named && wr->status != IB_WC_SUCCESS &&
+	return xiw_rdv_named(&qp->rdv) && wr->status != IB_WC_SUCCESS &&
 	       wr->vendor_err == xiw_term_code(XIW_NO_BUFFER);
 }
 
@@ -236,7 +236,7 @@ static unsigned long qp_stream_rnr_until(struct xiw_stream *s,
 	const struct xiw_srq *srq = qp_stream_to_qp(s)->srq;
 	unsigned long moved;
 
-	if (qp_stream_to_qp(s)->rdv.named)
+	if (xiw_rdv_named(&qp_stream_to_qp(s)->rdv))
 		until = qp_stream_wait_oob(qp_stream_to_qp(s), until);
 	if (!srq)
 		return until;
@@ -293,8 +293,9 @@ static void qp_stream_cancel_work(struct xiw_stream *s)
  */
 enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp)
 {
-	if (qp->rdv.named)
-		return qp->rdv.over ? IB_QPS_ERR : qp->ib_state;
+	if (xiw_rdv_named(&qp->rdv))
+		return xiw_rdvstate_is_dead(qp->rdv.state) ? IB_QPS_ERR
+							   : qp->ib_state;
 	switch (qp->stream.state) {
 	case XIW_QPS_RTS:
 		return IB_QPS_RTS;
@@ -373,7 +374,7 @@ static u32 qp_stream_step_oob(struct xiw_qp *qp, enum xiw_qp_event event,
 
 	switch (event) {
 	case XIW_QPE_LOCAL_ERROR:
-		WRITE_ONCE(use->over, true);
+		xiw_rdv_step(use, XIW_RDVE_END);
 		WRITE_ONCE(use->waits, false);
 		return events | BIT(XIW_EPE_CLOSE);
 	case XIW_QPE_TERM_RECEIVED:
@@ -382,15 +383,13 @@ static u32 qp_stream_step_oob(struct xiw_qp *qp, enum xiw_qp_event event,
 		fallthrough;
 	case XIW_QPE_FAULT:
 	case XIW_QPE_FAULT_SILENT:
-		if (use->stood && !use->mismatched && !use->gone)
-			WRITE_ONCE(use->over, true);
+		xiw_rdv_step(use, XIW_RDVE_FAULT);
 		break;
 	case XIW_QPE_PEER_FIN_DIRTY:
 	case XIW_QPE_LLP_LOST:
 	case XIW_QPE_LLP_CLOSED:
 	case XIW_QPE_CLOSE_TIMEOUT:
-		/* A connection that was never established does not end. */
-		WRITE_ONCE(use->gone, use->stood && !use->mismatched);
+		xiw_rdv_step(use, XIW_RDVE_LOSE);
 		break;
 	default:
 		break;
@@ -405,12 +404,13 @@ static bool qp_stream_state_step(struct xiw_stream *s, enum xiw_qp_event event,
 	u32 events = qp_stream_to_ep_events(event, step->next, step->actions);
 	struct xiw_qp *qp = qp_stream_to_qp(s);
 
-	if (qp->rdv.named)
+	if (xiw_rdv_named(&qp->rdv))
 		events = qp_stream_step_oob(qp, event, events);
 	WRITE_ONCE(qp->ib_state, xiw_qp_ib_state(qp));
-	if (qp->ep && events && !qp->rdv.undoing)
+	if (qp->ep && events && !xiw_rdvstate_is_rollback(qp->rdv.state))
 		xiw_ep_raise_all(qp->ep, events);
-	if (step->actions & XIW_QPA_EVENT_FATAL && !xiw_rdv_undone(&qp->rdv))
+	if (step->actions & XIW_QPA_EVENT_FATAL &&
+	    !xiw_rdvstate_is_tentative(qp->rdv.state))
 		xiw_qp_async(qp, event == XIW_QPE_FAULT
 					 ? qp_stream_fault_event(s->fault)
 					 : IB_EVENT_QP_FATAL);
@@ -457,8 +457,9 @@ static void qp_stream_ring_broken(struct xiw_stream *s)
 static bool qp_stream_is_awaited(const struct xiw_rdv_use *use,
 				 enum xiw_rdv_timer what)
 {
-	return what == XIW_RDV_STREAM ? READ_ONCE(use->waits) :
-					READ_ONCE(use->gone);
+	return what == XIW_RDV_STREAM ?
+		READ_ONCE(use->waits) :
+		READ_ONCE(use->state) == XIW_RDVS_PEER_GONE;
 }
 
 static u32 qp_stream_wait_ms(const struct xiw_rdv_use *use,
@@ -523,12 +524,12 @@ void xiw_qp_await(struct xiw_qp *qp, enum xiw_rdv_timer what)
  */
 static bool qp_stream_is_spared(struct xiw_qp *qp)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	enum xiw_rdv_state state = READ_ONCE(qp->rdv.state);
 	struct xiw_stream *s = &qp->stream;
 
-	if (!use->named || READ_ONCE(use->over))
+	if (state == XIW_RDVS_IDLE || xiw_rdvstate_is_dead(state))
 		return false;
-	if (!READ_ONCE(use->gone))
+	if (state != XIW_RDVS_PEER_GONE)
 		return true;
 	xiw_stream_forget(s);
 	xiw_sq_doorbell_mode(&qp->sq, XIW_RING_NEED_DB);
@@ -711,7 +712,7 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 	int ret = 0;
 
 	spin_lock_bh(&s->lock);
-	if (qp->ep || qp->rdv.named != by_number) {
+	if (qp->ep || xiw_rdv_named(&qp->rdv) != by_number) {
 		ret = -EISCONN;
 	} else if (s->state != XIW_QPS_IDLE || qp->destroying ||
 		   qp->resetting) {
@@ -736,9 +737,9 @@ void xiw_qp_stands(struct xiw_qp *qp)
 	bool early;
 
 	spin_lock_bh(&qp->stream.lock);
-	use->stood = use->named;
+	xiw_rdv_step(use, XIW_RDVE_ESTABLISH);
 	WRITE_ONCE(use->waits, false);
-	early = use->named && qp->ib_state == IB_QPS_RTR;
+	early = xiw_rdv_named(use) && qp->ib_state == IB_QPS_RTR;
 	spin_unlock_bh(&qp->stream.lock);
 	if (early)
 		xiw_qp_async(qp, IB_EVENT_COMM_EST);

@@ -122,7 +122,7 @@ static void rdv_name_peer(struct xiw_rdv_use *use,
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 
-	use->named = true;
+	xiw_rdv_step(use, XIW_RDVE_NAME);
 	use->path = *path;
 	use->port = port;
 	use->role = xiw_rdv_role(&path->own, &path->peer);
@@ -194,7 +194,7 @@ static void rdv_undo_begin(struct xiw_qp *qp)
 {
 	if (qp->rdv.listener)
 		xiw_rdv_port_put(qp);
-	if (!qp->rdv.named)
+	if (!xiw_rdv_named(&qp->rdv))
 		return;
 	xiw_rdv_forget(qp);
 	spin_lock_bh(&qp->stream.lock);
@@ -220,7 +220,7 @@ int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 
 	lockdep_assert_held(&qp->modify_lock);
 
-	if (qp->rdv.named ||
+	if (xiw_rdv_named(&qp->rdv) ||
 	    !ib_modify_qp_is_ok(IB_QPS_INIT, IB_QPS_RTR, IB_QPT_RC,
 				mask | IB_QP_STATE))
 		return -EINVAL;
@@ -255,13 +255,13 @@ static int rdv_take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
 	path.token.sq_psn = attr->sq_psn;
 	path.token.rnr_retry = attr->rnr_retry;
 	path.max_rd_atomic = attr->max_rd_atomic;
-	if (!use->over && !xiw_rdv_path_check(&path)) {
+	if (!xiw_rdvstate_is_dead(use->state) && !xiw_rdv_path_check(&path)) {
 		use->path = path;
 		WRITE_ONCE(use->timeout, attr->timeout);
 		WRITE_ONCE(use->retry_cnt, attr->retry_cnt);
 		WRITE_ONCE(use->answer_ms,
 			   xiw_rdv_retry_ms(attr->timeout, attr->retry_cnt));
-		WRITE_ONCE(use->waits, !use->stood);
+		WRITE_ONCE(use->waits, xiw_rdvstate_is_tentative(use->state));
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTS);
 		ret = 0;
 	}
@@ -276,7 +276,7 @@ static void rdv_back_to_rtr(struct xiw_qp *qp)
 	spin_lock_bh(&qp->stream.lock);
 	use->path.token.rts = false;
 	WRITE_ONCE(use->waits, false);
-	if (!use->over)
+	if (!xiw_rdvstate_is_dead(use->state))
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
 	spin_unlock_bh(&qp->stream.lock);
 }
@@ -293,7 +293,7 @@ static void rdv_check_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 	attached = s->llp;
 	ok = xiw_rdv_proven(&use->path, &use->nonces, &use->peer);
 	if (attached && !ok)
-		use->mismatched = true;
+		xiw_rdv_step(use, XIW_RDVE_MISMATCH);
 	spin_unlock_bh(&s->lock);
 	if (!attached)
 		return;
@@ -316,15 +316,15 @@ static int rdv_check_ended(struct xiw_qp *qp)
 	bool undo;
 
 	spin_lock_bh(&s->lock);
-	undo = !qp->ep && use->gone &&
+	undo = !qp->ep && use->state == XIW_RDVS_PEER_GONE &&
 	       !xiw_rdv_proven(&use->path, &use->nonces, &use->peer);
 	if (undo)
-		use->mismatched = true;
+		xiw_rdv_step(use, XIW_RDVE_MISMATCH);
 	spin_unlock_bh(&s->lock);
 	if (undo)
 		xiw_rdv_undo(qp, NULL);
 	spin_lock_bh(&s->lock);
-	begin = !qp->ep && !use->stood && !use->over &&
+	begin = !qp->ep && use->state == XIW_RDVS_PATH_SET &&
 		use->role != XIW_RDV_RESPONDER;
 	spin_unlock_bh(&s->lock);
 	return begin ? xiw_rdv_active_start(qp) : 0;
@@ -405,7 +405,7 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 
 	lockdep_assert_held(&qp->stream.lock);
 
-	if (!use->named)
+	if (!xiw_rdv_named(use))
 		return;
 	memcpy(dgid.raw, use->path.peer.gid, sizeof(dgid));
 	ah->type = rdma_ah_find_type(qp->ibqp.device, 1);
@@ -419,7 +419,7 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 	attr->retry_cnt = use->retry_cnt;
 	attr->rnr_retry = use->path.token.rnr_retry;
 	/* Once established, the caller reports the negotiated values. */
-	if (use->stood)
+	if (xiw_rdvstate_was_established(use->state))
 		return;
 	attr->max_rd_atomic = use->path.max_rd_atomic;
 	attr->max_dest_rd_atomic = use->path.max_dest_rd_atomic;
@@ -440,7 +440,7 @@ void xiw_rdv_forget(struct xiw_qp *qp)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 
-	if (!use->named)
+	if (!xiw_rdv_named(use))
 		return;
 	xiw_rdv_wait_end(qp);
 	if (use->listener)

@@ -353,7 +353,8 @@ static enum xiw_ep_state rdv_active_accepted(struct xiw_ep *ep,
 	spin_lock_bh(&ep->qp->stream.lock);
 	path = use->path;
 	xiw_rdv_request_init(&path, &st->nonces, false, XIW_RDV_FEAT_ALL, &req);
-	ok = !use->over && st->proves && xiw_rdv_answers(&req, reply) &&
+	ok = !xiw_rdvstate_is_dead(use->state) && st->proves &&
+	     xiw_rdv_answers(&req, reply) &&
 	     xiw_rdv_proven(&path, &st->nonces, &reply->claim);
 	if (ok) {
 		use->peer = reply->claim;

@@ -22,7 +22,8 @@ static enum xiw_ep_state rdv_ep_kill_at_once(struct xiw_ep *ep)
 /* Ignore the event unless the consumer or a fault has ended the connection. */
 static enum xiw_ep_state rdv_ep_end_if_over(struct xiw_ep *ep)
 {
-	return READ_ONCE(ep->qp->rdv.over) ? XIW_EPS_DEAD : ep->state;
+	return xiw_rdvstate_is_dead(READ_ONCE(ep->qp->rdv.state)) ?
+		XIW_EPS_DEAD : ep->state;
 }
 
 /* Another Request may have waited for this one to let go of the QP. */

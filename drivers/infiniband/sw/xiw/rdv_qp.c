@@ -179,7 +179,7 @@ static int rdv_qp_judge(struct xiw_qp *qp, struct xiw_ep *ep,
 	struct xiw_rdv_use *use = &qp->rdv;
 	int ret;
 
-	if (!use->named || qp->destroying || use->over || use->stood ||
+	if (!xiw_rdvstate_is_tentative(use->state) || qp->destroying ||
 	    !xiw_rdv_match(&use->path, req) ||
 	    !xiw_rdv_in_common(&use->path, &req->claim))
 		return -EAGAIN;
@@ -278,10 +278,10 @@ static bool rdv_qp_wait_is_over(struct xiw_qp *qp, enum xiw_rdv_timer armed)
 
 	lockdep_assert_held(&qp->stream.lock);
 
-	if (use->over || !rdv_qp_anything_posted(qp))
+	if (xiw_rdvstate_is_dead(use->state) || !rdv_qp_anything_posted(qp))
 		return false;
 	return (armed == XIW_RDV_STREAM && use->waits) ||
-	       (armed == XIW_RDV_ANSWER && use->gone);
+	       (armed == XIW_RDV_ANSWER && use->state == XIW_RDVS_PEER_GONE);
 }
 
 static void rdv_qp_expire(struct work_struct *work)
@@ -342,7 +342,7 @@ void xiw_rdv_wait_end(struct xiw_qp *qp)
 	spin_lock_bh(&qp->stream.lock);
 	spin_lock_irq(&use->lock);
 	WRITE_ONCE(use->waits, false);
-	WRITE_ONCE(use->gone, false);
+	xiw_rdv_step(use, XIW_RDVE_STOP_WAIT);
 	spin_unlock_irq(&use->lock);
 	spin_unlock_bh(&qp->stream.lock);
 	if (cancel_delayed_work_sync(&use->expire))
@@ -373,11 +373,14 @@ static bool rdv_qp_begin_undo(struct xiw_stream *s)
 {
 	struct xiw_qp *qp = container_of(s, struct xiw_qp, stream);
 	struct xiw_rdv_use *use = &qp->rdv;
+	bool undo;
 
 	spin_lock_bh(&s->lock);
-	use->undoing = !qp->destroying && xiw_rdv_undone(use);
+	undo = !qp->destroying && xiw_rdvstate_is_tentative(use->state);
+	if (undo)
+		xiw_rdv_step(use, XIW_RDVE_ROLL_BACK);
 	spin_unlock_bh(&s->lock);
-	return use->undoing;
+	return undo;
 }
 
 /**
@@ -399,10 +402,11 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	bool undo;
 
 	spin_lock_bh(&s->lock);
-	undo = qp->ep == ep && !qp->destroying && xiw_rdv_undone(use);
+	undo = qp->ep == ep && !qp->destroying &&
+	       xiw_rdvstate_is_tentative(use->state);
 	llp = s->llp;
-	if (!llp)
-		use->undoing = undo;
+	if (undo && !llp)
+		xiw_rdv_step(use, XIW_RDVE_ROLL_BACK);
 	spin_unlock_bh(&s->lock);
 	if (!undo || (llp && !xiw_stream_detach_if(s, llp, rdv_qp_begin_undo)))
 		return false;
@@ -417,19 +421,16 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	mutex_unlock(&qp->flush_lock);
 
 	spin_lock_bh(&s->lock);
-	use->undoing = false;
-	use->stood = false;
-	use->mismatched = false;
 	/* Drop the error set for the peer, but not that of an expired wait. */
 	if (use->status != IB_WC_RETRY_EXC_ERR)
 		use->status = 0;
 	spin_lock_irq(&use->lock);
-	WRITE_ONCE(use->gone, false);
+	xiw_rdv_step(use, XIW_RDVE_ROLLED_BACK);
 	if (use->armed == XIW_RDV_ANSWER)
 		use->armed = XIW_RDV_NOTHING;
 	spin_unlock_irq(&use->lock);
-	WRITE_ONCE(use->waits, use->path.token.rts && !use->over);
-	undo = !use->over;
+	undo = !xiw_rdvstate_is_dead(use->state);
+	WRITE_ONCE(use->waits, use->path.token.rts && undo);
 	spin_unlock_bh(&s->lock);
 	/* The reset has dropped an end that was requested concurrently. */
 	if (!undo)

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "proto/rdvstate.h"
 #include "proto/rendezvous.h"
 
 struct xiw_rdv_port;
@@ -25,14 +26,8 @@ enum xiw_rdv_timer {
 /**
  * struct xiw_rdv_use - out-of-band state; protected by the lock of the queue
  *	pair's stream, unless noted otherwise
- * @named: a peer was named; until reset
- * @stood: the stream is or was established: there will be no other one
- * @mismatched: the PSNs differ: the connection was never established
- * @undoing: the endpoint is rolling the connection back
- * @gone: the peer has gone without an error: a request that cannot be sent
- *	fails after its wait, and nothing else is flushed; the reset clears it
- *	with @lock held, too
- * @over: everything is flushed, until the reset
+ * @state: see there; a reset or rollback leaves XIW_RDVS_PEER_GONE with @lock
+ *	held, too
  * @waits: requests wait for the stream; the reset clears it with @lock held,
  *	too
  * @final: the peer has said that it will always refuse; protected by @lock
@@ -44,15 +39,15 @@ enum xiw_rdv_timer {
  * @timeout: code of the verbs; constant from RTS on. With @retry_cnt it sets
  *	how long a request waits
  * @retry_cnt: number of retries; constant from RTS on
- * @sgid_index: of the own GID; constant while @named
- * @tclass: traffic class; constant while @named
- * @hop_limit: only reported to the consumer; constant while @named
+ * @sgid_index: of the own GID; constant until the reset
+ * @tclass: traffic class; constant until the reset
+ * @hop_limit: only reported to the consumer; constant until the reset
  * @answer_ms: how long a request waits for an answer of a peer that has gone;
  *	constant from RTS on, 0 before
- * @flow_label: only reported to the consumer; constant while @named
- * @port: TCP port of both sides; constant while @named
- * @role: Initiator, Responder or both; constant while @named
- * @path: both ends are constant while @named, the rest is set at RTR and RTS
+ * @flow_label: only reported to the consumer; constant until the reset
+ * @port: TCP port of both sides; constant until the reset
+ * @role: Initiator, Responder or both; constant until the reset
+ * @path: both ends are constant until the reset, the rest is set at RTR and RTS
  * @peer: the claim that the peer has sent, when there is an endpoint
  * @nonces: of that connection
  * @guesses: of a Responder: proofs that may fail before the next one has to
@@ -61,8 +56,8 @@ enum xiw_rdv_timer {
  * @due: jiffies before which @expire is one that was queued earlier; protected
  *	by @lock
  * @expire: ends the wait; it and the members below are not reset. It is queued
- *	only while @waits or @gone, with @lock held, so a poster that has seen
- *	the flag before the reset cannot queue it afterwards. It has a
+ *	only while @waits or XIW_RDVS_PEER_GONE, with @lock held, so a poster
+ *	that has seen that before the reset cannot queue it afterwards. It has a
  *	reference to the queue pair
  * @lock: see there; taken with interrupts off, within the stream's lock. After
  *	the wait no code reads the members it protects, so the reset clears
@@ -70,12 +65,7 @@ enum xiw_rdv_timer {
  * @listener: of a Responder; modify_lock
  */
 struct xiw_rdv_use {
-	bool named;
-	bool stood;
-	bool mismatched;
-	bool undoing;
-	bool gone;
-	bool over;
+	enum xiw_rdv_state state;
 	bool waits;
 	bool final;
 	u8 armed;
@@ -115,10 +105,16 @@ static inline void xiw_rdv_guesses_init(struct xiw_rdv_use *use)
 	}
 }
 
-/* Was the connection never established? The stream's lock is held. */
-static inline bool xiw_rdv_undone(const struct xiw_rdv_use *use)
+static inline bool xiw_rdv_named(const struct xiw_rdv_use *use)
 {
-	return use->named && !use->over && (!use->stood || use->mismatched);
+	return READ_ONCE(use->state) != XIW_RDVS_IDLE;
+}
+
+/* The stream's lock is held. */
+static inline void xiw_rdv_step(struct xiw_rdv_use *use,
+				enum xiw_rdv_event event)
+{
+	WRITE_ONCE(use->state, xiw_rdvstate_next(use->state, event));
 }
 
 #endif /* _XIW_RDV_USE_H */

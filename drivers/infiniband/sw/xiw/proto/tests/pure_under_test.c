@@ -10,6 +10,7 @@
 #include "../nego.c"
 #include "../qpstate.c"
 #include "../rdmap.c"
+#include "../rdvstate.c"
 #include "../rendezvous.c"
 #include "../segment.c"
 #include "../session.c"
