@@ -99,7 +99,7 @@ ip -n $NS_B addr add fd77::9/64 dev $VETH_B nodad
 ip -n $NS_A addr add fd77::9/64 dev $VETH_A
 doubled()
 {
-	ip -n $NS_A addr show dev $VETH_A dadfailed | grep -qF fd77::9
+	ip -n "$NS_A" addr show dev "$VETH_A" dadfailed | grep -qF fd77::9
 }
 wait_for 20 doubled || bail "set-up: an address that another host has"
 finds FAIL "another host has the address fd77::9" "ip addr del fd77::9/64"
@@ -121,7 +121,7 @@ in_b bash -c "echo 'GET / HTTP/1.0
 ' >/dev/tcp/$A4/7178"
 malformed()
 {
-	(($(counter $DEV_A mpa_malformed)))
+	(($(counter "$DEV_A" mpa_malformed)))
 }
 wait_for 20 malformed
 finds warn "$DEV_A: mpa_malformed [1-9]" "a program for TCP" \

@@ -238,8 +238,8 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
  * its only thread, which may be waiting to report to a ULP that is just
  * destroying the queue pair: in a handler of rdma_cm, which excludes others. Or
  * iw_cm puts it when the identifier is destroyed, which the same caller may do
- * later. So a handle outlives its queue pair. "RDMA/iwcm: Give a queue pair back
- * when its connection ends" makes this unnecessary.
+ * later. So a handle outlives its queue pair. "RDMA/iwcm: Give a queue pair
+ * back when its connection ends" makes this unnecessary.
  *
  * A handle is used without a reference. To disconnect, iw_cm drops the lock
  * under which it has read its handle and then calls, while another of its
@@ -250,8 +250,8 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
  * wait serves all handles of a second. "RDMA/iwcm: Hold the queue pair while it
  * is disconnected" makes this unnecessary.
  *
- * The reference is taken by the look-up, and xiw_iwqp_add_ref() does nothing the
- * first time: iw_cm looks a queue pair up without a reference and asks for one
+ * The look-up takes the reference, and xiw_iwqp_add_ref() does nothing the
+ * first time: iw_cm looks a queue pair up without a reference and takes one
  * afterwards, while a process may be destroying it. "RDMA/iwcm: Let the look-up
  * of a queue pair take the reference" makes this unnecessary.
  *
@@ -279,8 +279,8 @@ struct quirks_handle {
 	struct ib_qp ibqp;
 	struct xiw_qp *qp;		/* NULL if destroyed, or disowned */
 	const struct task_struct *caller;
-	unsigned int refs;		/* of iw_cm; all together have one on @qp */
-	bool asked;			/* iw_cm has asked for what it got */
+	unsigned int refs;		/* of iw_cm; as a whole, one on @qp */
+	bool asked;			/* iw_cm has taken the looked-up one */
 	bool known;			/* was returned to iw_cm */
 	struct list_head node;
 	struct llist_node dead;
@@ -556,8 +556,8 @@ void xiw_iwqp_add_ref(struct ib_qp *ibqp)
  * it. The same handler records which requests were delivered: the others end
  * with the listener. And it notices that iw_cm has room for another request.
  *
- * "RDMA/iwcm: Reject the connection requests of a listener that has ended" makes
- * all but the room unnecessary.
+ * "RDMA/iwcm: Reject the connection requests of a listener that has ended"
+ * makes all but the room unnecessary.
  */
 
 /*
