@@ -179,7 +179,8 @@ static int rdv_qp_judge(struct xiw_qp *qp, struct xiw_ep *ep,
 	struct xiw_rdv_use *use = &qp->rdv;
 	int ret;
 
-	if (!xiw_rdvstate_is_tentative(use->state) || qp->destroying ||
+	/* Without an endpoint only this excludes a Request from a rollback. */
+	if (use->state != XIW_RDVS_PATH_SET || qp->destroying ||
 	    !xiw_rdv_match(&use->path, req) ||
 	    !xiw_rdv_in_common(&use->path, &req->claim))
 		return -EAGAIN;
