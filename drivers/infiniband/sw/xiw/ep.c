@@ -171,9 +171,24 @@ void xiw_ep_unwatch(struct xiw_ep *ep)
 }
 
 /*
- * It is, and has not ended yet. One that dumps core does not close its files
- * before it is done, however long that takes.
+ * Is a process only waiting for its core dump? That may take long, and files
+ * are closed behind it. It begins when every thread has reached its end; until
+ * then a thread may still wait for the connection.
  */
+static bool ep_dumps_core(struct task_struct *leader)
+{
+	struct task_struct *t;
+
+	if (!READ_ONCE(leader->signal->core_state))
+		return false;
+	for_each_thread(leader, t) {
+		if (!(READ_ONCE(t->flags) & (PF_DUMPCORE | PF_POSTCOREDUMP)))
+			return false;
+	}
+	return true;
+}
+
+/* Does a process end that has not closed its files yet? */
 static bool ep_is_ending(struct pid *process)
 {
 	struct task_struct *leader;
@@ -182,7 +197,7 @@ static bool ep_is_ending(struct pid *process)
 	rcu_read_lock();
 	leader = pid_task(process, PIDTYPE_TGID);
 	if (leader && READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT &&
-	    !READ_ONCE(leader->signal->core_state))
+	    !ep_dumps_core(leader))
 		ret = !READ_ONCE(leader->exit_state) ||
 		      !thread_group_empty(leader);
 	rcu_read_unlock();
