@@ -13,6 +13,7 @@
  */
 #include "series.h"
 
+#include <linux/minmax.h>
 #include <linux/unaligned.h>
 
 #include "rx_mpa.h"
@@ -21,6 +22,8 @@
 
 /* Limit for the bytes that are placed while the memory is locked */
 #define SERIES_BYTES	(16 * 1024)
+/* Limit for their number: the peer may send FPDUs of a few bytes */
+#define SERIES_FPDUS	32
 
 /**
  * struct series - state between two FPDUs of a series
@@ -188,7 +191,7 @@ static void series_advance(struct series *r)
 /* Takes FPDUs while the memory is locked. Returns their number. */
 static u32 series_run(struct series *r, struct xiw_rx_pos *p)
 {
-	u32 most = SERIES_BYTES / r->h.payload_len;
+	u32 most = min_t(u32, SERIES_BYTES / r->h.payload_len, SERIES_FPDUS);
 	struct xiw_rx *rx = &r->s->rx;
 	u32 n;
 
