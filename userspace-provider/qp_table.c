@@ -2,6 +2,7 @@
 /*
  * Add and remove the queue pairs of a completion queue.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "qp_table.h"
@@ -52,17 +53,42 @@ static void table_grow(struct xiw_qp_table *table)
 
 void xiw_qp_table_add(struct xiw_qp_table *table, struct xiw_qp_link *link)
 {
-	table->count++;
-	if (table->count > table->mask + 1)
-		table_grow(table);
-	table_push(table, link);
+	link->next = __atomic_load_n(&table->added, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&table->added, &link->next, link,
+					    false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+/* Move new links to the chains, the oldest one first. */
+void xiw_qp_table_settle(struct xiw_qp_table *table)
+{
+	struct xiw_qp_link *oldest = NULL;
+	struct xiw_qp_link *link;
+	struct xiw_qp_link *next;
+
+	link = __atomic_exchange_n(&table->added, NULL, __ATOMIC_ACQUIRE);
+	for (; link; link = next) {
+		next = link->next;
+		link->next = oldest;
+		oldest = link;
+	}
+	for (link = oldest; link; link = next) {
+		next = link->next;
+		table->count++;
+		if (table->count > table->mask + 1)
+			table_grow(table);
+		table_push(table, link);
+	}
 }
 
 /* By address: the kernel may have given the number to another queue pair. */
 void xiw_qp_table_remove(struct xiw_qp_table *table, struct xiw_qp_link *link)
 {
-	struct xiw_qp_link **at = &table->heads[link->qpn & table->mask];
+	struct xiw_qp_link **at;
 
+	xiw_qp_table_settle(table);
+	at = &table->heads[link->qpn & table->mask];
 	while (*at != link)
 		at = &(*at)->next;
 	*at = link->next;

@@ -463,9 +463,7 @@ static void qp_attach_cq(struct xiw_qp *qp, int i, struct ibv_cq *ibcq)
 	qp->sq.cq[i] = cq;
 	qp->link[i].qp = qp;
 	qp->link[i].qpn = qp->vqp.qp.qp_num;
-	xiw_lock(&cq->lock);
 	xiw_qp_table_add(&cq->qps, &qp->link[i]);
-	xiw_unlock(&cq->lock);
 }
 
 static void qp_attach_cqs(struct xiw_qp *qp,

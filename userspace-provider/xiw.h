@@ -104,8 +104,8 @@ struct xiw_pd {
  * struct xiw_cq - completion queue
  * @vcq: libibverbs' part
  * @lock: protects the consumer side of @ring, @current and @qps; held from
- *	start_poll to end_poll. Creating and destroying a queue pair takes it,
- *	too; with an elided lock that counts as a use of the completion queue
+ *	start_poll to end_poll. Destroying a queue pair takes it, too; with an
+ *	elided lock that counts as a use of the completion queue
  * @arm_lock: protects @ring.ctrl in xiw_req_notify_cq(), which must work
  *	between start_poll and end_poll, against a change of the mapping.
  *	Nests inside @lock

@@ -241,7 +241,10 @@ static void test_qp(void)
 	attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	attr.send_ops_flags = IBV_QP_EX_WITH_SEND |
 			      IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	/* As between start_poll and end_poll */
+	xiw_lock(&to_xcq(cq)->lock);
 	qp = to_xqp(xiw_create_qp_ex(&ctx.vctx.context, &attr));
+	xiw_unlock(&to_xcq(cq)->lock);
 	CHECK(answer.comp_mask == IBV_QP_INIT_ATTR_PD);
 	CHECK(qp->vqp.comp_mask == VERBS_QP_EX);
 	CHECK(qp->vqp.qp_ex.wr_start);

@@ -17,7 +17,7 @@ void *__wrap_calloc(size_t n, size_t size)
 	return no_memory ? NULL : __real_calloc(n, size);
 }
 
-static bool is_in(const struct xiw_qp_table *table,
+static bool is_in(struct xiw_qp_table *table,
 		  const struct xiw_qp_link *link)
 {
 	return xiw_qp_table_find(table, link->qpn) == link->qp;
@@ -62,6 +62,7 @@ void test_qp_table(void)
 	CHECK(table.mask >= TABLE_QPS / 2);
 	/* A number is given again before the old queue pair is removed. */
 	xiw_qp_table_add(&table, &links[0]);
+	CHECK(is_in(&table, &links[0]));
 	twin = (struct xiw_qp_link){ .qp = links[1].qp, .qpn = links[0].qpn };
 	xiw_qp_table_add(&table, &twin);
 	xiw_qp_table_remove(&table, &links[0]);
