@@ -444,7 +444,7 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
  * @ep: listener
  * @qpn: number of the queue pair
  *
- * Context: Process context.
+ * Context: Process context; may be called under ep_lock.
  */
 void xiw_listen_wake(struct xiw_ep *ep, u32 qpn)
 {

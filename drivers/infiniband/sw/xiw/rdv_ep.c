@@ -26,10 +26,34 @@ static enum xiw_ep_state rdv_ep_end_if_over(struct xiw_ep *ep)
 		XIW_EPS_DEAD : ep->state;
 }
 
-/* Another Request may have waited for this one to let go of the QP. */
+/*
+ * Wake the Requests for a queue pair at every listener. This does not take
+ * rdv_lock, which protects the list of ports: its holder may wait for the end
+ * of the listener whose children are handled.
+ */
+static void rdv_ep_wake_all(struct xiw_dev *dev, u32 qpn)
+{
+	struct xiw_ep *ep;
+
+	spin_lock(&dev->ep_lock);
+	list_for_each_entry(ep, &dev->eps, node) {
+		if (ep->listen && ep->user == dev->rdv_user)
+			xiw_listen_wake(ep, qpn);
+	}
+	spin_unlock(&dev->ep_lock);
+}
+
+/*
+ * Another Request may have waited for this one to release the queue pair. If an
+ * administrator has ended the listener, it waits at the one that replaced it.
+ */
 static void rdv_ep_wake_next(struct xiw_ep *ep, u32 qpn)
 {
-	if (ep->parent && qpn && !ep->qp)
+	if (!ep->parent || !qpn || ep->qp)
+		return;
+	if (READ_ONCE(ep->parent->listen->closed))
+		rdv_ep_wake_all(ep->dev, qpn);
+	else
 		xiw_listen_wake(ep->parent, qpn);
 }
 
