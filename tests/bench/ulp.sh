@@ -23,30 +23,6 @@ ROUNDS=${XIW_ROUNDS:-3}
 read -ra PATHS <<<"${XIW_PATHS:-lo lo,1ms lo,5ms}"
 read -ra WHO <<<"${XIW_WHO:-xiw siw}"
 
-target_up()
-{
-	local sub=$CONFIGFS/nvmet/subsystems/$NQN port=$CONFIGFS/nvmet/ports/1
-
-	mkdir "$sub" "$sub/namespaces/1" "$port" &&
-	echo 1 >"$sub/attr_allow_any_host" &&
-	echo /dev/ram0 >"$sub/namespaces/1/device_path" &&
-	echo 1 >"$sub/namespaces/1/enable" &&
-	echo rdma >"$port/addr_trtype" &&
-	echo ipv4 >"$port/addr_adrfam" &&
-	echo "$L4" >"$port/addr_traddr" &&
-	echo 4420 >"$port/addr_trsvcid" &&
-	ln -s "$sub" "$port/subsystems/$NQN"
-}
-
-target_down()
-{
-	rm -f "$CONFIGFS/nvmet/ports/1/subsystems/$NQN"
-	rmdir "$CONFIGFS/nvmet/ports/1"
-	echo 0 >"$CONFIGFS/nvmet/subsystems/$NQN/namespaces/1/enable"
-	rmdir "$CONFIGFS/nvmet/subsystems/$NQN/namespaces/1" \
-		"$CONFIGFS/nvmet/subsystems/$NQN"
-}
-
 # disk_up WHO: a device, a target on it, and its disk /dev/nvme0n1.
 disk_up()
 {
@@ -56,7 +32,7 @@ disk_up()
 		wait_for 20 port_active "$DEV_L"
 	} || bail "set-up: no device of $1"
 	[[ $1 != xiw ]] || echo 0 >"/sys/class/infiniband/$DEV_L/mpa/crc"
-	or_bail "no target" target_up
+	or_bail "no target" nvme_target_up "$NQN"
 	or_bail "no connection" nvme connect -t rdma -a "$L4" -s 4420 \
 		-n $NQN -i 1 -l 60 -k 0
 	wait_for 20 test -b /dev/nvme0n1 || bail "set-up: no disk"
@@ -65,7 +41,7 @@ disk_up()
 disk_down()
 {
 	bounded nvme disconnect -n "$NQN" >/dev/null
-	target_down
+	nvme_target_down "$NQN"
 	link_del "$DEV_L"
 }
 

@@ -209,3 +209,28 @@ large_files()
 	run_claim "a file of odd length, too" same odd
 	run_claim "a file of the server is the same on the client" same read
 }
+
+# nvme_target_up NQN: a target of NVMe over RDMA, /dev/ram0, at port 4420 of $L4.
+nvme_target_up()
+{
+	local sub=$CONFIGFS/nvmet/subsystems/$1 port=$CONFIGFS/nvmet/ports/1
+
+	mkdir "$sub" "$sub/namespaces/1" "$port" &&
+	echo 1 >"$sub/attr_allow_any_host" &&
+	echo /dev/ram0 >"$sub/namespaces/1/device_path" &&
+	echo 1 >"$sub/namespaces/1/enable" &&
+	echo rdma >"$port/addr_trtype" &&
+	echo ipv4 >"$port/addr_adrfam" &&
+	echo "$L4" >"$port/addr_traddr" &&
+	echo 4420 >"$port/addr_trsvcid" &&
+	ln -s "$sub" "$port/subsystems/$1"
+}
+
+nvme_target_down()
+{
+	rm -f "$CONFIGFS/nvmet/ports/1/subsystems/$1"
+	rmdir "$CONFIGFS/nvmet/ports/1"
+	echo 0 >"$CONFIGFS/nvmet/subsystems/$1/namespaces/1/enable"
+	rmdir "$CONFIGFS/nvmet/subsystems/$1/namespaces/1" \
+		"$CONFIGFS/nvmet/subsystems/$1"
+}

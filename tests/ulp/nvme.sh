@@ -16,33 +16,9 @@ SIZE=48M
 topo_down()
 {
 	timeout 30 nvme disconnect -n "$NQN"
-	[[ ! -d $CONFIGFS/nvmet/ports/1 ]] || target_down
+	[[ ! -d $CONFIGFS/nvmet/ports/1 ]] || nvme_target_down "$NQN"
 	local_down
 	modprobe -r nvme-rdma nvmet-rdma nvmet brd
-}
-
-target_up()
-{
-	local sub=$CONFIGFS/nvmet/subsystems/$NQN port=$CONFIGFS/nvmet/ports/1
-
-	mkdir "$sub" "$sub/namespaces/1" "$port" &&
-	echo 1 >"$sub/attr_allow_any_host" &&
-	echo /dev/ram0 >"$sub/namespaces/1/device_path" &&
-	echo 1 >"$sub/namespaces/1/enable" &&
-	echo rdma >"$port/addr_trtype" &&
-	echo ipv4 >"$port/addr_adrfam" &&
-	echo "$L4" >"$port/addr_traddr" &&
-	echo 4420 >"$port/addr_trsvcid" &&
-	ln -s "$sub" "$port/subsystems/$NQN"
-}
-
-target_down()
-{
-	rm -f "$CONFIGFS/nvmet/ports/1/subsystems/$NQN"
-	rmdir "$CONFIGFS/nvmet/ports/1"
-	echo 0 >"$CONFIGFS/nvmet/subsystems/$NQN/namespaces/1/enable"
-	rmdir "$CONFIGFS/nvmet/subsystems/$NQN/namespaces/1" \
-		"$CONFIGFS/nvmet/subsystems/$NQN"
 }
 
 # host_is STATE: of the first controller.
@@ -65,7 +41,7 @@ moderated()
 local_up nvmet nvmet-rdma nvme-rdma
 configfs_up
 or_bail "no RAM disk" modprobe brd rd_nr=1 rd_size=65536
-or_bail "no target" target_up
+or_bail "no target" nvme_target_up "$NQN"
 # The pool that NVMe takes its completion queues from keeps them for good, so
 # before the first one is made.
 tap_run "adaptive moderation can be switched on" \
