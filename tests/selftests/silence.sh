@@ -27,6 +27,12 @@ given_up()
 	   $(counter "$DEV_B" connections_lost) == "$1" ]]
 }
 
+# all_acked: TCP has nothing of either end to send, or to be acknowledged.
+all_acked()
+{
+	! { in_a ss -Htn; in_b ss -Htn; } | awk '$3' | grep -q .
+}
+
 # vanishes NAME LOST: the wire of the load NAME drops everything; LOST other
 # connections have been lost.
 vanishes()
@@ -36,8 +42,9 @@ vanishes()
 	tap_run "$1: a connection" load_up "$1"
 	[[ $1 != idle ]] ||
 		kill -STOP "${load_pid[active-idle]}" "${load_pid[passive-idle]}"
-	# What is in flight arrives first.
-	[[ $1 != idle ]] || sleep 1
+	# Data in flight arrives first.
+	[[ $1 != idle ]] || wait_for 10 all_acked ||
+		bail "set-up: data of the stopped load stays in flight"
 	netem "$NS_A" "$VETH_A" loss 100%
 	netem "$NS_B" "$VETH_B" loss 100%
 	start=$SECONDS
