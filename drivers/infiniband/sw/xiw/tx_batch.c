@@ -19,7 +19,7 @@
 #include "tx_sched.h"
 
 /* Limit for the bytes that a series copies while their memory is locked */
-#define TRAIN_SERIES	16384U
+#define TX_BATCH_SERIES	16384U
 
 /**
  * struct tx_batch_source - memory of the payloads of a series
@@ -297,8 +297,8 @@ static void tx_batch_build_next(struct xiw_stream *s, struct xiw_seg *seg,
 
 /*
  * Encodes FPDUs of equal size that do not end the message, while their memory
- * stays locked: up to TRAIN_SERIES bytes, as many as one FPDU between two xiw
- * has. False if there are none; then tx_batch_build_fpdu() encodes the next
+ * stays locked: up to TX_BATCH_SERIES bytes, as many as one FPDU between two
+ * xiw has. False if there are none; then tx_batch_build_fpdu() encodes the next
  * one, or finds the fault.
  */
 static bool tx_batch_build_series(struct xiw_stream *s)
@@ -314,7 +314,7 @@ static bool tx_batch_build_series(struct xiw_stream *s)
 	if (left <= 2 * tx->mpa.full || tx->mpa.mpa.markers)
 		return false;
 	xiw_segment_next(&tx->msg, tx->offset, tx->mpa.full, &seg);
-	most = min3(TRAIN_SERIES, tx_batch_series_source(s, &src),
+	most = min3(TX_BATCH_SERIES, tx_batch_series_source(s, &src),
 		    left - XIW_SEG_TAIL) / seg.len;
 	if (most < 2 ||
 	    xiw_mem_get(&tx->mem, src.stag, src.access, src.addr,

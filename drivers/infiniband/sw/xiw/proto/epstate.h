@@ -47,8 +47,8 @@ enum xiw_ep_state {
  * @XIW_EPE_FIRST_FPDU: Responder: the QP has received a valid FPDU
  * @XIW_EPE_SHUTDOWN: everything that the QP has to send is in the socket: send
  *	FIN
- * @XIW_EPE_PEER_CLOSED: the peer closed in good order; iw_cm may hear
- *	DISCONNECT
+ * @XIW_EPE_PEER_CLOSED: the peer closed in good order; DISCONNECT may be
+ *	reported to iw_cm
  * @XIW_EPE_ABORT: as CLOSE, but reset the connection at once; before CLOSE, so
  *	that a consumer that gives up does not make an orderly end of a fault
  * @XIW_EPE_LOST: the lower layer is gone; as ABORT, with nothing left to reset
@@ -59,7 +59,7 @@ enum xiw_ep_state {
  *	into ABORT
  * @XIW_EPE_SOCK: something happened at the socket, or may have
  * @XIW_EPE_ACCEPT: iw_cm accepts; never left as a bit, see xiw_ep_command()
- * @XIW_EPE_REJECT: iw_cm rejects, likewise
+ * @XIW_EPE_REJECT: iw_cm rejects; as ACCEPT, never left as a bit
  * @XIW_EPE_REPLACED: another Request wants the place of a connection by number
  *	whose first FPDU has not come; or an administrator wants none of those
  * @XIW_EPE_TIMER: the endpoint's timer expired
