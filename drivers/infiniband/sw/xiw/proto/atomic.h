@@ -4,16 +4,9 @@
 
 #include "rdmap.h"
 
-/**
- * xiw_atomic_fetch_add() - new value of a FetchAdd
- * @orig: value in memory
- * @add: Add Data
- * @mask: Add Mask; each set bit is the top bit of a field, its carry is lost
- *
- * RFC 7306 section 5.1.1.
- *
- * Context: Any.
- * Return: Value to store.
+/*
+ * Value to store for a FetchAdd. Each set bit of @mask is the top bit of a
+ * field, whose carry is lost (RFC 7306 section 5.1.1).
  */
 u64 xiw_atomic_fetch_add(u64 orig, u64 add, u64 mask);
 
@@ -26,7 +19,6 @@ u64 xiw_atomic_fetch_add(u64 orig, u64 add, u64 mask);
  * The caller loops with compare-and-exchange until the store succeeds.
  * RFC 7306 section 5.1.
  *
- * Context: Any.
  * Return: true if @new is to be stored, false if the comparison failed.
  */
 bool xiw_atomic_apply(const struct xiw_atomic_req *r, u64 orig, u64 *new);

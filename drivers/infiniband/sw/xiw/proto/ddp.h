@@ -66,55 +66,31 @@ struct xiw_ddp_queue {
  * opcode, T bit, queue number.  Reserved bits are ignored.  RFC 5041
  * sections 4 and 7.1, RFC 5040 section 7.2.
  *
- * Context: Any.
  * Return: XIW_OK or the first fault.
  */
 enum xiw_reason xiw_ddp_decode(const u8 *hdr, u32 ulpdu_len, u32 features,
 			       struct xiw_ddp_hdr *h);
 
-/**
- * xiw_ddp_encode() - write a DDP segment header
- * @buf: XIW_DDP_HDR_MAX bytes available, 14 or 18 are written
- * @h: what to write; payload fields are ignored
- *
- * RFC 5041 sections 4.2 and 4.3.
- *
- * Context: Any.
- * Return: Bytes written.
+/*
+ * Writes 14 or 18 bytes, and returns that; @buf has room for XIW_DDP_HDR_MAX.
+ * The payload fields of @h are ignored. RFC 5041 sections 4.2 and 4.3.
  */
 u32 xiw_ddp_encode(u8 *buf, const struct xiw_ddp_hdr *h);
 
-/**
- * xiw_ddp_next_msn() - assign the MSN of the next message to send
- * @msn: counter of one untagged queue of the stream, XIW_MSN_FIRST at its
- *	beginning
- *
- * RFC 5041 section 4.3: 0 follows the largest.
- *
- * Context: Caller serializes use of @msn.
- * Return: MSN of the message.
+/*
+ * MSN of the next message; @msn counts the messages sent to one untagged queue
+ * of the peer, from XIW_MSN_FIRST. 0 follows the largest (RFC 5041 section
+ * 4.3).
  */
 static inline u32 xiw_ddp_next_msn(u32 *msn)
 {
 	return (*msn)++;
 }
 
-/**
- * xiw_ddp_queue_init() - initialise an untagged queue
- * @q: queue, set to expect MSN 1
- *
- * Context: Any.
- */
+/* The queue then expects MSN 1. */
 void xiw_ddp_queue_init(struct xiw_ddp_queue *q);
 
-/**
- * xiw_ddp_queue_open() - assign a buffer to the next message
- * @q: queue without an open message
- * @opcode: opcode of the segment that begins the message
- * @size: bytes of the buffer
- *
- * Context: Caller serializes use of @q.
- */
+/* Assigns a buffer of @size bytes to the next message, which has @opcode. */
 void xiw_ddp_queue_open(struct xiw_ddp_queue *q, u8 opcode, u32 size);
 
 /**
@@ -127,7 +103,6 @@ void xiw_ddp_queue_open(struct xiw_ddp_queue *q, u8 opcode, u32 size);
  * there is no buffer.  Segments of one message are accepted in ascending order
  * without gaps.  RFC 5041 section 7.1.
  *
- * Context: Caller serializes use of @q.
  * Return: XIW_OK or the first fault.
  */
 enum xiw_reason xiw_ddp_queue_check(const struct xiw_ddp_queue *q,
@@ -139,7 +114,6 @@ enum xiw_reason xiw_ddp_queue_check(const struct xiw_ddp_queue *q,
  * @h: the same header
  * @msg_len: set to the length of the message if it is complete now
  *
- * Context: Caller serializes use of @q.
  * Return: true if the message is complete; the queue then expects the next.
  */
 bool xiw_ddp_queue_advance(struct xiw_ddp_queue *q,

@@ -157,25 +157,11 @@ enum xiw_ep_action {
 	XIW_EPA_COUNT
 };
 
-/**
- * xiw_epstate_action() - look up the action for an event
- * @state: state of the endpoint
- * @event: what happened
- *
- * Context: Any; the caller serializes the state.
- * Return: The action; XIW_EPA_NONE for values outside the enumerations.
- */
+/* XIW_EPA_NONE for values outside the enumerations */
 enum xiw_ep_action xiw_epstate_action(enum xiw_ep_state state,
 				      enum xiw_ep_event event);
 
-/**
- * xiw_epstate_follows() - may a state follow another one
- * @state: state of the endpoint
- * @next: state that an action returned
- *
- * Context: Any.
- * Return: true if it may.
- */
+/* May the action in @state return @next? */
 bool xiw_epstate_follows(enum xiw_ep_state state, enum xiw_ep_state next);
 
 #endif /* _XIW_EPSTATE_H */

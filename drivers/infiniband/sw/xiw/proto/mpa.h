@@ -75,25 +75,15 @@ struct xiw_mpa_rx {
 	bool mismatch;
 };
 
-/**
- * xiw_mpa_pad() - padding bytes of an FPDU
- * @ulpdu_len: bytes of ULPDU, 0..65535
- *
- * RFC 5044 section 4.1.
- *
- * Context: Any.
- * Return: 0..3.
+/*
+ * Padding bytes of an FPDU with 0..65535 bytes of ULPDU: 0..3 (RFC 5044 section
+ * 4.1).
  */
 unsigned int xiw_mpa_pad(u32 ulpdu_len);
 
-/**
- * xiw_mpa_fpdu_len() - bytes of an FPDU without Markers
- * @ulpdu_len: bytes of ULPDU, 0..65535
- *
- * Length field, ULPDU, padding and CRC field; RFC 5044 section 4.1.
- *
- * Context: Any.
- * Return: Bytes, a multiple of four.
+/*
+ * Bytes of an FPDU without Markers: length field, 0..65535 bytes of ULPDU,
+ * padding and CRC field. A multiple of four (RFC 5044 section 4.1).
  */
 u32 xiw_mpa_fpdu_len(u32 ulpdu_len);
 
@@ -105,7 +95,6 @@ u32 xiw_mpa_fpdu_len(u32 ulpdu_len);
  * A Marker due right after the CRC field belongs to the next FPDU and is not
  * counted.  RFC 5044 section 4.3.
  *
- * Context: Any.
  * Return: Number of Markers on a half connection that uses them.
  */
 u32 xiw_mpa_marker_count(u32 pos, u32 ulpdu_len);
@@ -117,120 +106,70 @@ u32 xiw_mpa_marker_count(u32 pos, u32 ulpdu_len);
  *
  * RFC 5044 section 4.5, with the limits of section 3.
  *
- * Context: Any.
  * Return: Bytes, 128..64768.
  */
 u32 xiw_mpa_mulpdu(u32 emss, bool markers);
 
-/**
- * xiw_mpa_tx_init() - set the transmit half to SeqStart
- * @tx: state to initialise
- * @markers: the peer's MPA frame had M set
- *
- * Context: Once, after our MPA frame was sent.
+/*
+ * Sets the transmit half to SeqStart, after our MPA frame was sent. @markers:
+ * the peer's frame had M set.
  */
 void xiw_mpa_tx_init(struct xiw_mpa_tx *tx, bool markers);
 
-/**
- * xiw_mpa_tx_begin() - start an FPDU at the current position
- * @tx: transmit half
- * @ulpdu_len: bytes of ULPDU, 0..65535
- *
- * Context: Caller serializes use of @tx.
- * Return: Bytes of the whole FPDU including its Markers.
+/*
+ * Starts an FPDU at the current position. Returns its bytes, Markers included.
  */
 u32 xiw_mpa_tx_begin(struct xiw_mpa_tx *tx, u32 ulpdu_len);
 
-/**
- * xiw_mpa_tx_room() - bytes that may be sent before the next Marker
- * @tx: transmit half, inside an FPDU
- *
- * Context: Caller serializes use of @tx.
- * Return: 0 if a Marker is due now, U32_MAX on a half without Markers.
+/*
+ * Bytes of the current FPDU that may be sent before the next Marker: 0 if a
+ * Marker is due now, U32_MAX on a half without Markers.
  */
 u32 xiw_mpa_tx_room(const struct xiw_mpa_tx *tx);
 
-/**
- * xiw_mpa_tx_advance() - account bytes that are not Markers
- * @tx: transmit half
- * @len: bytes encoded, at most xiw_mpa_tx_room()
- *
- * Context: Caller serializes use of @tx.
- */
+/* Accounts @len bytes that are not Markers, at most xiw_mpa_tx_room(). */
 void xiw_mpa_tx_advance(struct xiw_mpa_tx *tx, u32 len);
 
-/**
- * xiw_mpa_tx_marker() - encode the Marker due now and step over it
- * @tx: transmit half with xiw_mpa_tx_room() == 0
- * @buf: XIW_MPA_MARKER_LEN bytes, written
- *
- * Call only while bytes of the current FPDU, its CRC field included, remain
- * to be sent.  RFC 5044 section 4.3.
- *
- * Context: Caller serializes use of @tx.
+/*
+ * Encodes XIW_MPA_MARKER_LEN bytes in @buf. Call it when xiw_mpa_tx_room() is 0
+ * and bytes of the current FPDU, its CRC field included, remain to be sent (RFC
+ * 5044 section 4.3).
  */
 void xiw_mpa_tx_marker(struct xiw_mpa_tx *tx, u8 *buf);
 
-/**
- * xiw_mpa_rx_init() - set the receive half to SeqStart
- * @rx: state to initialise
- * @markers: our MPA frame had M set
- *
- * Context: Once, after the peer's MPA frame was consumed.
+/*
+ * Sets the receive half to SeqStart, after the peer's MPA frame was consumed.
+ * @markers: our frame had M set.
  */
 void xiw_mpa_rx_init(struct xiw_mpa_rx *rx, bool markers);
 
-/**
- * xiw_mpa_rx_begin() - start an FPDU at the current position
- * @rx: receive half
- *
- * Of the bytes counted by the result, the last two are the ULPDU_Length field,
- * which xiw_mpa_rx_fpdu_len() needs.  Consumes nothing.
- *
- * Context: Caller serializes use of @rx.
- * Return: 2, or 6 behind a leading Marker.
+/*
+ * Starts an FPDU at the current position and consumes nothing. Returns the
+ * bytes up to the end of the ULPDU_Length field: 2, or 6 behind a leading
+ * Marker.
  */
 u32 xiw_mpa_rx_begin(struct xiw_mpa_rx *rx);
 
-/**
- * xiw_mpa_rx_fpdu_len() - size of the current FPDU on the wire
- * @rx: receive half, right after xiw_mpa_rx_begin()
- * @ulpdu_len: content of the ULPDU_Length field
- *
- * With Markers a length that FPDUPTR cannot span sets @rx->mismatch.
- *
- * Context: Caller serializes use of @rx.
- * Return: Bytes including Markers and the CRC field.
+/*
+ * Bytes of the current FPDU on the wire, Markers and CRC field included. Called
+ * right after xiw_mpa_rx_begin(). With Markers a length that FPDUPTR cannot
+ * span sets @rx->mismatch.
  */
 u32 xiw_mpa_rx_fpdu_len(struct xiw_mpa_rx *rx, u32 ulpdu_len);
 
-/**
- * xiw_mpa_rx_room() - bytes before the next Marker
- * @rx: receive half, inside an FPDU
- *
- * Context: Caller serializes use of @rx.
- * Return: 0 if a Marker is next, U32_MAX on a half without Markers.
+/*
+ * Bytes of the current FPDU before the next Marker: 0 if a Marker is next,
+ * U32_MAX on a half without Markers.
  */
 u32 xiw_mpa_rx_room(const struct xiw_mpa_rx *rx);
 
-/**
- * xiw_mpa_rx_advance() - account bytes that are not Markers
- * @rx: receive half
- * @len: bytes consumed, at most xiw_mpa_rx_room()
- *
- * Context: Caller serializes use of @rx.
- */
+/* Accounts @len bytes that are not Markers, at most xiw_mpa_rx_room(). */
 void xiw_mpa_rx_advance(struct xiw_mpa_rx *rx, u32 len);
 
-/**
- * xiw_mpa_rx_marker() - check the next Marker and step over it
- * @rx: receive half with xiw_mpa_rx_room() == 0
- * @buf: XIW_MPA_MARKER_LEN bytes of the stream
- *
- * The reserved half and the low two bits of FPDUPTR are ignored (RFC 5044
- * section 4.2).  A wrong pointer sets @rx->mismatch.
- *
- * Context: Caller serializes use of @rx.
+/*
+ * Checks XIW_MPA_MARKER_LEN bytes at @buf, when xiw_mpa_rx_room() is 0. The
+ * reserved half and the low two bits of FPDUPTR are ignored (RFC 5044 section
+ * 4.2). A wrong pointer sets @rx->mismatch.
  */
 void xiw_mpa_rx_marker(struct xiw_mpa_rx *rx, const u8 *buf);
 
@@ -243,32 +182,16 @@ void xiw_mpa_rx_marker(struct xiw_mpa_rx *rx, const u8 *buf);
  * The CRC covers the Markers, so it is computed before this call.  Leaves @rx
  * behind the FPDU.
  *
- * Context: Caller serializes use of @rx.
  * Return: Bytes left in @buf.
  */
 u32 xiw_mpa_rx_strip(struct xiw_mpa_rx *rx, u8 *buf, u32 len);
 
-/**
- * xiw_mpa_enh_decode() - decode enhanced data
- * @buf: XIW_MPA_ENH_LEN bytes
- * @enh: result
- *
- * RFC 6581 section 9: two flags and a 14-bit depth per word.
- *
- * Context: Any.
+/*
+ * Enhanced data: two flags and a 14-bit depth in each of two words,
+ * XIW_MPA_ENH_LEN bytes. Depths above the 14-bit field are encoded as
+ * XIW_MPA_DEPTH_MAX (RFC 6581 section 9).
  */
 void xiw_mpa_enh_decode(const u8 *buf, struct xiw_mpa_enh *enh);
-
-/**
- * xiw_mpa_enh_encode() - encode enhanced data
- * @buf: XIW_MPA_ENH_LEN bytes, written
- * @enh: what to encode; depths above the 14-bit field saturate at
- *	XIW_MPA_DEPTH_MAX
- *
- * RFC 6581 section 9.
- *
- * Context: Any.
- */
 void xiw_mpa_enh_encode(u8 *buf, const struct xiw_mpa_enh *enh);
 
 /**
@@ -280,21 +203,15 @@ void xiw_mpa_enh_encode(u8 *buf, const struct xiw_mpa_enh *enh);
  * The key is compared as it arrives, so a peer that does not speak MPA fails at
  * the first byte that differs (RFC 5044 section 7.1.1).
  *
- * Context: Any.
  * Return: Length of the frame once its header is complete, 0 while it is not,
  * -EPROTO if the frame is improperly formatted.
  */
 int xiw_mpa_frame_len(const u8 *buf, size_t have, bool reply);
 
-/**
- * xiw_mpa_frame_missing() - number of bytes to read next
- * @frame_len: non-negative result of xiw_mpa_frame_len() for @have
- * @have: bytes received so far
- *
- * Reading no more than this never takes bytes of the FPDU stream.
- *
- * Context: Any.
- * Return: Bytes, 0 when the frame is complete.
+/*
+ * Bytes to read next, after @have bytes for which xiw_mpa_frame_len() returned
+ * @frame_len; 0 when the frame is complete. Reading no more than this never
+ * takes bytes of the FPDU stream.
  */
 size_t xiw_mpa_frame_missing(int frame_len, size_t have);
 
@@ -308,7 +225,6 @@ size_t xiw_mpa_frame_missing(int frame_len, size_t have);
  * Any revision is decoded; enhanced data exists only in revision 2.  Flag R
  * of a Request is not checked.  RFC 5044 section 7.1.1, RFC 6581 section 6.
  *
- * Context: Any.
  * Return: 0, or -EPROTO if the frame is improperly formatted.
  */
 int xiw_mpa_frame_decode(const u8 *buf, size_t len, bool reply,
@@ -323,7 +239,6 @@ int xiw_mpa_frame_decode(const u8 *buf, size_t len, bool reply,
  *
  * IRD and ORD above the 14-bit field saturate at XIW_MPA_DEPTH_MAX.
  *
- * Context: Any.
  * Return: Length of the frame, or -EINVAL if the Private Data does not fit
  * (508 bytes with enhanced data, 512 without), @size is too small, or the
  * revision cannot carry what @f asks for.

@@ -118,24 +118,13 @@ enum xiw_nego_first {
 #define XIW_PROBE_STAG	0x78697721	/* "xiw!" */
 #define XIW_PROBE_LONG	1		/* accepts FPDUs of several segments */
 
-/**
- * xiw_nego_is_probe() - check for the capability XIW_PROBE_LONG
- * @h: DDP header of the peer's first FPDU
- *
- * Context: Any.
- * Return: true if the peer accepts FPDUs of several segments.
+/*
+ * @h: DDP header of the peer's first FPDU. True if the peer accepts FPDUs of
+ * several segments.
  */
 bool xiw_nego_is_probe(const struct xiw_ddp_hdr *h);
 
-/**
- * xiw_nego_policy_check() - validate a policy
- * @p: policy
- *
- * At least one RTR type is mandatory (RFC 6581 section 9.2).
- *
- * Context: Any.
- * Return: 0, or -EINVAL.
- */
+/* 0, or -EINVAL. At least one RTR type is mandatory (RFC 6581 section 9.2). */
 int xiw_nego_policy_check(const struct xiw_mpa_policy *p);
 
 /**
@@ -146,20 +135,13 @@ int xiw_nego_policy_check(const struct xiw_mpa_policy *p);
  * @req: result; the caller adds @req->pd_len
  *
  * Values above the policy's limits are lowered.
- *
- * Context: Any.
  */
 void xiw_nego_request(const struct xiw_mpa_policy *p, u32 ird, u32 ord,
 		      struct xiw_mpa_frame *req);
 
-/**
- * xiw_nego_check_request() - Responder: check a decoded Request
- * @req: from xiw_mpa_frame_decode()
- *
- * RFC 5044 section 7.1.2, RFC 6581 section 6.
- *
- * Context: Any.
- * Return: XIW_NEGO_OK or XIW_NEGO_CLOSE.
+/*
+ * Responder: XIW_NEGO_OK or XIW_NEGO_CLOSE for a Request from
+ * xiw_mpa_frame_decode() (RFC 5044 section 7.1.2, RFC 6581 section 6).
  */
 enum xiw_nego_result xiw_nego_check_request(const struct xiw_mpa_frame *req);
 
@@ -173,8 +155,6 @@ enum xiw_nego_result xiw_nego_check_request(const struct xiw_mpa_frame *req);
  * @nego: result; apply it before the Reply is sent
  *
  * RFC 6581 section 9.
- *
- * Context: Any.
  */
 void xiw_nego_accept(const struct xiw_mpa_policy *p,
 		     const struct xiw_mpa_frame *req, u32 ird, u32 ord,
@@ -191,8 +171,6 @@ void xiw_nego_accept(const struct xiw_mpa_policy *p,
  * @reply: result; the caller adds @reply->pd_len
  *
  * RFC 6581 sections 9.1 and 10.
- *
- * Context: Any.
  */
 void xiw_nego_reject(const struct xiw_mpa_policy *p,
 		     const struct xiw_mpa_frame *req, u32 ird, u32 ord,
@@ -206,7 +184,6 @@ void xiw_nego_reject(const struct xiw_mpa_policy *p,
  * @nego: result, valid unless XIW_NEGO_CLOSE; after XIW_NEGO_REJECTED only
  *	the peer's values are valid
  *
- * Context: Any.
  * Return: Any verdict.
  */
 enum xiw_nego_result xiw_nego_check_reply(const struct xiw_mpa_policy *p,
@@ -224,7 +201,6 @@ enum xiw_nego_result xiw_nego_check_reply(const struct xiw_mpa_policy *p,
  * Any verified FPDU lifts the transmit fence, whatever this returns.
  * RFC 5044 section 7.1.2 rule 4, RFC 6581 section 9.2.
  *
- * Context: Any.
  * Return: How to treat it.
  */
 enum xiw_nego_first xiw_nego_first_fpdu(const struct xiw_mpa_nego *nego,

@@ -4,6 +4,10 @@
  * order, overflow arithmetic, bits, memcpy() and a keyed hash.  The driver, the
  * KUnit module and user-space tools compile the same sources; in user space
  * pure_user.h supplies the same names, most from libc.
+ *
+ * All functions of this folder may be called in any context, and do not sleep.
+ * The caller serializes those that change an object. Arguments and results are
+ * in host byte order; only the bytes that are encoded or decoded are not.
  */
 #ifndef _XIW_PURE_H
 #define _XIW_PURE_H

@@ -91,24 +91,11 @@ struct xiw_qp_step {
 	u32 actions;
 };
 
-/**
- * xiw_qpstate_step() - look up one transition
- * @state: current state
- * @event: what happened
- *
- * Context: Any; the caller serializes the state.
- * Return: The transition; illegal for values outside the enumerations.
- */
+/* Illegal for values outside the enumerations */
 struct xiw_qp_step xiw_qpstate_step(enum xiw_qp_state state,
 				    enum xiw_qp_event event);
 
-/**
- * xiw_qpstate_name() - name of a state for traces
- * @state: state
- *
- * Context: Any.
- * Return: Constant string.
- */
+/* Name of a state for traces */
 const char *xiw_qpstate_name(enum xiw_qp_state state);
 
 #endif /* _XIW_QPSTATE_H */

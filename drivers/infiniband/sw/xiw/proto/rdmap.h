@@ -26,25 +26,13 @@ struct xiw_rdmap_op {
 	u8 feature;
 };
 
-/**
- * xiw_rdmap_is_imm() - check for an Immediate Data message
- * @opcode: RDMAP opcode
- *
- * Context: Any.
- * Return: true for both opcodes of RFC 7306 section 6.
- */
+/* Immediate Data, RFC 7306 section 6 */
 static inline bool xiw_rdmap_is_imm(u8 opcode)
 {
 	return opcode == XIW_OP_IMM || opcode == XIW_OP_IMM_SE;
 }
 
-/**
- * xiw_rdmap_is_response() - check for a response to our request
- * @opcode: RDMAP opcode
- *
- * Context: Any.
- * Return: true for Read and Atomic Responses.
- */
+/* A Read Response or an Atomic Response */
 static inline bool xiw_rdmap_is_response(u8 opcode)
 {
 	return opcode == XIW_OP_READ_RESP || opcode == XIW_OP_ATOMIC_RESP;
@@ -88,11 +76,7 @@ struct xiw_atomic_req {
 	u64 compare_mask;
 };
 
-/**
- * struct xiw_atomic_resp - Atomic Response, RFC 7306 section 5.2.2
- * @id: Original Request Identifier
- * @orig: Original Remote Data Value
- */
+/* Atomic Response, RFC 7306 section 5.2.2 */
 struct xiw_atomic_resp {
 	u32 id;
 	u64 orig;
@@ -120,89 +104,38 @@ enum xiw_access {
 	XIW_ACCESS_SOURCE,
 };
 
-/**
- * xiw_rdmap_op() - look up an opcode
- * @opcode: value of the opcode field, or anything else
- * @features: mask of XIW_FEAT_* enabled
- *
- * RFC 5040 section 4.2, RFC 7306 section 4.1.
- *
- * Context: Any.
- * Return: Properties, or NULL if unassigned or not enabled.
+/*
+ * Properties of an opcode, which may have any value; NULL if it is unassigned,
+ * or if it is not enabled by @features, a mask of XIW_FEAT_* (RFC 5040 section
+ * 4.2, RFC 7306 section 4.1).
  */
 const struct xiw_rdmap_op *xiw_rdmap_op(u8 opcode, u32 features);
 
-/**
- * xiw_rdmap_read_req_encode() - write the header of a Read Request
- * @buf: XIW_READ_REQ_LEN bytes, written
- * @r: what to write
- *
- * Context: Any.
+/*
+ * Headers of messages. Encoding writes XIW_READ_REQ_LEN, XIW_ATOMIC_REQ_LEN,
+ * XIW_ATOMIC_RESP_LEN or XIW_IMM_LEN bytes. Decoding reads a message body of
+ * @len bytes and fails with XIW_BAD_MSG_LEN if that is not the length of the
+ * header; the result is written on XIW_OK only.
  */
 void xiw_rdmap_read_req_encode(u8 *buf, const struct xiw_read_req *r);
-
-/**
- * xiw_rdmap_read_req_decode() - decode the message body of a Read Request
- * @buf: message body
- * @len: bytes in it
- * @r: result, written on XIW_OK
- *
- * Context: Any.
- * Return: XIW_OK, or XIW_BAD_MSG_LEN.
- */
 enum xiw_reason xiw_rdmap_read_req_decode(const u8 *buf, u32 len,
 					  struct xiw_read_req *r);
 
-/**
- * xiw_rdmap_read_req_advance() - reduce a Read to its remaining part
- * @r: request, modified
- * @done: bytes of the response already sent, at most @r->size
- *
- * For the Terminated RDMA Header, RFC 5040 section 4.8.
- *
- * Context: Any.
+/*
+ * Reduces a Read for the Terminated RDMA Header (RFC 5040 section 4.8). @done:
+ * bytes of the response already sent, at most @r->size
  */
 void xiw_rdmap_read_req_advance(struct xiw_read_req *r, u32 done);
 
-/**
- * xiw_rdmap_atomic_req_encode() - write the header of an Atomic Request
- * @buf: XIW_ATOMIC_REQ_LEN bytes, written
- * @r: what to write
- *
- * Context: Any.
- */
 void xiw_rdmap_atomic_req_encode(u8 *buf, const struct xiw_atomic_req *r);
 
-/**
- * xiw_rdmap_atomic_req_decode() - decode the body of an Atomic Request
- * @buf: message body
- * @len: bytes in it
- * @r: result, written on XIW_OK
- *
- * Context: Any.
- * Return: XIW_OK, XIW_BAD_MSG_LEN or XIW_ATOMIC_BAD_OP.
- */
+/* Also fails with XIW_ATOMIC_BAD_OP. */
 enum xiw_reason xiw_rdmap_atomic_req_decode(const u8 *buf, u32 len,
 					    struct xiw_atomic_req *r);
 
-/**
- * xiw_rdmap_atomic_resp_encode() - write the header of an Atomic Response
- * @buf: XIW_ATOMIC_RESP_LEN bytes, written
- * @r: what to write
- *
- * Context: Any.
- */
 void xiw_rdmap_atomic_resp_encode(u8 *buf, const struct xiw_atomic_resp *r);
 
-/**
- * xiw_rdmap_atomic_resp_decode() - decode the body of an Atomic Response
- * @buf: message body
- * @len: bytes in it
- * @r: result, written on XIW_OK; the caller compares @r->id
- *
- * Context: Any.
- * Return: XIW_OK, or XIW_BAD_MSG_LEN.
- */
+/* The caller compares @r->id. */
 enum xiw_reason xiw_rdmap_atomic_resp_decode(const u8 *buf, u32 len,
 					     struct xiw_atomic_resp *r);
 
@@ -214,28 +147,13 @@ enum xiw_reason xiw_rdmap_atomic_resp_decode(const u8 *buf, u32 len,
  *	can distinguish them
  *
  * RFC 7306 section 6.2 carries eight opaque bytes.
- *
- * Context: Any.
  */
 void xiw_rdmap_imm_encode(u8 *buf, __be32 imm, enum xiw_imm_kind kind);
-
-/**
- * xiw_rdmap_imm_decode() - decode the body of an Immediate Data message
- * @buf: message body
- * @len: bytes in it
- * @imm: result, written on XIW_OK
- *
- * Context: Any.
- * Return: XIW_OK, or XIW_BAD_MSG_LEN.
- */
 enum xiw_reason xiw_rdmap_imm_decode(const u8 *buf, u32 len, __be32 *imm);
 
-/**
- * xiw_rdmap_imm_of_send() - check whether Immediate Data belongs to a Send
- * @buf: message body of XIW_IMM_LEN bytes, from a peer that marks them
- *
- * Context: Any.
- * Return: true for a Send; any unknown kind belongs to a Write.
+/*
+ * Does the Immediate Data in @buf, XIW_IMM_LEN bytes of a peer that marks them,
+ * belong to a Send? Any unknown kind belongs to a Write.
  */
 bool xiw_rdmap_imm_of_send(const u8 *buf);
 
@@ -247,7 +165,6 @@ bool xiw_rdmap_imm_of_send(const u8 *buf);
  *
  * STag and TO do not matter without payload.  RFC 5040 section 5.2.2.
  *
- * Context: Caller serializes use of @s.
  * Return: XIW_OK or the first fault.
  */
 enum xiw_reason xiw_rdmap_read_resp_check(const struct xiw_read_sink *s,
@@ -260,7 +177,6 @@ enum xiw_reason xiw_rdmap_read_resp_check(const struct xiw_read_sink *s,
  *
  * With @h->last the Read is complete if this returns XIW_OK.
  *
- * Context: Caller serializes use of @s.
  * Return: XIW_OK, or XIW_RESP_SHORT if the response ended early.
  */
 enum xiw_reason xiw_rdmap_read_resp_advance(struct xiw_read_sink *s,
@@ -284,7 +200,6 @@ enum xiw_range {
  * that includes offset 2^64 - 1 counts as wrapping: its end does not fit in 64
  * bits (RFC 5041 section 7.1). No buffer extends that far.
  *
- * Context: Any.
  * Return: XIW_RANGE_*.
  */
 enum xiw_range xiw_rdmap_range_check(u64 to, u64 len, u64 base, u64 size);

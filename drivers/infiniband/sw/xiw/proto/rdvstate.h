@@ -61,61 +61,30 @@ enum xiw_rdv_event {
 	XIW_RDVE_COUNT
 };
 
-/**
- * xiw_rdvstate_next() - look up one transition
- * @state: current state
- * @event: what happened
- *
- * Context: Any; the caller serializes the state.
- * Return: Next state; @state if the event has no effect, and for values outside
- * the enumerations.
- */
+/* @state if the event has no effect, and for values outside the enumerations */
 enum xiw_rdv_state xiw_rdvstate_next(enum xiw_rdv_state state,
 				     enum xiw_rdv_event event);
 
-/**
- * xiw_rdvstate_is_dead() - is everything flushed, until the reset
- * @state: state
- *
- * Context: Any.
- * Return: true if it is.
- */
+/* Everything is flushed until the reset. */
 static inline bool xiw_rdvstate_is_dead(enum xiw_rdv_state state)
 {
 	return state >= XIW_RDVS_ROLLBACK_DEAD;
 }
 
-/**
- * xiw_rdvstate_is_rollback() - is a connection being rolled back
- * @state: state
- *
- * Context: Any.
- * Return: true if it is.
- */
 static inline bool xiw_rdvstate_is_rollback(enum xiw_rdv_state state)
 {
 	return state == XIW_RDVS_ROLLBACK || state == XIW_RDVS_ROLLBACK_DEAD;
 }
 
-/**
- * xiw_rdvstate_was_established() - is or was the stream established
- * @state: state
- *
- * Context: Any.
- * Return: true if it is or was.
- */
+/* True while the stream is established, and afterwards */
 static inline bool xiw_rdvstate_was_established(enum xiw_rdv_state state)
 {
 	return state == XIW_RDVS_ESTABLISHED || state == XIW_RDVS_PEER_GONE ||
 	       state == XIW_RDVS_DEAD;
 }
 
-/**
- * xiw_rdvstate_is_tentative() - can a connection be rolled back
- * @state: state
- *
- * Context: Any.
- * Return: true if it was never established, and is not dead.
+/*
+ * The connection can be rolled back: it was never established, and is not dead.
  */
 static inline bool xiw_rdvstate_is_tentative(enum xiw_rdv_state state)
 {

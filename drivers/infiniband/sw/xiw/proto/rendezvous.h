@@ -21,10 +21,9 @@
 #define XIW_RDV_PAUSE_MIN_MS	5
 #define XIW_RDV_PAUSE_MAX_MS	1000
 
-/**
- * struct xiw_rdv_end - one end of a connection
- * @gid: an IPv6 address, or an IPv4 address mapped to one
- * @qpn: queue pair number
+/*
+ * One end of a connection. @gid: an IPv6 address, or an IPv4 address mapped to
+ * one
  */
 struct xiw_rdv_end {
 	u8 gid[XIW_RDV_GID_LEN];
@@ -46,11 +45,7 @@ struct xiw_rdv_token {
 	u32 rq_psn;
 };
 
-/**
- * struct xiw_rdv_nonces - random numbers of one connection
- * @init: of the Initiator
- * @resp: of the Responder
- */
+/* Random numbers of one connection, of the Initiator and of the Responder */
 struct xiw_rdv_nonces {
 	u64 init;
 	u64 resp;
@@ -161,15 +156,9 @@ struct xiw_rdv_reply {
 	u16 features;
 };
 
-/**
- * xiw_rdv_gid_usable() - check whether a GID is the address of a host
- * @gid: GID
- *
- * It must be a unicast address, section 2.  The low half must not be zero:
- * a GID derived from a hardware address has a zero low half.
- *
- * Context: Any.
- * Return: true for the address of a host.
+/*
+ * True for the GID of a host: a unicast address (section 2). Its low half must
+ * not be zero: a GID derived from a hardware address has a zero low half.
  */
 bool xiw_rdv_gid_usable(const u8 *gid);
 
@@ -177,23 +166,15 @@ bool xiw_rdv_gid_usable(const u8 *gid);
  * xiw_rdv_path_check() - validate the attributes of a connection
  * @path: ends and token
  *
- * Context: Any.
  * Return: 0; -EINVAL for a number or PSN out of range; -EADDRNOTAVAIL for a
  * GID that is not the address of a host; -EAFNOSUPPORT if one is IPv4 and the
  * other IPv6.
  */
 int xiw_rdv_path_check(const struct xiw_rdv_path *path);
 
-/**
- * xiw_rdv_role() - role of this end of a connection
- * @own: this end
- * @peer: the other end
- *
+/*
  * The end with the lower GID, or with equal GIDs the lower queue pair number,
  * is the Initiator; section 3.
- *
- * Context: Any.
- * Return: Role of this end.
  */
 enum xiw_rdv_role xiw_rdv_role(const struct xiw_rdv_end *own,
 			       const struct xiw_rdv_end *peer);
@@ -205,20 +186,14 @@ enum xiw_rdv_role xiw_rdv_role(const struct xiw_rdv_end *own,
  * @proves: include proofs
  * @features: features to offer
  * @req: result
- *
- * Context: Any.
  */
 void xiw_rdv_request_init(const struct xiw_rdv_path *path,
 			  const struct xiw_rdv_nonces *nonces, bool proves,
 			  u16 features, struct xiw_rdv_request *req);
 
-/**
- * xiw_rdv_request_encode() - build the Private Data of a Request
- * @req: what to encode; numbers within 24 bits
- * @buf: XIW_RDV_REQ_LEN bytes, written
- *
- * Context: Any.
- * Return: Bytes written.
+/*
+ * Writes XIW_RDV_REQ_LEN bytes, and returns that. Queue pair numbers must fit
+ * in 24 bits.
  */
 u32 xiw_rdv_request_encode(const struct xiw_rdv_request *req, u8 *buf);
 
@@ -228,45 +203,26 @@ u32 xiw_rdv_request_encode(const struct xiw_rdv_request *req, u8 *buf);
  * @len: bytes of it
  * @req: result, written only on success
  *
- * Context: Any.
  * Return: XIW_RDV_OK, XIW_RDV_MALFORMED or XIW_RDV_BAD_VERSION.
  */
 enum xiw_rdv_reason xiw_rdv_request_decode(const u8 *pd, u32 len,
 					   struct xiw_rdv_request *req);
 
-/**
- * xiw_rdv_request_from() - check a Request against its TCP connection
- * @req: decoded Request
- * @local: local address of the TCP connection, as a GID
- * @remote: remote address of the TCP connection, as a GID
- *
- * Context: Any.
- * Return: true if both addresses are those of the Request.
+/*
+ * True if the addresses of the TCP connection, as GIDs, are those of the
+ * Request
  */
 bool xiw_rdv_request_from(const struct xiw_rdv_request *req, const u8 *local,
 			  const u8 *remote);
 
-/**
- * xiw_rdv_match() - Responder: check whether a Request is for a queue pair
- * @path: attributes of the queue pair set so far
- * @req: decoded Request
- *
- * Section 4.4; does not check the proofs.
- *
- * Context: Any.
- * Return: true if both ends are those of the path.
+/*
+ * Responder: true if the Request has both ends of the path, section 4.4. The
+ * proofs are not checked.
  */
 bool xiw_rdv_match(const struct xiw_rdv_path *path,
 		   const struct xiw_rdv_request *req);
 
-/**
- * xiw_rdv_in_common() - check whether both ends have a PSN in common
- * @path: attributes set so far
- * @peer: claim of the peer
- *
- * Context: Any.
- * Return: false as long as neither end is at RTS.
- */
+/* True if both ends have a PSN in common: as soon as one of them is at RTS */
 bool xiw_rdv_in_common(const struct xiw_rdv_path *path,
 		       const struct xiw_rdv_claim *peer);
 
@@ -280,7 +236,6 @@ bool xiw_rdv_in_common(const struct xiw_rdv_path *path,
  * The transition to RTS adds a PSN, so repeat the check then, before anything
  * is sent. A queue pair that is its own peer needs no proof.
  *
- * Context: Any.
  * Return: true if the peer has proven its identity.
  */
 bool xiw_rdv_proven(const struct xiw_rdv_path *path,
@@ -294,45 +249,26 @@ bool xiw_rdv_proven(const struct xiw_rdv_path *path,
  * @nonces: of the connection
  * @features: features supported by this side
  * @reply: result
- *
- * Context: Any.
  */
 void xiw_rdv_accept(const struct xiw_rdv_path *path,
 		    const struct xiw_rdv_request *req,
 		    const struct xiw_rdv_nonces *nonces, u16 features,
 		    struct xiw_rdv_reply *reply);
 
-/**
- * xiw_rdv_challenge() - Responder: fill in a Reply that requests proofs
- * @req: decoded Request
- * @nonce: new random number
- * @reply: result
- *
- * Context: Any.
+/*
+ * Responder: fills in a Reply that requests proofs. @nonce: new random number
  */
 void xiw_rdv_challenge(const struct xiw_rdv_request *req, u64 nonce,
 		       struct xiw_rdv_reply *reply);
 
-/**
- * xiw_rdv_refuse() - Responder: fill in a Reply that refuses a Request
- * @reason: reason to report
- * @req: decoded Request, or NULL if it could not be decoded
- * @reply: result
- *
- * Context: Any.
+/*
+ * Responder: fills in a Reply that refuses. @req is NULL if it was not decoded.
  */
 void xiw_rdv_refuse(enum xiw_rdv_reason reason,
 		    const struct xiw_rdv_request *req,
 		    struct xiw_rdv_reply *reply);
 
-/**
- * xiw_rdv_reply_encode() - build the Private Data of a Reply
- * @reply: what to encode
- * @buf: XIW_RDV_REP_LEN bytes, written
- *
- * Context: Any.
- * Return: Bytes written.
- */
+/* Writes XIW_RDV_REP_LEN bytes, and returns that. */
 u32 xiw_rdv_reply_encode(const struct xiw_rdv_reply *reply, u8 *buf);
 
 /**
@@ -342,41 +278,22 @@ u32 xiw_rdv_reply_encode(const struct xiw_rdv_reply *reply, u8 *buf);
  * @reject: the Reply refuses
  * @reply: result, written only on success
  *
- * Context: Any.
  * Return: 0, or -EPROTO if it is not well formed.
  */
 int xiw_rdv_reply_decode(const u8 *pd, u32 len, bool reject,
 			 struct xiw_rdv_reply *reply);
 
-/**
- * xiw_rdv_answers() - Initiator: check a Reply against the Request
- * @req: the Request as it was sent
- * @reply: decoded Reply that accepts, or requests proofs
- *
- * Context: Any.
- * Return: true if it repeats both numbers and has only features that were
- * offered.
+/*
+ * Initiator: true if a Reply that accepts, or requests proofs, repeats both
+ * queue pair numbers of the Request, and has only features that were offered
  */
 bool xiw_rdv_answers(const struct xiw_rdv_request *req,
 		     const struct xiw_rdv_reply *reply);
 
-/**
- * xiw_rdv_final() - check whether a refusal is final
- * @reason: reason of a refusal
- *
- * Context: Any.
- * Return: true if the peer would refuse another try, too.
- */
+/* True if the peer would refuse another try, too */
 bool xiw_rdv_final(u8 reason);
 
-/**
- * xiw_rdv_ird() - inbound Reads and Atomics to negotiate
- * @path: attributes set by the ULP
- * @limit: limit of the device
- *
- * Context: Any.
- * Return: IRD for MPA negotiation.
- */
+/* Inbound Reads and Atomics to negotiate. @limit: of the device */
 u16 xiw_rdv_ird(const struct xiw_rdv_path *path, u16 limit);
 
 /**
@@ -388,7 +305,6 @@ u16 xiw_rdv_ird(const struct xiw_rdv_path *path, u16 limit);
  * Before RTS the ULP's limit is not known.  MPA negotiates the largest possible
  * ORD, and the transition to RTS reduces it.
  *
- * Context: Any.
  * Return: ORD for MPA negotiation, and for the queue pair.
  */
 u16 xiw_rdv_ord(const struct xiw_rdv_path *path, u16 limit);
@@ -401,21 +317,14 @@ u16 xiw_rdv_ord(const struct xiw_rdv_path *path, u16 limit);
  *
  * The time after which a RoCE device would fail the request; section 6.
  *
- * Context: Any.
  * Return: 1..XIW_RDV_WAIT_MAX_MS.
  */
 u32 xiw_rdv_retry_ms(u8 timeout, u8 retry_cnt);
 
-/**
- * xiw_rdv_wait_ms() - timeout of work that waits for a stream
- * @timeout: as above
- * @retry_cnt: as above
- *
- * As xiw_rdv_retry_ms(), but at least long enough for programs that are started
- * one after the other.
- *
- * Context: Any.
- * Return: XIW_RDV_WAIT_MIN_MS..XIW_RDV_WAIT_MAX_MS.
+/*
+ * Timeout of work that waits for a stream, XIW_RDV_WAIT_MIN_MS..
+ * XIW_RDV_WAIT_MAX_MS: as xiw_rdv_retry_ms(), but at least long enough for
+ * programs that are started one after the other
  */
 u32 xiw_rdv_wait_ms(u8 timeout, u8 retry_cnt);
 
@@ -426,7 +335,6 @@ u32 xiw_rdv_wait_ms(u8 timeout, u8 retry_cnt);
  *
  * Section 6.
  *
- * Context: Any.
  * Return: Milliseconds, rounded up; U32_MAX for no limit.
  */
 u32 xiw_rdv_receive_ms(const struct xiw_rdv_claim *peer, u8 min_rnr_timer);
@@ -439,7 +347,6 @@ u32 xiw_rdv_receive_ms(const struct xiw_rdv_claim *peer, u8 min_rnr_timer);
  * Randomises the pause of section 5 by 50 % in both directions, so that
  * connections that failed together do not retry together.
  *
- * Context: Any.
  * Return: XIW_RDV_PAUSE_MIN_MS / 2 .. XIW_RDV_PAUSE_MAX_MS * 3 / 2.
  */
 u32 xiw_rdv_pause_ms(u32 tries, u32 random);

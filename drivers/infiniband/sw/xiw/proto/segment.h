@@ -56,20 +56,13 @@ struct xiw_seg {
  *
  * RFC 5041 section 5.2. A segment is as large as possible, unless the last one
  * would be smaller than XIW_SEG_TAIL.
- *
- * Context: Any.
  */
 void xiw_segment_next(const struct xiw_seg_msg *m, u32 offset, u32 mulpdu,
 		      struct xiw_seg *seg);
 
-/**
- * xiw_segment_encode() - write the DDP header of a planned segment
- * @m: message
- * @seg: from xiw_segment_next()
- * @buf: XIW_DDP_HDR_MAX bytes available, @seg->hdr_len are written
- *
- * Context: Any.
- * Return: Bytes written.
+/*
+ * Writes the DDP header of a segment planned by xiw_segment_next():
+ * @seg->hdr_len bytes, which is returned; @buf has room for XIW_DDP_HDR_MAX.
  */
 u32 xiw_segment_encode(const struct xiw_seg_msg *m, const struct xiw_seg *seg,
 		       u8 *buf);
@@ -85,7 +78,6 @@ u32 xiw_segment_encode(const struct xiw_seg_msg *m, const struct xiw_seg *seg,
  * boundary and the one after it ends on a boundary again.  No alignment if
  * XIW_MULPDU_MAX, not @emss, limits an FPDU.  RFC 5044 sections 4.5 and 5.1.
  *
- * Context: Any.
  * Return: Bytes, between XIW_MULPDU_MIN and xiw_mpa_mulpdu().
  */
 u32 xiw_segment_limit(u32 emss, u32 used, bool markers);

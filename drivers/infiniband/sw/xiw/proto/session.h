@@ -92,12 +92,7 @@ struct xiw_session {
 	u16 rx_next;
 };
 
-/**
- * struct xiw_session_chunk - how SCTP delivered a chunk
- * @ppid: Payload Protocol Identifier
- * @stream: stream number
- * @whole: all of it was delivered at once
- */
+/* How SCTP delivered a chunk. @whole: all of it was delivered at once */
 struct xiw_session_chunk {
 	u32 ppid;
 	u16 stream;
@@ -130,35 +125,17 @@ enum xiw_session_order {
 	XIW_SESSION_STRAY,
 };
 
-/**
- * xiw_session_step() - look up one transition
- * @state: current state
- * @event: what is to be sent, or was received
- *
- * RFC 5043 section 6, RFC 6581 section 7.
- *
- * Context: Any; the caller serializes the state.
- * Return: The transition; illegal for values outside the enumerations.
+/*
+ * RFC 5043 section 6, RFC 6581 section 7. Illegal for values outside the
+ * enumerations.
  */
 struct xiw_session_step xiw_session_step(enum xiw_session_state state,
 					 enum xiw_session_event event);
 
-/**
- * xiw_session_name() - name of a state for traces
- * @state: state
- *
- * Context: Any.
- * Return: Constant string.
- */
+/* Name of a state for traces */
 const char *xiw_session_name(enum xiw_session_state state);
 
-/**
- * xiw_session_init() - begin a session
- * @s: session
- * @active: this side sends the Initiate
- *
- * Context: Any.
- */
+/* @active: this side sends the Initiate */
 void xiw_session_init(struct xiw_session *s, bool active);
 
 /**
@@ -171,7 +148,6 @@ void xiw_session_init(struct xiw_session *s, bool active);
  *
  * The message gets the next SSN.  RFC 5043 section 5.2.3, RFC 6581 section 7.
  *
- * Context: Any; the caller serializes use of @s.
  * Return: Length of the message, or -EINVAL if the session does not permit it
  * now, an answer is not of the Initiate's kind, the Private Data does not fit
  * (508 bytes with enhanced data, 512 without), @size is too small, or @f
@@ -180,15 +156,10 @@ void xiw_session_init(struct xiw_session *s, bool active);
 int xiw_session_encode(const struct xiw_session *s, u8 *buf, size_t size,
 		       const struct xiw_mpa_frame *f, const void *pd);
 
-/**
- * xiw_session_sent() - account an encoded message that SCTP took
- * @s: session
- * @f: as given to xiw_session_encode()
- *
- * A message that SCTP did not take must not be accounted: SSNs have no gaps
- * (RFC 5043 section 6).
- *
- * Context: Any; the caller serializes use of @s.
+/*
+ * Account a message or Terminate that SCTP took; @f as given to
+ * xiw_session_encode(). One that SCTP did not take must not be accounted: SSNs
+ * have no gaps (RFC 5043 section 6).
  */
 void xiw_session_sent(struct xiw_session *s, const struct xiw_mpa_frame *f);
 
@@ -200,40 +171,22 @@ void xiw_session_sent(struct xiw_session *s, const struct xiw_mpa_frame *f);
  * RFC 5043 section 6.6 forbids a control message that could overtake an earlier
  * one.
  *
- * Context: Any; the caller serializes use of @s.
  * Return: Length of the message, -EAGAIN if it becomes permitted with
  * xiw_session_confirm(), -EINVAL if it is not permitted.
  */
 int xiw_session_encode_terminate(const struct xiw_session *s, u8 *buf);
-
-/**
- * xiw_session_sent_terminate() - account a Terminate that SCTP took
- * @s: session
- *
- * Context: Any; the caller serializes use of @s.
- */
 void xiw_session_sent_terminate(struct xiw_session *s);
 
-/**
- * xiw_session_segment() - take the SSN of a DDP segment to send
- * @s: session
- * @ssn: set on success; the segment has to be sent
- *
- * RFC 5043 section 5.2.1.
- *
- * Context: Any; the caller serializes use of @s.
- * Return: True, or false if the session does not permit a segment.
+/*
+ * Takes the SSN of a DDP segment, which then has to be sent (RFC 5043 section
+ * 5.2.1). False if the session does not permit a segment.
  */
 bool xiw_session_segment(struct xiw_session *s, u16 *ssn);
 
-/**
- * xiw_session_confirm() - account proof that own control messages arrived
- * @s: session
- *
- * Proof is that SCTP has nothing left to send or to be acknowledged, or an
- * early chunk: the peer answers and accepts before it sends a second one.
- *
- * Context: Any; the caller serializes use of @s.
+/*
+ * Accounts proof that own control messages arrived: SCTP has nothing left to
+ * send or to be acknowledged, or an early chunk has arrived, since the peer
+ * answers and accepts before it sends a second one.
  */
 void xiw_session_confirm(struct xiw_session *s);
 
@@ -247,22 +200,12 @@ void xiw_session_confirm(struct xiw_session *s);
  * Private Data in a Terminate is ignored, and a Reject needs no enhanced data.
  * RFC 5043 sections 5.2 and 8, RFC 6581 section 7.
  *
- * Context: Any.
  * Return: 0, or -EPROTO if no pattern contains such a chunk.
  */
 int xiw_session_decode(const struct xiw_session_chunk *chunk, const u8 *buf,
 		       size_t len, struct xiw_session_msg *msg);
 
-/**
- * xiw_session_order() - place of a received chunk in the order of SSNs
- * @s: session
- * @ssn: DDP-SSN of the chunk
- *
- * RFC 5043 sections 6.1 and 10.
- *
- * Context: Any; the caller serializes use of @s.
- * Return: What to do with it.
- */
+/* RFC 5043 sections 6.1 and 10 */
 enum xiw_session_order xiw_session_order(const struct xiw_session *s, u16 ssn);
 
 /**
@@ -273,7 +216,6 @@ enum xiw_session_order xiw_session_order(const struct xiw_session *s, u16 ssn);
  *
  * An Initiate sets @s->enhanced.  RFC 5043 section 6.1.
  *
- * Context: Any; the caller serializes use of @s.
  * Return: True, or false if the session must be terminated: by a Terminate if
  * xiw_session_encode_terminate() permits one, then by the end of the
  * association.
@@ -281,14 +223,10 @@ enum xiw_session_order xiw_session_order(const struct xiw_session *s, u16 ssn);
 bool xiw_session_receive(struct xiw_session *s,
 			 const struct xiw_session_msg *msg);
 
-/**
- * xiw_session_mulpdu() - largest DDP segment that fits one SCTP packet
- * @frag_point: largest user data of a chunk that SCTP does not fragment
- *
- * Leaves room for a SACK chunk in the same packet.  RFC 5043 section 9.
- *
- * Context: Any.
- * Return: Bytes, 516..64768.
+/*
+ * Largest DDP segment that fits one SCTP packet, together with a SACK chunk:
+ * 516..64768 bytes (RFC 5043 section 9). @frag_point: largest user data of a
+ * chunk that SCTP does not fragment
  */
 u32 xiw_session_mulpdu(u32 frag_point);
 

@@ -184,12 +184,9 @@ enum xiw_reason xiw_term_decode(const u8 *buf, u32 len, struct xiw_term *t)
 	return XIW_OK;
 }
 
-/**
- * struct code_meaning - status and event of a range of Terminate codes
- * @first: first code of the range
- * @last: last code of the range
- * @peer: completion status of the faulty request at the receiving side
- * @event: event at the sending side
+/*
+ * Status of the request at the side that receives a code of the range @first to
+ * @last, and event at the side that sends it
  */
 struct code_meaning {
 	u16 first;

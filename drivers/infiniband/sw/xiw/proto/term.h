@@ -84,27 +84,17 @@ enum xiw_fault_event {
 	XIW_EVENT_FATAL,
 };
 
-/**
- * xiw_term_code() - Terminate code of a reason
- * @reason: any reason but XIW_OK and XIW_TERM_MALFORMED
- *
- * Also the number reported as vendor error of completions.
- *
- * Context: Any.
- * Return: See XIW_TERM_CODE(); 0 for reasons without a code.
+/*
+ * Terminate code of any reason but XIW_OK and XIW_TERM_MALFORMED, see
+ * XIW_TERM_CODE(); 0 for reasons without a code. Completions report it as
+ * vendor error, too.
  */
 u16 xiw_term_code(enum xiw_reason reason);
 
-/**
- * xiw_term_wanted() - check whether a fault needs a Terminate
- * @reason: the fault
- * @opcode: opcode of the offending segment, XIW_OP_UNKNOWN if none
- *
+/*
  * Not for a lost connection, not for an MPA frame, and never in response to a
- * Terminate (RFC 5040 section 5.4).
- *
- * Context: Any.
- * Return: true if one must be sent.
+ * Terminate (RFC 5040 section 5.4). @opcode: of the offending segment,
+ * XIW_OP_UNKNOWN if there is none
  */
 bool xiw_term_wanted(enum xiw_reason reason, u8 opcode);
 
@@ -117,7 +107,6 @@ bool xiw_term_wanted(enum xiw_reason reason, u8 opcode);
  * Which parts follow the control word depends on the fault, RFC 5040 section
  * 4.8 and figure 10.
  *
- * Context: Any.
  * Return: ULPDU length, 22..70.
  */
 u32 xiw_term_encode(u8 *ulpdu, enum xiw_reason reason,
@@ -132,50 +121,26 @@ u32 xiw_term_encode(u8 *ulpdu, enum xiw_reason reason,
  * Lenient: four bytes suffice, parts that are announced but missing are
  * ignored, unknown codes are returned as they are.
  *
- * Context: Any.
  * Return: XIW_OK, or XIW_TERM_MALFORMED if there is no control word.
  */
 enum xiw_reason xiw_term_decode(const u8 *buf, u32 len, struct xiw_term *t);
 
-/**
- * xiw_term_unknown_opcode() - check for an opcode unknown to the peer
- * @code: code of the received Terminate
- *
- * siw swaps layer and error type and so sends 0x2006. This is no conflict with
- * the MPA error of that number: an Initiator sends that one as its first FPDU,
- * before the Responder can have sent any opcode.
- *
- * Context: Any.
- * Return: true if the peer reports an unknown opcode.
+/*
+ * Does the peer report an opcode that it does not know? siw swaps layer and
+ * error type and so sends 0x2006. This is no conflict with the MPA error of
+ * that number: an Initiator sends that one as its first FPDU, before the
+ * Responder can have sent any opcode.
  */
 bool xiw_term_unknown_opcode(u16 code);
 
-/**
- * xiw_term_peer_status() - completion status for a received Terminate
- * @code: code of the received Terminate
- * @atomic: the request is an Atomic
- *
- * Context: Any.
- * Return: Status; XIW_PEER_FATAL for unassigned codes.
+/*
+ * Status of the work request to which a received Terminate belongs;
+ * XIW_PEER_FATAL for unassigned codes. @atomic: the request is an Atomic
  */
 enum xiw_peer_status xiw_term_peer_status(u16 code, bool atomic);
 
-/**
- * xiw_term_recv_status() - completion status of a receive after a fault
- * @reason: fault found on this side
- *
- * Context: Any.
- * Return: Status.
- */
+/* Status and event for a fault found on this side */
 enum xiw_recv_status xiw_term_recv_status(enum xiw_reason reason);
-
-/**
- * xiw_term_event() - asynchronous event for a fault found on this side
- * @reason: the fault
- *
- * Context: Any.
- * Return: Event.
- */
 enum xiw_fault_event xiw_term_event(enum xiw_reason reason);
 
 #endif /* _XIW_TERM_H */

@@ -11,15 +11,9 @@
 
 #include "util.h"
 
-/**
- * xiw_test_hex() - bytes from a hex string
- * @test: running test, failed if the string is malformed
- * @hex: digits, blanks between bytes allowed
- * @buf: written
- * @size: bytes available
- *
- * Context: Test.
- * Return: Bytes written.
+/*
+ * Returns the bytes written. Blanks between bytes are allowed; a malformed
+ * string fails the test.
  */
 u32 xiw_test_hex(struct kunit *test, const char *hex, u8 *buf, u32 size)
 {
@@ -39,14 +33,7 @@ u32 xiw_test_hex(struct kunit *test, const char *hex, u8 *buf, u32 size)
 	return len;
 }
 
-/**
- * xiw_test_vector() - find a message vector
- * @test: running test, aborted if there is no such vector
- * @name: its name
- *
- * Context: Test.
- * Return: The vector.
- */
+/* Aborts the test if there is no such vector. */
 const struct xiw_test_vector *xiw_test_vector(struct kunit *test,
 					      const char *name)
 {
@@ -79,15 +66,9 @@ static u8 *put_part(struct xiw_mpa_tx *tx, const u8 *part, u32 len, u8 *out)
 	return out;
 }
 
-/**
- * xiw_test_tx_fpdu() - frame one ULPDU
- * @tx: transmit half
- * @ulpdu: ULPDU
- * @len: bytes in it
- * @out: written, XIW_TEST_FPDU_MAX bytes suffice
- *
- * Context: Test.
- * Return: Bytes written, 0 if xiw_mpa_tx_begin() returned another length.
+/*
+ * Frames one ULPDU of @len bytes; XIW_TEST_FPDU_MAX bytes at @out suffice.
+ * Returns the bytes written, 0 if xiw_mpa_tx_begin() returned another length.
  */
 u32 xiw_test_tx_fpdu(struct xiw_mpa_tx *tx, const u8 *ulpdu, u32 len, u8 *out)
 {
@@ -110,15 +91,10 @@ u32 xiw_test_tx_fpdu(struct xiw_mpa_tx *tx, const u8 *ulpdu, u32 len, u8 *out)
 	return p - out == total ? total : 0;
 }
 
-/**
- * xiw_test_rx_fpdu() - verify and unframe one FPDU
- * @rx: receive half
- * @buf: FPDU, afterwards length field, ULPDU, padding and CRC field
- * @len: bytes in @buf
- * @ulpdu_len: set on success
- *
- * Context: Test.
- * Return: Result.
+/*
+ * Verifies and unframes one FPDU of @len bytes at @buf, where its length field,
+ * ULPDU, padding and CRC field then follow each other. @ulpdu_len: set on
+ * success
  */
 enum xiw_test_rx xiw_test_rx_fpdu(struct xiw_mpa_rx *rx, u8 *buf, u32 len,
 				  u32 *ulpdu_len)

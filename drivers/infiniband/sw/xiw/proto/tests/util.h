@@ -22,11 +22,9 @@ enum xiw_test_rx {
 	XIW_TEST_RX_MARKER,
 };
 
-/**
- * struct xiw_test_vector - one ULPDU and the CRC of its FPDU
- * @name: name, also for failure messages
- * @hex: the ULPDU, blanks allowed
- * @crc: CRC field of the FPDU without Markers, hex
+/*
+ * One ULPDU in hex, blanks allowed, and the CRC field of its FPDU without
+ * Markers; the name is for failure messages, too.
  */
 struct xiw_test_vector {
 	const char *name;
