@@ -25,12 +25,6 @@
 /* At XIW_MAX_MR and XIW_MAX_MW one index in eight is in use. */
 #define XIW_STAG_TRIES		64
 
-/**
- * xiw_mem_table_init() - set up the STags of a device
- * @table: table
- *
- * Context: Any.
- */
 void xiw_mem_table_init(struct xiw_mem_table *table)
 {
 	xa_init_flags(&table->mems, XA_FLAGS_ACCOUNT);
@@ -38,12 +32,9 @@ void xiw_mem_table_init(struct xiw_mem_table *table)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_table_init);
 
-/**
- * xiw_stag_alloc() - assign an STag to an object and publish it
- * @mem: complete object; from here on look-ups can find it
- *
- * Context: Process context, may sleep.
- * Return: 0, -ENOSPC or -ENOMEM.
+/*
+ * Assigns an STag to a complete object, which look-ups can find from then on.
+ * May sleep. 0, -ENOSPC or -ENOMEM.
  */
 int xiw_stag_alloc(struct xiw_mem *mem)
 {
@@ -63,14 +54,9 @@ int xiw_stag_alloc(struct xiw_mem *mem)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stag_alloc);
 
-/**
- * xiw_stag_free() - free an STag, so that look-ups no longer find the object
- * @mem: object, already in state XIW_MEM_DEAD
- *
- * Concurrent look-ups may use the structure until the end of an RCU grace
- * period.
- *
- * Context: Process context, may sleep.
+/*
+ * Frees the STag of an object in state XIW_MEM_DEAD. May sleep. Concurrent
+ * look-ups may use the structure until the end of an RCU grace period.
  */
 void xiw_stag_free(struct xiw_mem *mem)
 {
@@ -82,16 +68,9 @@ void xiw_stag_free(struct xiw_mem *mem)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stag_free);
 
-/**
- * xiw_stag_find() - find the object with the index of an STag
- * @table: the STags of a device
- * @stag: STag
- *
- * The caller must take the lock of the object, and then check the whole STag
- * and the state.
- *
- * Context: RCU read-side critical section.
- * Return: The object or NULL.
+/*
+ * Finds the object with the index of @stag, under RCU. The caller must take its
+ * lock, and then check the whole STag and the state.
  */
 struct xiw_mem *xiw_stag_find(struct xiw_mem_table *table, u32 stag)
 {
@@ -99,12 +78,7 @@ struct xiw_mem *xiw_stag_find(struct xiw_mem_table *table, u32 stag)
 	return xa_load(&table->mems, stag >> 8);
 }
 
-/**
- * xiw_mem_init() - set up the locks of an object
- * @mem: zeroed
- *
- * Context: Any.
- */
+/* Sets up the locks of a zeroed object. */
 void xiw_mem_init(struct xiw_mem *mem)
 {
 	rwlock_init(&mem->lock);
@@ -112,12 +86,9 @@ void xiw_mem_init(struct xiw_mem *mem)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_init);
 
-/**
- * xiw_mem_lock() - exclude all access through an STag
- * @mem: object
- *
- * Context: Any, with interrupts on, and within RCU or with a reference that
- * keeps @mem. Bottom halves are off until xiw_mem_unlock().
+/*
+ * Excludes all access through the STag. The caller is within RCU or has a
+ * reference that keeps @mem. Bottom halves are off until xiw_mem_unlock().
  */
 void xiw_mem_lock(struct xiw_mem *mem)
 	__acquires(&mem->write_gate)
@@ -129,12 +100,6 @@ void xiw_mem_lock(struct xiw_mem *mem)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_lock);
 
-/**
- * xiw_mem_unlock() - permit access again after xiw_mem_lock()
- * @mem: object
- *
- * Context: That of the xiw_mem_lock().
- */
 void xiw_mem_unlock(struct xiw_mem *mem)
 	__releases(&mem->lock)
 	__releases(&mem->write_gate)
@@ -223,8 +188,8 @@ static void mem_wait_for_writer(struct xiw_mem *mem)
  * @len: bytes; 0 skips the checks of the range
  * @ref: result, for xiw_mem_read() and others
  *
- * Context: Any, with interrupts on. On success bottom halves are off and the
- * memory cannot be revoked until xiw_mem_put(); do not sleep.
+ * Context: On success bottom halves are off, and the memory cannot be revoked
+ * until xiw_mem_put(); do not sleep.
  * Return: XIW_MEM_OK or the first check that failed.
  */
 enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
@@ -263,16 +228,9 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
 	return XIW_MEM_OK;
 }
 
-/**
- * xiw_mem_covers() - check another range of memory that is locked
- * @ref: from xiw_mem_get()
- * @addr: first byte
- * @len: bytes
- *
- * All other checks of xiw_mem_get() hold until xiw_mem_put().
- *
- * Context: Between xiw_mem_get() and xiw_mem_put().
- * Return: true if the range may be accessed as that of xiw_mem_get().
+/*
+ * True if the range may be accessed as that of xiw_mem_get(), whose other
+ * checks hold until xiw_mem_put()
  */
 bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len)
 {
@@ -282,16 +240,7 @@ bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len)
 			       mem ? mem->length : U64_MAX) == XIW_MEM_OK;
 }
 
-/**
- * xiw_mem_cache_init() - set up a lookup cache
- * @cache: zeroed
- * @table: the STags of the device
- * @pd: protection domain
- * @qpn: number of the queue pair
- * @kernel_qp: it belongs to a kernel ULP
- *
- * Context: Any.
- */
+/* Sets up a zeroed cache; for the members see struct xiw_mem_cache. */
 void xiw_mem_cache_init(struct xiw_mem_cache *cache,
 			struct xiw_mem_table *table, struct ib_pd *pd, u32 qpn,
 			bool kernel_qp)
@@ -302,12 +251,7 @@ void xiw_mem_cache_init(struct xiw_mem_cache *cache,
 	cache->kernel_qp = kernel_qp;
 }
 
-/**
- * xiw_mem_put() - end an access that xiw_mem_get() has begun
- * @ref: from xiw_mem_get()
- *
- * Context: That of the xiw_mem_get().
- */
+/* Ends the access that xiw_mem_get() has begun, in the same context. */
 void xiw_mem_put(struct xiw_mem_ref *ref)
 {
 	if (!ref->mem)
@@ -337,17 +281,10 @@ static void *mem_byte_at(const struct xiw_mem *base, u64 addr, size_t *room)
 	return base->pages[off >> base->page_shift] + in_page;
 }
 
-/**
- * xiw_mem_write() - copy bytes into registered memory
- * @ref: from xiw_mem_get() with a right to write
- * @addr: first byte
- * @src: what to copy
- * @len: bytes, within the range that was checked
- *
- * For the order in which the bytes become visible see copy.c. No aligned word
- * crosses a page.
- *
- * Context: Between xiw_mem_get() and xiw_mem_put().
+/*
+ * Copies bytes into a range checked by xiw_mem_get() with a right to write. For
+ * the order in which they become visible see copy.c. No aligned word crosses a
+ * page.
  */
 void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
 		   size_t len)
@@ -366,17 +303,9 @@ void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
 	}
 }
 
-/**
- * xiw_mem_read() - copy bytes out of registered memory
- * @ref: from xiw_mem_get()
- * @addr: first byte
- * @dst: where to
- * @len: bytes, within the range that was checked
- *
- * The memory may change concurrently: use the copy, and do not read the same
- * bytes twice.
- *
- * Context: Between xiw_mem_get() and xiw_mem_put().
+/*
+ * Copies bytes out of a range checked by xiw_mem_get(). The memory may change
+ * concurrently: use the copy, and do not read the same bytes twice.
  */
 void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
 		  size_t len)
@@ -395,16 +324,9 @@ void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
 	}
 }
 
-/**
- * xiw_mem_behind_word() - get the offset of a byte in its aligned word
- * @ref: from xiw_mem_get()
- * @addr: address of the byte
- *
- * The alignment is that of the kernel address; the address of the region may
- * be any.
- *
- * Context: Between xiw_mem_get() and xiw_mem_put().
- * Return: Offset from the beginning of the word, 0 to 7.
+/*
+ * Offset of byte @addr in its aligned word, 0 to 7. The alignment is that of
+ * the kernel address; the address of the region may be any.
  */
 u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref, u64 addr)
 {
@@ -413,16 +335,10 @@ u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref, u64 addr)
 	return (uintptr_t)mem_byte_at(ref->base, addr, &room) % XIW_COPY_WORD;
 }
 
-/**
- * xiw_mem_word() - get the address of a 64-bit word, for an atomic
- * @ref: from xiw_mem_get() for 8 bytes at @addr
- * @addr: address of the word
- *
- * The kernel address must be aligned: an aligned word never crosses a page, and
- * the CPU's atomic instructions work on it.
- *
- * Context: Between xiw_mem_get() and xiw_mem_put().
- * Return: The word, or NULL if it is not aligned to 8 bytes.
+/*
+ * The 64-bit word at @addr for an atomic, or NULL if its kernel address is not
+ * aligned: an aligned word never crosses a page, and the CPU's atomic
+ * instructions work on it. xiw_mem_get() has checked 8 bytes.
  */
 u64 *xiw_mem_word(const struct xiw_mem_ref *ref, u64 addr)
 {
@@ -441,11 +357,9 @@ static void mem_leave_owner(struct xiw_mem *mem)
 	mem->owner = NULL;
 }
 
-/**
- * xiw_mem_unbind_locked() - unbind a window from its region, if it has one
- * @mem: window; its lock is held for writing
- *
- * Context: Any, with bottom halves off.
+/*
+ * Unbinds a window from its region, if it has one. The window is locked for
+ * writing.
  */
 void xiw_mem_unbind_locked(struct xiw_mem *mem)
 {
@@ -498,7 +412,6 @@ mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_cache *cache,
  * has bound them, can be revoked this way. After the call no byte is read or
  * written through the STag.
  *
- * Context: Any, with interrupts on.
  * Return: XIW_MEM_OK; XIW_MEM_BAD_STAG if the STag is unknown, has no valid
  * registration or is of another kind; XIW_MEM_BAD_PD.
  */

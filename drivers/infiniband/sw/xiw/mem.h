@@ -15,6 +15,11 @@
  * on many CPUs there may always be a reader. So a writer holds a second lock,
  * the write gate, at which new readers wait. No context holds two objects for
  * reading.
+ *
+ * All functions but those for STags may be called in any context with
+ * interrupts on. Those with a struct xiw_mem_ref are called between
+ * xiw_mem_get() and xiw_mem_put(). Lengths are in bytes; addresses are those
+ * that users of the STag name.
  */
 #ifndef _XIW_MEM_H
 #define _XIW_MEM_H

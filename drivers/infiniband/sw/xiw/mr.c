@@ -154,14 +154,7 @@ static struct ib_mr *mr_publish(struct xiw_mr *mr, int ret)
 	return &mr->ibmr;
 }
 
-/**
- * xiw_get_dma_mr() - allocate a region that covers all kernel memory
- * @pd: protection domain
- * @access: IB_ACCESS_*
- *
- * Context: Process context, may sleep.
- * Return: The region or an ERR_PTR().
- */
+/* Region of all kernel memory */
 struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access)
 {
 	struct xiw_mr *mr;
@@ -253,19 +246,8 @@ static int mr_pin_user(struct xiw_mem *mem, u64 start, u64 length, int access)
 	return mr_map_umem(mem);
 }
 
-/**
- * xiw_reg_user_mr() - register user memory
- * @pd: protection domain
- * @start: user address of the first byte
- * @length: bytes
- * @iova: address of the first byte for users of the region, independent of
- *	@start
- * @access: IB_ACCESS_*; with IB_ZERO_BASED the first byte has address 0
- * @dmah: DMA hints, not supported; must be NULL
- * @udata: of the call
- *
- * Context: Process context, may sleep.
- * Return: The region or an ERR_PTR().
+/*
+ * User memory; @iova is independent of @start. @dmah: DMA hints, not supported
  */
 struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 			      u64 iova, int access, struct ib_dmah *dmah,
@@ -331,22 +313,10 @@ static int mr_get_dmabuf(struct xiw_mem *mem, u64 offset, u64 length, int fd,
 	return mr_map_dmabuf(mem, offset, length);
 }
 
-/**
- * xiw_reg_user_mr_dmabuf() - register a buffer of another device
- * @pd: protection domain
- * @offset: first byte in the buffer
- * @length: bytes
- * @iova: address of the first byte for users of the region
- * @fd: file descriptor of the buffer
- * @access: IB_ACCESS_*
- * @dmah: DMA hints, not supported; must be NULL
- * @attrs: of the call
- *
- * The exporter must be able to map the buffer for the CPU, and must not move
- * it. The attachment lasts as long as the region.
- *
- * Context: Process context, may sleep.
- * Return: The region or an ERR_PTR().
+/*
+ * A buffer of another device, from byte @offset. The exporter must be able to
+ * map it for the CPU, and must not move it. The attachment lasts as long as the
+ * region.
  */
 struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 				     u64 iova, int fd, int access,
@@ -410,22 +380,10 @@ static int mr_repin(struct xiw_mem *mem, struct xiw_mem *new, int flags,
 	return mr_pin_user(new, start, new->length, new->access);
 }
 
-/**
- * xiw_rereg_user_mr() - change a region of user memory, keep its STag
- * @ibmr: region
- * @flags: IB_MR_REREG_*: what changes
- * @start: user address of the first byte, with IB_MR_REREG_TRANS
- * @length: bytes, with IB_MR_REREG_TRANS
- * @iova: address of the first byte, with IB_MR_REREG_TRANS
- * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS
- * @pd: protection domain from now on
- * @udata: of the call
- *
- * Each segment finds either the old region or the new one.
- *
- * Context: Process context, may sleep.
- * Return: NULL, as the region stays the same object, or an ERR_PTR(), which is
- * -EBUSY while windows are bound to it; then nothing has changed.
+/*
+ * Changes a region and keeps its STag. Each segment finds either the old region
+ * or the new one. Returns NULL, as the region stays the same object, or an
+ * ERR_PTR(), -EBUSY while windows are bound to it; then nothing has changed.
  */
 struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 length, u64 iova, int access,
@@ -460,14 +418,8 @@ struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	return ret ? ERR_PTR(ret) : NULL;
 }
 
-/**
- * xiw_alloc_mr() - allocate a region for fast registration
- * @pd: protection domain
- * @type: only IB_MR_TYPE_MEM_REG
- * @max_num_sg: most pages a registration will have
- *
- * Context: Process context, may sleep.
- * Return: The region, without a valid registration, or an ERR_PTR().
+/*
+ * Region for fast registrations of up to @max_num_sg pages, without a valid one
  */
 struct ib_mr *xiw_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			   u32 max_num_sg)
@@ -533,16 +485,10 @@ int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	return ret;
 }
 
-/**
- * xiw_dereg_mr() - deregister a region
- * @ibmr: region
- * @udata: unused
- *
- * Once the write lock was held there is no access through the STag, so the
- * pages can be unpinned at once.
- *
- * Context: Process context, may sleep.
- * Return: 0, or -EBUSY while windows are bound to the region.
+/*
+ * 0, or -EBUSY while windows are bound to the region. Once the write lock was
+ * held there is no access through the STag, so the pages can be unpinned at
+ * once.
  */
 int xiw_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {

@@ -28,14 +28,7 @@
 /* A bind nests the lock of the region inside that of the window. */
 static struct lock_class_key mw_lock_key;
 
-/**
- * xiw_alloc_mw() - ib_device_ops.alloc_mw
- * @ibmw: allocated by the core as part of struct xiw_mw
- * @udata: of the call from user space, NULL for a kernel ULP
- *
- * Context: Process context, may sleep.
- * Return: 0, -EOPNOTSUPP for unknown input, -ENOMEM or -ENOSPC.
- */
+/* 0, -EOPNOTSUPP for unknown input, -ENOMEM or -ENOSPC */
 int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	struct xiw_dev *dev = to_xdev(ibmw->device);
@@ -82,13 +75,6 @@ static void mw_join_owner(struct xiw_mem *mem, struct xiw_mw_owner *owner)
 	spin_unlock(&owner->lock);
 }
 
-/**
- * xiw_dealloc_mw() - ib_device_ops.dealloc_mw
- * @ibmw: window, bound or not
- *
- * Context: Process context, may sleep.
- * Return: 0.
- */
 int xiw_dealloc_mw(struct ib_mw *ibmw)
 {
 	struct xiw_mem *mem = to_xmw(ibmw)->mem;
@@ -220,23 +206,16 @@ static struct xiw_mem *mw_first_bound(struct xiw_mw_owner *owner)
 	return mem;
 }
 
-/**
- * xiw_mw_owner_init() - set up the owner of windows
- * @owner: part of a new QP; its number need not be set yet
- *
- * Context: Any.
- */
+/* The number of the new queue pair need not be set yet. */
 void xiw_mw_owner_init(struct xiw_mw_owner *owner)
 {
 	spin_lock_init(&owner->lock);
 	INIT_LIST_HEAD(&owner->bound);
 }
 
-/**
- * xiw_mw_owner_release() - invalidate the windows bound to a QP
- * @owner: part of a QP that is being destroyed and binds no more
- *
- * Context: Sleeps.
+/*
+ * Invalidates the windows of a queue pair that is destroyed and binds no more.
+ * Sleeps.
  */
 void xiw_mw_owner_release(struct xiw_mw_owner *owner)
 {
