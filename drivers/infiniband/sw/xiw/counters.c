@@ -44,14 +44,6 @@ static const struct rdma_stat_desc xiw_stat_descs[] = {
 
 static_assert(ARRAY_SIZE(xiw_stat_descs) == XIW_STAT_COUNT);
 
-/**
- * xiw_alloc_hw_port_stats() - ib_device_ops.alloc_hw_port_stats
- * @ibdev: device
- * @port_num: port
- *
- * Context: Process context, may sleep.
- * Return: Structure that xiw_get_hw_stats() fills in, or NULL.
- */
 struct rdma_hw_stats *xiw_alloc_hw_port_stats(struct ib_device *ibdev,
 					      u32 port_num)
 {
@@ -69,15 +61,9 @@ static u64 counters_sum_up(const struct xiw_dev *dev, enum xiw_stat stat)
 	return sum;
 }
 
-/**
- * xiw_get_hw_stats() - ib_device_ops.get_hw_stats
- * @ibdev: device
- * @hw_stats: result
- * @port_num: port; 0 stands for the device, which has no counters
- * @index: unused, all counters are filled in
- *
- * Context: Process context.
- * Return: Number of counters, or -EINVAL.
+/*
+ * Fills in all counters whatever @index is, and returns their number; -EINVAL
+ * for port 0, which stands for the device.
  */
 int xiw_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *hw_stats,
 		     u32 port_num, int index)

@@ -272,13 +272,9 @@ bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_cq_add);
 
-/**
- * xiw_cq_unpolled() - does the ring have entries that were not polled
- * @cq: completion queue
- *
- * Context: Any.
- * Return: true if there are any. A process may write anything into its ring, so
- * the result is only a hint.
+/*
+ * Does the ring have entries that were not polled? Only a hint, as a process
+ * may write anything into its ring.
  */
 bool xiw_cq_unpolled(struct xiw_cq *cq)
 {
@@ -301,14 +297,10 @@ static void cq_set_work_locked(struct xiw_cq *cq, struct xiw_stream *s)
 	cq->work = s;
 }
 
-/**
- * xiw_cq_is_busy_polled() - has the process been busy-polling
- * @cq: completion queue of a process, as for the two functions that follow
- *
- * A wrong count in the ring affects only the process's own work.
- *
- * Context: Any.
- * Return: true if it has since the last call.
+/*
+ * Has the process been busy-polling since the last call? This and the two
+ * functions below are for queues of processes; a wrong count in the ring
+ * affects only the process's own work.
  */
 bool xiw_cq_is_busy_polled(struct xiw_cq *cq)
 {
@@ -324,13 +316,10 @@ bool xiw_cq_is_busy_polled(struct xiw_cq *cq)
 	return more > XIW_CQ_MIN_POLLS;
 }
 
-/**
- * xiw_cq_post_work() - post the work of a stream for the busy-polling process
- * @cq: completion queue of its queue pair
- * @s: stream; its work holds a reference until xiw_cq_cancel_work()
- *
- * Context: Any.
- * Return: false if the CQ is armed, or has the work of a stream already.
+/*
+ * Posts the work of @s for the process that busy-polls. It holds a reference
+ * until xiw_cq_cancel_work(). False if the CQ is armed, or has the work of a
+ * stream already.
  */
 bool xiw_cq_post_work(struct xiw_cq *cq, struct xiw_stream *s)
 {
@@ -350,13 +339,7 @@ bool xiw_cq_post_work(struct xiw_cq *cq, struct xiw_stream *s)
 	return posted;
 }
 
-/**
- * xiw_cq_cancel_work() - cancel the busy-poll work of a stream
- * @cq: completion queue
- * @s: stream, which may have posted none
- *
- * Context: Any.
- */
+/* @s may have posted no work. */
 void xiw_cq_cancel_work(struct xiw_cq *cq, struct xiw_stream *s)
 {
 	unsigned long flags;
@@ -423,16 +406,11 @@ static bool cq_widen_gap_locked(struct xiw_cq *cq, u32 qpn)
 	return true;
 }
 
-/**
- * xiw_cq_purge() - remove the entries of a QP
- * @cq: completion queue
- * @qpn: number of the QP, which is being destroyed or reset, and adds no more
- *
- * Only for kernel ULPs; a process removes them from its ring itself. There
- * may be a million entries, so they are processed in pieces, between which
- * others can poll and add.
- *
- * Context: Process context, may sleep.
+/*
+ * Removes the entries of a QP that is destroyed or reset, and adds no more.
+ * Only for kernel ULPs; a process removes them from its ring itself. There may
+ * be a million entries, so they are processed in pieces, between which others
+ * can poll and add. Sleeps.
  */
 void xiw_cq_purge(struct xiw_cq *cq, u32 qpn)
 {
@@ -537,16 +515,9 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	return n;
 }
 
-/**
- * xiw_req_notify_cq() - arm the notification of a kernel ULP
- * @ibcq: completion queue
- * @flags: which completions, and whether to report missed ones
- *
- * A process arms its queue in the mapped ring instead.
- *
- * Context: Any.
- * Return: 1 if asked to report it and there are completions to be polled,
- * else 0.
+/*
+ * Arms the notification of a kernel ULP; a process does that in its mapped
+ * ring. 1 if asked to report it and there are completions to be polled, else 0.
  */
 int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
@@ -604,16 +575,7 @@ static s64 cq_time_offset(void)
 	return timespec64_to_ns(&offset);
 }
 
-/**
- * xiw_create_cq() - create a completion queue
- * @ibcq: the core's part, zeroed beyond
- * @attr: size and flags
- * @attrs: of the call from user space, NULL for a kernel ULP
- *
- * Context: Process context, may sleep.
- * Return: 0, -EINVAL, -EOPNOTSUPP for an unknown flag or input, -ENOMEM or
- * -EFAULT.
- */
+/* 0, -EINVAL, -EOPNOTSUPP for an unknown flag or input, -ENOMEM or -EFAULT */
 int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs)
 {
@@ -678,7 +640,7 @@ static void cq_copy(struct xiw_cq *cq, struct xiw_queue *queue, u32 first,
 			*(struct xiw_cqe *)xiw_queue_slot(&cq->queue, i);
 }
 
-/* Do the entries fit, and are they no more than the old ring can have? */
+/* A count above the size of the old ring is corrupt, so it does not fit. */
 static bool cq_fits(const struct xiw_cq *cq, const struct xiw_queue *queue,
 		    u32 entries)
 {
@@ -747,18 +709,10 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
 	return 0;
 }
 
-/**
- * xiw_resize_cq() - ib_device_ops.resize_user_cq
- * @ibcq: completion queue
- * @cqe: least number of entries
- * @udata: of the call from user space, NULL for a kernel ULP
- *
+/*
  * A process neither polls nor arms during the call, and maps the new ring when
- * it returns.
- *
- * Context: Process context, may sleep.
- * Return: 0, -EINVAL for an impossible size, without room for the answer, or
- * if the entries that were not polled do not fit, -EOPNOTSUPP for unknown
+ * it returns. 0, -EINVAL for an impossible size, without room for the answer,
+ * or if the entries that were not polled do not fit, -EOPNOTSUPP for unknown
  * input, -ENOMEM or -EFAULT; then nothing has changed.
  */
 int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
@@ -800,18 +754,11 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 	return ret;
 }
 
-/**
- * xiw_modify_cq() - moderate the notifications of a completion queue
- * @ibcq: completion queue
- * @count: completions per notification
- * @usecs: how long the first of them waits for the others at most
- *
- * Only completions that the ULP is armed for count. If either is 0, or
- * @count is 1, each one is reported at once, and those that were held back are
- * reported now.
- *
- * Context: Any.
- * Return: 0.
+/*
+ * Moderation: one notification for @count completions, or @usecs after the
+ * first of them at the latest. Only completions that the ULP is armed for
+ * count. If either is 0, or @count is 1, each one is reported at once, and
+ * those that were held back are reported now.
  */
 int xiw_modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
 {
@@ -828,14 +775,6 @@ int xiw_modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
 	return 0;
 }
 
-/**
- * xiw_destroy_cq() - destroy a completion queue
- * @ibcq: completion queue that no QP uses any more
- * @udata: unused
- *
- * Context: Process context, may sleep.
- * Return: 0.
- */
 int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct xiw_dev *dev = to_xdev(ibcq->device);

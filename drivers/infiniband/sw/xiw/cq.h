@@ -16,7 +16,7 @@
 
 struct xiw_stream;
 
-/* xiw_cq.cpu: the one that generates the completion */
+/* xiw_cq.cpu: the handlers run on the CPU that generates the completion. */
 #define XIW_CQ_ANY_CPU	WORK_CPU_UNBOUND
 
 /**

@@ -2,6 +2,12 @@
 /*
  * The RDMA device of one netdev: state shared by its objects, and its limits.
  * See device.c.
+ *
+ * Operations of struct ib_device_ops, in all files: unless their comment says
+ * otherwise, the core calls them in process context, and they may sleep. Those
+ * that post, poll, arm or moderate may be called in any context. An object that
+ * the core allocates is zeroed. There is udata in calls of a process only; if
+ * it has input that this ABI does not define, they return -EOPNOTSUPP.
  */
 #ifndef _XIW_DEV_H
 #define _XIW_DEV_H
@@ -74,7 +80,7 @@ enum xiw_limits {
  * @mems: STags
  * @cqs: CQ numbers
  * @srqs: SRQ numbers
- * @num_qp: number of QPs, at most XIW_MAX_QP; the next ones have limits too
+ * @num_qp: number of QPs, at most XIW_MAX_QP; so for the next ones
  * @num_cq: CQs
  * @num_srq: SRQs
  * @num_mr: memory regions

@@ -103,17 +103,10 @@ static void xiw_device_query_speed(struct xiw_dev *dev,
 	}
 }
 
-/**
- * xiw_query_port_speed() - ib_device_ops.query_port_speed
- * @ibdev: device
- * @port_num: port
- * @speed: result: speed of the netdev in units of 100 Mb/s
- *
- * The attributes of the port can only hold a speed of InfiniBand, so they have
- * the next higher one.
- *
- * Context: Process context, takes the RTNL.
- * Return: 0 or a negative errno, -EOPNOTSUPP if the netdev reports no speed
+/*
+ * @speed: of the netdev in units of 100 Mb/s; the attributes of the port can
+ * only hold a speed of InfiniBand, so they have the next higher one. Takes the
+ * RTNL. 0 or a negative errno, -EOPNOTSUPP if the netdev reports no speed.
  */
 int xiw_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 {
@@ -172,16 +165,14 @@ static void device_dispatch(struct xiw_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
-/**
- * xiw_device_update_port() - report a change of the port's state, if any
- * @dev: registered device, to which the caller has a reference
+/*
+ * Reports a change of the port's state, if any. The device is registered, and
+ * the caller has a reference. Process context.
  *
  * The first call always reports the state: the core has read it before, and it
  * may have changed since. An event for which the core has no memory is lost:
  * ib_dispatch_event() does not return an error, and the state that the core has
  * is no sign of a loss, as the next event of any kind updates that.
- *
- * Context: Process context.
  */
 void xiw_device_update_port(struct xiw_dev *dev)
 {
@@ -219,12 +210,7 @@ static void device_port_work(struct work_struct *work)
 	ib_device_put(&dev->ibdev);
 }
 
-/**
- * xiw_report_port_event() - ib_device_ops.report_port_event
- * @ibdev: device
- * @netdev: its netdev
- * @event: NETDEV_* event of the netdev
- *
+/*
  * The core calls this instead of reporting the state of the port itself. It
  * does nothing, as the module's own notifier reports the state. That one is
  * called for bonds as well, which the core excludes.
@@ -512,8 +498,8 @@ static void device_init(struct xiw_dev *dev)
 	ibdev->phys_port_cnt = XIW_PORT;
 	ibdev->num_comp_vectors = num_possible_cpus();
 	/*
-	 * A doorbell is one of the first three commands without a work request.
-	 * The last one runs busy-poll work.
+	 * The doorbells of a process are the POST commands, without work
+	 * requests. POLL_CQ runs busy-poll work.
 	 */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
@@ -601,11 +587,9 @@ err_dealloc:
 	return ret;
 }
 
-/**
- * xiw_device_rename() - set the interface name reported to iw_cm
- * @dev: device
- *
- * Context: RTNL held, or the device is not registered yet.
+/*
+ * Sets the interface name reported to iw_cm. The RTNL is held, or the device is
+ * not registered yet.
  */
 void xiw_device_rename(struct xiw_dev *dev)
 {

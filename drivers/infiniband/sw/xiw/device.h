@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * How devices come, and what becomes of their netdev.
+ * Creation of devices, and how they follow the state of their netdev.
  */
 #ifndef _XIW_DEVICE_H
 #define _XIW_DEVICE_H

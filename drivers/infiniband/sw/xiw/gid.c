@@ -265,7 +265,7 @@ static void gid_note_left_out(struct xiw_dev *dev, const struct gid_look *look)
 	dev->gids_full = look->full;
 }
 
-/* Events are permitted only while the device is registered. */
+/* Reports a change, by an event, which only a registered device may send. */
 static void gid_work(struct work_struct *work)
 {
 	struct xiw_dev *dev = container_of(to_delayed_work(work),
@@ -291,11 +291,9 @@ static void gid_work(struct work_struct *work)
 	ib_device_put(&dev->ibdev);
 }
 
-/**
- * xiw_gid_init() - fill the GIDs of a new device
- * @dev: device that is not registered yet, with its netdev and GUID
- *
- * Context: Sleeps.
+/*
+ * Fills the GIDs of a device that has its netdev and GUID, and is not
+ * registered yet. Sleeps.
  */
 void xiw_gid_init(struct xiw_dev *dev)
 {
@@ -307,22 +305,15 @@ void xiw_gid_init(struct xiw_dev *dev)
 	gid_refresh(&look);
 }
 
-/**
- * xiw_gid_exit() - stop updating the GIDs of a device
- * @dev: device that is not registered any more
- *
- * Context: Sleeps.
- */
+/* The device is not registered any more. Sleeps. */
 void xiw_gid_exit(struct xiw_dev *dev)
 {
 	cancel_delayed_work_sync(&dev->gid_work);
 }
 
-/**
- * xiw_gid_update() - read the addresses of the netdev again
- * @dev: registered device, to which the caller has a reference
- *
- * Context: Any.
+/*
+ * Reads the addresses of the netdev again. The device is registered, and the
+ * caller has a reference. Any context.
  */
 void xiw_gid_update(struct xiw_dev *dev)
 {
@@ -330,13 +321,9 @@ void xiw_gid_update(struct xiw_dev *dev)
 			   xiw_dev_event_delay(READ_ONCE(dev->gid_next)));
 }
 
-/**
- * xiw_gid_is_address() - check that a GID is a usable address of the netdev
- * @dev: device
- * @gid: GID
- *
- * Context: Process context.
- * Return: true if it was when the addresses were last read.
+/*
+ * Was @gid a usable address of the netdev when its addresses were last read?
+ * Process context.
  */
 bool xiw_gid_is_address(struct xiw_dev *dev, const union ib_gid *gid)
 {
@@ -365,18 +352,10 @@ static bool gid_in_table(struct xiw_dev *dev, int index,
 	return same;
 }
 
-/**
- * xiw_query_gid() - ib_device_ops.query_gid
- * @ibdev: device
- * @port_num: port
- * @index: index of the GID
- * @gid: result; zero if there is none
- *
- * Called only by the core when it fills its table: from index 0 to the last
- * one, in one task at a time, with the mutex of the table held.
- *
- * Context: Process context.
- * Return: 0.
+/*
+ * Zero if there is no GID at @index. Called only by the core when it fills its
+ * table: from index 0 to the last one, in one task at a time, with the mutex of
+ * the table held.
  */
 int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 		  union ib_gid *gid)
@@ -393,15 +372,10 @@ int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 	return 0;
 }
 
-/**
- * xiw_get_netdev() - ib_device_ops.get_netdev
- * @ibdev: device
- * @port_num: port
- *
- * Context: Any.
- * Return: The netdev, with a reference for the caller. NULL for a task that has
- * just queried a GID which the core's table has already, so that the core keeps
- * that entry.
+/*
+ * The netdev, with a reference for the caller; any context. NULL for a task
+ * that has just queried a GID which the core's table has already, so that the
+ * core keeps that entry.
  */
 struct net_device *xiw_get_netdev(struct ib_device *ibdev, u32 port_num)
 {
@@ -473,12 +447,7 @@ static void gid_unregister_ipv6(void)
 }
 #endif
 
-/**
- * xiw_gid_module_init() - register the notifiers
- *
- * Context: Sleeps.
- * Return: 0 or negative errno.
- */
+/* Registers the notifiers. 0 or a negative errno. */
 int xiw_gid_module_init(void)
 {
 	int ret;
@@ -492,11 +461,6 @@ int xiw_gid_module_init(void)
 	return ret;
 }
 
-/**
- * xiw_gid_module_exit() - unregister the notifiers
- *
- * Context: Sleeps.
- */
 void xiw_gid_module_exit(void)
 {
 	gid_unregister_ipv6();

@@ -55,7 +55,7 @@ static void xiw_module_netdev_gone(struct ib_device *ibdev)
 	ib_unregister_device_queued(ibdev);
 }
 
-/* Clients add a device in the order of registration: rdma_cm has added it. */
+/* This client was registered after rdma_cm, so rdma_cm has added the device. */
 static int xiw_module_device_added(struct ib_device *ibdev)
 {
 	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)

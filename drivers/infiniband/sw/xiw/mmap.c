@@ -3,7 +3,8 @@
  * Memory of the rings. A user ring is vmalloc memory that the process maps
  * page by page. The kernel object and the mapping have references of their own
  * on each page, so each of them may outlive the other. So a device can be
- * removed while processes use it, without touching their mappings.
+ * removed while processes use it, without touching their mappings. All
+ * functions may sleep.
  */
 #include "mmap.h"
 
@@ -75,7 +76,6 @@ err:
  * @uctx: context of the process that may map the ring, or NULL
  * @key: result: offset for mmap(), only with @uctx
  *
- * Context: Process context, may sleep.
  * Return: 0, -EINVAL if the ring would be too large, or -ENOMEM.
  */
 int xiw_queue_alloc(struct xiw_queue *q, u32 entries, u32 stride,
@@ -114,14 +114,9 @@ int xiw_queue_alloc(struct xiw_queue *q, u32 entries, u32 stride,
 	return 0;
 }
 
-/**
- * xiw_queue_free() - release a ring
- * @q: ring; may be one that was never allocated, if zeroed
- *
- * Nothing in the kernel may use the ring any more. A process that has mapped
- * it keeps its pages, but cannot map it again.
- *
- * Context: Process context, may sleep.
+/*
+ * Releases a ring that nothing in the kernel uses any more, or a zeroed one. A
+ * process that has mapped it keeps its pages, but cannot map it again.
  */
 void xiw_queue_free(struct xiw_queue *q)
 {
@@ -133,13 +128,9 @@ void xiw_queue_free(struct xiw_queue *q)
 	q->ctrl = NULL;
 }
 
-/**
- * xiw_mmap() - map a ring into the process
- * @uctx: context that owns the ring
- * @vma: where to; its offset selects the ring, its length must match
- *
- * Context: Process context, mmap lock held.
- * Return: 0, -EINVAL for an unknown ring or a wrong length, or -ENOMEM.
+/*
+ * The offset of @vma selects the ring, its length must match. Called with the
+ * mmap lock held. 0, -EINVAL for an unknown ring or a wrong length, or -ENOMEM.
  */
 int xiw_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
@@ -158,12 +149,7 @@ int xiw_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	return ret;
 }
 
-/**
- * xiw_mmap_free() - free a mapping entry and its memory
- * @rdma_entry: the entry
- *
- * Context: Process context, may sleep.
- */
+/* Frees a mapping entry and its memory. */
 void xiw_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 {
 	struct xiw_mmap_entry *entry;

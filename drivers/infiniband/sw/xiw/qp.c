@@ -17,35 +17,22 @@ static void qp_release(struct kref *ref)
 	complete(&qp->freed);
 }
 
-/**
- * xiw_qp_get() - take a reference
- * @qp: queue pair to which the caller has one
- *
- * Context: Any.
+/*
+ * Take and drop a reference, in any context. The destruction of the queue
+ * pair waits for the last reference, and frees the memory.
  */
 void xiw_qp_get(struct xiw_qp *qp)
 {
 	kref_get(&qp->ref);
 }
 
-/**
- * xiw_qp_put() - drop a reference
- * @qp: queue pair
- *
- * Context: Any. The destruction of the queue pair frees the memory.
- */
 void xiw_qp_put(struct xiw_qp *qp)
 {
 	kref_put(&qp->ref, qp_release);
 }
 
-/**
- * xiw_qp_get_by_num_locked() - find a queue pair
- * @dev: device
- * @qpn: its number
- *
- * Context: The lock of @dev->qps is held.
- * Return: The queue pair with a reference for the caller, or NULL.
+/*
+ * The queue pair with a reference for the caller, or NULL. @dev->qps is locked.
  */
 struct xiw_qp *xiw_qp_get_by_num_locked(struct xiw_dev *dev, u32 qpn)
 {
@@ -60,14 +47,7 @@ struct xiw_qp *xiw_qp_get_by_num_locked(struct xiw_dev *dev, u32 qpn)
 	return to_xqp(ibqp);
 }
 
-/**
- * xiw_qp_get_by_num() - find a queue pair
- * @dev: device
- * @qpn: its number
- *
- * Context: Any with interrupts on.
- * Return: The queue pair with a reference for the caller, or NULL.
- */
+/* The same in any context with interrupts on */
 struct xiw_qp *xiw_qp_get_by_num(struct xiw_dev *dev, u32 qpn)
 {
 	struct xiw_qp *qp;
@@ -78,12 +58,9 @@ struct xiw_qp *xiw_qp_get_by_num(struct xiw_dev *dev, u32 qpn)
 	return qp;
 }
 
-/**
- * xiw_qp_get_ep() - the endpoint of a queue pair
- * @qp: queue pair
- *
- * Context: Any with interrupts on.
- * Return: The endpoint with a reference for the caller, or NULL.
+/*
+ * The endpoint with a reference for the caller, or NULL. Any context with
+ * interrupts on.
  */
 struct xiw_ep *xiw_qp_get_ep(struct xiw_qp *qp)
 {
@@ -114,15 +91,10 @@ static void qp_event_work(struct work_struct *work)
 	xiw_qp_put(qp);
 }
 
-/**
- * xiw_qp_async() - report an asynchronous event
- * @qp: queue pair
- * @event: which; the same one twice in a row may be reported once
- *
- * Delivered from a work item: the ULP's handler may sleep, and is never
- * called from the ULP's own call.
- *
- * Context: Any.
+/*
+ * Reports an asynchronous event, in any context. The same one twice in a row
+ * may be reported once. It is delivered from a work item: the ULP's handler may
+ * sleep, and is never called from the ULP's own call.
  */
 void xiw_qp_async(struct xiw_qp *qp, enum ib_event_type event)
 {
@@ -133,12 +105,7 @@ void xiw_qp_async(struct xiw_qp *qp, enum ib_event_type event)
 		xiw_qp_put(qp);
 }
 
-/**
- * xiw_qp_init() - set up a new queue pair
- * @qp: zeroed; @ibqp is set
- *
- * Context: Any.
- */
+/* Sets up a zeroed queue pair whose @ibqp is set. */
 void xiw_qp_init(struct xiw_qp *qp)
 {
 	kref_init(&qp->ref);

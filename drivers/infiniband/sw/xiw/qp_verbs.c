@@ -141,15 +141,7 @@ static void qp_drop_name(struct xiw_qp *qp)
 	xiw_iwqp_drop(qp);
 }
 
-/**
- * xiw_create_qp() - ib_device_ops.create_qp
- * @ibqp: allocated by the core as part of struct xiw_qp
- * @attr: what the ULP asks for, updated to what it gets
- * @udata: user request and response, NULL for kernel ULPs
- *
- * Context: Sleeps.
- * Return: 0 or -errno.
- */
+/* @attr has what the ULP asks for, and is updated to what it gets. */
 int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		  struct ib_udata *udata)
 {
@@ -443,22 +435,14 @@ static int qp_verbs_modify(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 	return ret;
 }
 
-/**
- * xiw_modify_qp() - ib_device_ops.modify_qp
- * @ibqp: queue pair, or what iw_cm has of one
- * @attr: new values
- * @mask: which of them
- * @udata: of the call from user space, else NULL
- *
- * For ULPs of rdma_cm the MPA negotiation changes the queue pair to RTS;
- * they may only confirm that. RTR has the same effect as INIT: the connection
+/*
+ * @ibqp may be the handle that iw_cm has of a queue pair, see iwcm_quirks.c.
+ * For ULPs of rdma_cm the MPA negotiation changes the queue pair to RTS; they
+ * may only confirm that. RTR has the same effect as INIT: the connection
  * manager sets it before it accepts. SQD is a graceful close. ERR ends the
  * stream at once, and TCP still delivers what has completed. RTR with an
  * address vector and the number of a queue pair connects out of band, see
  * rdv.c.
- *
- * Context: Sleeps.
- * Return: 0 or -errno.
  */
 int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
@@ -482,15 +466,9 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
-/**
- * xiw_query_qp() - ib_device_ops.query_qp
- * @ibqp: queue pair
- * @attr: result
- * @mask: unused but for the number of the peer; all else is filled in
- * @init: result
- *
- * Context: Any with interrupts on.
- * Return: 0.
+/*
+ * Fills in everything; @mask matters for the number of the peer only. Any
+ * context with interrupts on.
  */
 int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init)
@@ -547,16 +525,9 @@ static void qp_verbs_end_connection(struct xiw_qp *qp)
 	qp_verbs_unlock_ep(ep);
 }
 
-/**
- * xiw_destroy_qp() - ib_device_ops.destroy_qp
- * @ibqp: queue pair
- * @udata: unused
- *
+/*
  * Ends the connection as the change to the error state does, and waits until
  * all references but those of iw_cm are dropped, see iwcm_quirks.c.
- *
- * Context: Sleeps.
- * Return: 0.
  */
 int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -639,14 +610,9 @@ int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return ret;
 }
 
-/**
- * xiw_post_recv() - ib_device_ops.post_recv
- * @ibqp: queue pair with a receive queue of its own
- * @wr: work requests; NULL when a user process rings the doorbell
- * @bad_wr: set to the first one not accepted
- *
- * Context: Kernel ULPs: any. User doorbell: may sleep.
- * Return: 0, -EINVAL or -ENOMEM.
+/*
+ * Any context for a kernel ULP. A process rings the doorbell: @wr is NULL, and
+ * the call may sleep. 0, -EINVAL or -ENOMEM.
  */
 int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr)

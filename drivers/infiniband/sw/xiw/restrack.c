@@ -17,11 +17,6 @@
 #include "qp.h"
 #include "srq.h"
 
-/**
- * struct fact - one value of an object
- * @name: name
- * @value: value
- */
 struct fact {
 	const char *name;
 	u32 value;
@@ -47,14 +42,7 @@ static int restrack_put_facts(struct sk_buff *msg, const struct fact *facts,
 	return 0;
 }
 
-/**
- * xiw_fill_res_qp() - ib_device_ops.fill_res_qp_entry
- * @msg: message to add to
- * @ibqp: queue pair
- *
- * Context: Process context.
- * Return: 0 or -EMSGSIZE.
- */
+/* Add the details of an object to @msg. 0 or -EMSGSIZE. */
 int xiw_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	const struct xiw_qp *qp = to_xqp(ibqp);
@@ -82,14 +70,6 @@ int xiw_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 	return restrack_put_facts(msg, facts, ARRAY_SIZE(facts));
 }
 
-/**
- * xiw_fill_res_cq() - ib_device_ops.fill_res_cq_entry
- * @msg: message to add to
- * @ibcq: completion queue
- *
- * Context: Process context.
- * Return: 0 or -EMSGSIZE.
- */
 int xiw_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct xiw_cq *cq = to_xcq(ibcq);
@@ -112,14 +92,6 @@ int xiw_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	return restrack_put_facts(msg, facts, ARRAY_SIZE(facts));
 }
 
-/**
- * xiw_fill_res_mr() - ib_device_ops.fill_res_mr_entry
- * @msg: message to add to
- * @ibmr: region
- *
- * Context: Process context.
- * Return: 0 or -EMSGSIZE.
- */
 int xiw_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct xiw_mem *mem = to_xmr(ibmr)->mem;
@@ -135,14 +107,6 @@ int xiw_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	return restrack_put_facts(msg, facts, ARRAY_SIZE(facts));
 }
 
-/**
- * xiw_fill_res_srq() - ib_device_ops.fill_res_srq_entry
- * @msg: message to add to
- * @ibsrq: shared receive queue
- *
- * Context: Process context.
- * Return: 0 or -EMSGSIZE.
- */
 int xiw_fill_res_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
 	struct xiw_srq *srq = to_xsrq(ibsrq);

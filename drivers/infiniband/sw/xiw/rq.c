@@ -5,6 +5,9 @@
  *
  * A user ring is written by a process that may be hostile. Its producer index
  * and each entry are read once, into private memory, and validated there.
+ *
+ * Functions may be called in any context, but those that allocate and release
+ * a queue sleep.
  */
 #include "rq.h"
 
@@ -26,7 +29,6 @@
  *	ULP
  * @key: result: offset for mmap(), only with @uctx
  *
- * Context: Process context, may sleep.
  * Return: 0, -EINVAL or -ENOMEM.
  */
 int xiw_rq_init(struct xiw_rq *rq, u32 max_wr, u32 max_sge,
@@ -52,12 +54,7 @@ int xiw_rq_init(struct xiw_rq *rq, u32 max_wr, u32 max_sge,
 	return 0;
 }
 
-/**
- * xiw_rq_destroy() - release a receive queue
- * @rq: queue without users; may be one that was never initialised, if zeroed
- *
- * Context: Process context, may sleep.
- */
+/* Releases a queue without users, or a zeroed one. */
 void xiw_rq_destroy(struct xiw_rq *rq)
 {
 	struct xiw_queue queue = rq->queue;
@@ -96,14 +93,9 @@ static int rq_write(struct xiw_rq *rq, u32 prod, const struct ib_recv_wr *wr)
 	return 0;
 }
 
-/**
- * xiw_rq_post() - add a kernel ULP's work requests
- * @rq: queue
- * @wr: list of work requests
- * @bad_wr: result: first work request that was not added, on error
- *
- * Context: Any.
- * Return: 0, -EINVAL for a malformed request, -ENOMEM if the queue is full.
+/*
+ * Adds the work requests of a kernel ULP. 0, -EINVAL for a malformed request,
+ * -ENOMEM if the queue is full.
  */
 int xiw_rq_post(struct xiw_rq *rq, const struct ib_recv_wr *wr,
 		const struct ib_recv_wr **bad_wr)
@@ -150,14 +142,7 @@ static bool rq_read(struct xiw_rq *rq, struct xiw_recv *recv)
 	return recv->len <= U32_MAX;
 }
 
-/**
- * xiw_rq_take_locked() - as xiw_rq_take(), with the queue locked
- * @rq: queue
- * @recv: result, unless the queue is empty or corrupt
- *
- * Context: @rq->lock held.
- * Return: As xiw_rq_take().
- */
+/* As xiw_rq_take(), with @rq->lock held */
 enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv)
 {
 	struct xiw_ring_ctrl *ctrl = rq->queue.ctrl;
@@ -194,7 +179,6 @@ enum xiw_rq_take xiw_rq_take_locked(struct xiw_rq *rq, struct xiw_recv *recv)
  * @rq: queue
  * @recv: result, unless the queue is empty or corrupt
  *
- * Context: Any.
  * Return: The result; after XIW_RQ_CORRUPT the next call validates the same
  * entry again, so the queue never recovers by itself.
  */
@@ -216,8 +200,6 @@ enum xiw_rq_take xiw_rq_take(struct xiw_rq *rq, struct xiw_recv *recv)
  *
  * After setting it, check with xiw_rq_count() whether a concurrent post has
  * missed it.
- *
- * Context: Any.
  */
 void xiw_rq_doorbell_mode(struct xiw_rq *rq, bool want)
 {
@@ -232,12 +214,9 @@ void xiw_rq_doorbell_mode(struct xiw_rq *rq, bool want)
 	smp_mb();
 }
 
-/**
- * xiw_rq_count() - how many entries there are to take
- * @rq: queue
- *
- * Context: Any.
- * Return: A snapshot; more than the queue has room for if it is corrupt.
+/*
+ * Entries to take: a snapshot, and more than the queue has room for if it is
+ * corrupt
  */
 u32 xiw_rq_count(struct xiw_rq *rq)
 {

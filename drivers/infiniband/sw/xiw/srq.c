@@ -4,7 +4,8 @@
  * the limit event, and the streams that wait for the next entry. Streams get
  * entries in the order in which they began to wait. So the RNR wait of a stream
  * expires only after no stream got an entry for rnr_timeout_ms, see
- * qp_stream_rnr_until().
+ * qp_stream_rnr_until(). Functions that are not verbs may be called in any
+ * context.
  */
 #include "srq.h"
 
@@ -68,15 +69,9 @@ static int srq_check_attr(const struct ib_srq_init_attr *attr,
 	return xiw_udata_known(udata) ? 0 : -EOPNOTSUPP;
 }
 
-/**
- * xiw_create_srq() - create a shared receive queue
- * @ibsrq: the core's part, zeroed beyond
- * @attr: size; result: what was really allocated
- * @udata: of the call from user space, NULL for a kernel ULP
- *
- * Context: Process context, may sleep.
- * Return: 0, -EINVAL, -EOPNOTSUPP for other types and for unknown input,
- * -ENOMEM or -EFAULT.
+/*
+ * @attr has the size, and is updated to what was allocated. 0, -EINVAL,
+ * -EOPNOTSUPP for other types and for unknown input, -ENOMEM or -EFAULT.
  */
 int xiw_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		   struct ib_udata *udata)
@@ -150,18 +145,10 @@ static void srq_check_limit(struct xiw_srq *srq)
 	srq_async(srq, IB_EVENT_SRQ_LIMIT_REACHED);
 }
 
-/**
- * xiw_modify_srq() - arm or disarm the limit event
- * @ibsrq: shared receive queue
- * @attr: the limit, in entries; 0 disarms
- * @mask: only IB_SRQ_LIMIT
- * @udata: of the call from user space, else NULL
- *
- * The event is due when an entry is taken and fewer than the limit remain, or
- * when a stream waits for an entry.
- *
- * Context: Process context.
- * Return: 0, -EINVAL for a limit beyond the size, -EOPNOTSUPP for resizing.
+/*
+ * Arms the limit event with a limit in entries; 0 disarms it. It is due when an
+ * entry is taken and fewer than the limit remain, or when a stream waits for an
+ * entry. 0, -EINVAL for a limit beyond the size, -EOPNOTSUPP for resizing.
  */
 int xiw_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		   enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -183,14 +170,7 @@ int xiw_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	return 0;
 }
 
-/**
- * xiw_query_srq() - size and limit
- * @ibsrq: shared receive queue
- * @attr: result; the limit is 0 once the event was reported
- *
- * Context: Process context.
- * Return: 0.
- */
+/* The limit is 0 once the event was reported. */
 int xiw_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct xiw_rq *rq = &to_xsrq(ibsrq)->rq;
@@ -201,14 +181,6 @@ int xiw_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	return 0;
 }
 
-/**
- * xiw_destroy_srq() - destroy a shared receive queue
- * @ibsrq: shared receive queue that no QP uses any more
- * @udata: unused
- *
- * Context: Process context, may sleep.
- * Return: 0.
- */
 int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct xiw_dev *dev = to_xdev(ibsrq->device);
@@ -276,13 +248,7 @@ static bool srq_may_take(struct xiw_srq *srq, const struct xiw_srq_waiter *w)
 				 xiw_rq_count(&srq->rq) > srq->woken);
 }
 
-/**
- * xiw_srq_waiter_init() - prepare a stream for waiting
- * @w: zeroed
- * @s: the stream
- *
- * Context: Any.
- */
+/* Prepares a zeroed waiter. */
 void xiw_srq_waiter_init(struct xiw_srq_waiter *w, struct xiw_stream *s)
 {
 	INIT_LIST_HEAD(&w->node);
@@ -295,7 +261,6 @@ void xiw_srq_waiter_init(struct xiw_srq_waiter *w, struct xiw_stream *s)
  * @w: place of a stream
  * @recv: result, unless there is nothing for it or the queue is corrupt
  *
- * Context: Any.
  * Return: As xiw_rq_take(); XIW_RQ_EMPTY, too, if all entries are for streams
  * that began to wait earlier.
  */
@@ -322,8 +287,6 @@ enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_srq_waiter *w,
  *	called once, possibly right now
  *
  * A stream that waits already keeps its place in the order.
- *
- * Context: Any.
  */
 void xiw_srq_wait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 {
@@ -348,8 +311,6 @@ void xiw_srq_wait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
  * @w: place of a stream that may or may not wait; xiw_rx_posted() is not called
  *	for it after this returns. If it was woken, another stream is woken
  *	instead
- *
- * Context: Any.
  */
 void xiw_srq_unwait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 {
@@ -373,14 +334,9 @@ static void srq_posted(struct xiw_srq *srq)
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 }
 
-/**
- * xiw_post_srq_recv() - ib_device_ops.post_srq_recv
- * @ibsrq: shared receive queue
- * @wr: work requests; NULL when a process rings the doorbell
- * @bad_wr: result: first work request that was not added, on error
- *
- * Context: Any.
- * Return: 0, -EINVAL for a malformed request, -ENOMEM if the queue is full.
+/*
+ * @wr is NULL when a process rings the doorbell. 0, -EINVAL for a malformed
+ * request, -ENOMEM if the queue is full.
  */
 int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr)
@@ -402,26 +358,18 @@ int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	return ret;
 }
 
-/**
- * xiw_srq_limit_event() - report IB_EVENT_SRQ_LIMIT_REACHED
- * @srq: shared receive queue for which xiw_srq_take() returned XIW_RQ_LIMIT
- *
- * Delivered from a work item, as the events of a QP are.
- *
- * Context: Any, on behalf of a QP that uses @srq.
+/*
+ * Reports IB_EVENT_SRQ_LIMIT_REACHED after xiw_srq_take() returned
+ * XIW_RQ_LIMIT, from a work item, as the events of a QP are.
  */
 void xiw_srq_limit_event(struct xiw_srq *srq)
 {
 	srq_async(srq, IB_EVENT_SRQ_LIMIT_REACHED);
 }
 
-/**
- * xiw_srq_corrupt() - report IB_EVENT_SRQ_ERR, once
- * @srq: shared receive queue for which xiw_srq_take() returned XIW_RQ_CORRUPT
- *
- * Every QP that uses the queue finds it corrupt, hence only once.
- *
- * Context: Any, on behalf of a QP that uses @srq.
+/*
+ * Reports IB_EVENT_SRQ_ERR after xiw_srq_take() returned XIW_RQ_CORRUPT: once,
+ * although every QP that uses the queue finds it corrupt.
  */
 void xiw_srq_corrupt(struct xiw_srq *srq)
 {
@@ -429,14 +377,10 @@ void xiw_srq_corrupt(struct xiw_srq *srq)
 		srq_async(srq, IB_EVENT_SRQ_ERR);
 }
 
-/**
- * xiw_srq_dropped() - count a receive that was taken and has no completion
- * @srq: shared receive queue
- *
- * The queue pair is destroyed or reset, or the completion queue is full. The
- * process counts completions to find out which slots are free.
- *
- * Context: Any, on behalf of a QP that uses @srq.
+/*
+ * Counts a receive that was taken and has no completion: the queue pair is
+ * destroyed or reset, or the completion queue is full. The process counts
+ * completions to find out which slots are free.
  */
 void xiw_srq_dropped(struct xiw_srq *srq)
 {
