@@ -54,13 +54,6 @@ static inline void xiw_bh_arrive(void *arg)
 	wake_up_var(&work->in_flight);
 }
 
-/**
- * xiw_bh_init() - set up an item
- * @work: item
- * @fn: function to be called
- *
- * Context: Any.
- */
 static inline void xiw_bh_init(struct xiw_bh_work *work,
 			       void (*fn)(struct xiw_bh_work *work))
 {
@@ -70,12 +63,9 @@ static inline void xiw_bh_init(struct xiw_bh_work *work,
 	work->fn = fn;
 }
 
-/**
- * xiw_bh_queue_on() - queue an item, unless it is queued already
- * @cpu: on which CPU, or WORK_CPU_UNBOUND
- * @work: item
- *
- * Context: Any, with interrupts off if @cpu is another one.
+/*
+ * Queues an item that is not queued already, on @cpu or WORK_CPU_UNBOUND. Any
+ * context, with interrupts off if @cpu is another one.
  */
 static inline void xiw_bh_queue_on(int cpu, struct xiw_bh_work *work)
 {
@@ -89,12 +79,7 @@ static inline void xiw_bh_queue_on(int cpu, struct xiw_bh_work *work)
 		xiw_bh_arrive(work);
 }
 
-/**
- * xiw_bh_cancel_sync() - wait until an item is idle
- * @work: item that is no longer queued
- *
- * Context: Process context, may sleep.
- */
+/* Waits until an item that is no longer queued is idle. Sleeps. */
 static inline void xiw_bh_cancel_sync(struct xiw_bh_work *work)
 {
 	wait_var_event(&work->in_flight,

@@ -43,7 +43,7 @@ static inline int xiw_op_resize_user_cq(struct ib_cq *ibcq, int cqe,
 #define XIW_KERNEL_RESIZES_CQ
 #endif
 
-/* Kernels with patches that are not upstream yet see a number as u32. */
+/* A patch that is not upstream yet changes the type of the number to u32. */
 struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn);
 
 #ifdef XIW_HAVE_IW_GET_QP_REF

@@ -95,7 +95,7 @@ enum xiw_ep_action xiw_epstate_action(enum xiw_ep_state state,
 /* States of an Initiator whose connection is not established */
 #define INITIATOR	(STATE(PAUSE) | STATE(CONNECTING) | STATE(REPLY))
 
-/* Besides the state itself and XIW_EPS_DEAD */
+/* States that may follow, besides the same state and XIW_EPS_DEAD */
 static const u32 followers[XIW_EPS_COUNT] = {
 	[XIW_EPS_NEW]		= STATE(LISTEN) | STATE(REQUEST) | INITIATOR |
 				  STATE(OPEN),

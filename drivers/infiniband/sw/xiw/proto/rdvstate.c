@@ -40,7 +40,7 @@ static const u8 next_state[XIW_RDVS_COUNT][XIW_RDVE_COUNT] = {
 		[XIW_RDVE_ROLLED_BACK]	= XIW_RDVS_DEAD_EARLY,
 	},
 	[XIW_RDVS_DEAD_EARLY] = {
-		/* The first FPDU, which the end did not prevent */
+		/* The first FPDU has arrived at the same time. */
 		[XIW_RDVE_ESTABLISH]	= XIW_RDVS_DEAD,
 	},
 };

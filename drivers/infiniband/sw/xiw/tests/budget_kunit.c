@@ -31,10 +31,10 @@ static void budget_cost(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xiw_budget_spent(&budget));
 }
 
-/* A run of the engine, and whether a window is opened after it */
+/* A run of the engine, and whether a doorbell deferral follows */
 struct run {
 	bool burst;	/* posted soon after the last run, or data in flight */
-	bool deferral;	/* collected in a window */
+	bool deferral;	/* collected in a doorbell deferral */
 	u32 started;
 	bool want;
 	bool last_request;	/* the last complete request was a Read */
@@ -100,7 +100,7 @@ static void budget_burst(struct kunit *test)
 		/* The receive pass ran the engine. */
 		{ true, false, 0, true },
 		{ true, true, 3, true },
-		/* A pause, and no window has paid off yet. */
+		/* A pause, and no deferral was useful yet. */
 		{ false, true, 3, false },
 		{ true, false, 3, false },
 		{ true, false, 3, true },
@@ -110,7 +110,7 @@ static void budget_burst(struct kunit *test)
 }
 
 /*
- * After a window with many requests the next one is opened at once: the
+ * After a deferral with many requests the next one begins at once: the
  * application may post a batch for each credit from the peer.
  */
 static void budget_batches(struct kunit *test)
@@ -128,7 +128,7 @@ static void budget_batches(struct kunit *test)
 		{ false, false, 1, false },
 		{ true, false, 1, true },
 		{ true, true, 14, true },
-		/* A window with a single request is tolerated once. */
+		/* One deferral with a single request has no effect. */
 		{ false, true, 1, false },
 		{ false, false, 1, false },
 		{ true, false, 1, true },
@@ -164,7 +164,7 @@ static void budget_reads(struct kunit *test)
 	check_runs(test, runs, ARRAY_SIZE(runs));
 }
 
-/* A window with a single request does not pay off. */
+/* A deferral with a single request was unused. */
 static void budget_unused_deferral(struct kunit *test)
 {
 	static const struct run runs[] = {
@@ -175,10 +175,10 @@ static void budget_unused_deferral(struct kunit *test)
 		{ true, false, 1, false },
 		{ true, false, 1, false },
 		{ true, false, 1, true },
-		/* An empty window has no effect. */
+		/* An empty deferral has no effect. */
 		{ false, true, 0, false },
 		{ true, false, 1, true },
-		/* This one pays off. */
+		/* This one is useful. */
 		{ true, true, 4, true },
 		{ false, false, 1, false },
 		{ true, false, 1, true },
@@ -187,7 +187,7 @@ static void budget_unused_deferral(struct kunit *test)
 	check_runs(test, runs, ARRAY_SIZE(runs));
 }
 
-/* Each unused window delays the next one, up to a limit. */
+/* Each unused deferral delays the next one, up to a limit. */
 static void budget_always_unused(struct kunit *test)
 {
 	const u32 most = 1 << (XIW_POSTS_MAX_SCORE - 1);

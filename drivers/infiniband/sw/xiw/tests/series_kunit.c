@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDUs in a row that continue one message, one of them different or invalid,
- * or what they may access changed between them, at each position of the row.
+ * Series: a row of FPDUs that continue one message. One of them is different or
+ * invalid, or the memory, the receive or the Read has changed before it. Each
+ * case runs for each position of that FPDU in the row.
  */
 #include <kunit/test.h>
 #include <linux/crc32c.h>
@@ -18,7 +19,7 @@ enum {
 	UNTOUCHED	= 0xee,
 };
 
-/* One FPDU before its CRC is computed, with what may be spoiled */
+/* One FPDU, to be spoiled before its CRC is computed */
 struct fpdu {
 	struct world *w;
 	u32 len;
@@ -64,7 +65,7 @@ static void series_spoil_stag(struct fpdu *f)
 	f->t.h.stag ^= cpu_to_be32(0x100);
 }
 
-/* The region ends 5 bytes before the payload does. */
+/* The region ends 5 bytes before the payload. */
 static void series_spoil_bounds(struct fpdu *f)
 {
 	const struct xiw_mem *mem = f->w->side[1].mem;
@@ -291,7 +292,7 @@ static void series_feed(struct world *w, const struct series_row *row,
 					   !READ_ONCE(e->owned), TIMEOUT));
 }
 
-/* A world in which what a row belongs to has @len bytes. */
+/* Two streams, with @len bytes of room where the row is to be placed */
 static struct world *series_make_world(struct kunit *test,
 				       const struct series_row *row, u32 len)
 {
@@ -331,7 +332,7 @@ static struct world *series_make_world(struct kunit *test,
 	return w;
 }
 
-/* A row with what is special at position @at */
+/* Receives a row whose FPDU at position @at is the special one. */
 static void series_one(struct kunit *test, const struct series_row *row,
 		       u32 at, u8 *buf)
 {

@@ -77,7 +77,7 @@ static void end_all(struct kunit *test, struct tenant *t,
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&supply->held), 0L);
 }
 
-/* Blocks not acknowledged to one tenant do not reduce another's share. */
+/* A stream without acknowledgements does not reduce the share of others. */
 static void txbuf_tenants(struct kunit *test)
 {
 	struct xiw_txbuf_supply *supply;

@@ -35,7 +35,7 @@ static bool is_filled(const u8 *p, u32 len, u32 seed)
 	return true;
 }
 
-/* ---- what a stream asks of its owner ----------------------------------- */
+/* ---- the side as owner of its stream ----------------------------------- */
 
 static void side_get(struct xiw_stream *s)
 {
@@ -361,7 +361,7 @@ static const struct xiw_stream_ops side_ops = {
 	.cancel_work = side_cancel_work,
 };
 
-/* ---- life -------------------------------------------------------------- */
+/* ---- setup and cleanup ------------------------------------------------- */
 
 static struct xiw_mem *make_mem(struct world *w, u8 *p, size_t len)
 {

@@ -91,7 +91,7 @@ static void set_sge(struct side *side, struct ib_sge *sge, u8 *p, u32 len)
 	sge->lkey = local ? 0 : side->mem->stag;
 }
 
-/* One list of up to three elements; number of them. */
+/* Splits @len bytes at @p into three elements, which may be empty. */
 static int split(struct side *side, struct ib_sge *sge, u8 *p, u32 len)
 {
 	u32 first = rnd(side, len + 1);

@@ -153,7 +153,7 @@ static void epstate_every_transition(struct kunit *test)
 	}
 }
 
-/* A device that goes ends each endpoint, and no peer keeps one for ever. */
+/* In each state KILL and the timer have an action, and DEAD may follow. */
 static void epstate_all_end(struct kunit *test)
 {
 	unsigned int s;

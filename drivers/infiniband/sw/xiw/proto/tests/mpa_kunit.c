@@ -436,7 +436,7 @@ static void mpa_strips_markers(struct kunit *test)
 	}
 }
 
-/* Change one byte of the second Marker of MK-07 and correct the CRC. */
+/* Change one byte of the second Marker of a frame and correct the CRC. */
 static enum xiw_test_rx receive_with_marker(struct kunit *test, u32 offset,
 					    u8 value)
 {

@@ -3,6 +3,9 @@
  * DDP stream sessions over SCTP: every pair of state and event against a second
  * copy of the table, messages as bytes, whole sessions in any order of arrival,
  * and the negotiation by session control messages.
+ *
+ * Test vectors have numbers: SC control messages, SS DDP segments, SQ sequences
+ * of chunks, DC chunks, PK packets, NS chunks to be refused.
  */
 #include <linux/crc32c.h>
 #include <linux/kernel.h>
@@ -625,7 +628,10 @@ static void session_ssn_order(struct kunit *test)
 	}
 }
 
-/* A side that processes @n chunks, arriving as @arrival says, in order. */
+/*
+ * A side receives @n chunks in the order of @arrival, and processes them in the
+ * order of their SSNs. False if the session must be terminated.
+ */
 static bool take_all(struct kunit *test, struct xiw_session *s,
 		     const struct xiw_session_msg *msgs, const u8 *arrival,
 		     unsigned int n)
@@ -728,7 +734,7 @@ static void session_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)act.state, (int)XIW_SESSION_DONE);
 }
 
-/* A passive side behind its Accept, an active one behind its Initiate */
+/* An active side that has sent its Initiate, and a new passive one */
 static void sides(struct xiw_session *act, struct xiw_session *pas, bool enh)
 {
 	xiw_session_init(act, true);
@@ -739,8 +745,8 @@ static void sides(struct xiw_session *act, struct xiw_session *pas, bool enh)
 }
 
 /*
- * Unordered chunks arrive in any order; the passive side of SQ-02 holds what
- * comes before its Accept, which this peer may not send, as an offence.
+ * SCTP may deliver unordered chunks in any order. The session processes those
+ * of SQ-01 in the order of their SSNs on both sides.
  *
  * Covers: SCTP-16 SCTP-42
  */
@@ -962,7 +968,7 @@ static void session_segment_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xiw_session_mulpdu(U32_MAX), 64768U);
 }
 
-/* An answer to @hex by the policy, in hex form compared with @answer. */
+/* Answers the Initiate @hex by the policy; compares with @answer, in hex. */
 static void negotiate(struct kunit *test, const char *hex, u32 ird, u32 ord,
 		      bool reject, const char *answer)
 {
