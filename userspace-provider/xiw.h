@@ -49,7 +49,7 @@ static inline void xiw_unlock(struct xiw_lock *lock)
  * @doorbell: the command that makes the kernel look at the ring; constant
  * @doorbell_resp: the kernel's answer to @doorbell. Written by concurrent
  *	calls, never read
- * @polled: number of requests whose completions were polled, free running;
+ * @polled: number of requests with a completion that was polled, free running;
  *	@ring.polled points to it. Written with the lock of the completion queue
  *	held, for an SRQ atomically
  */

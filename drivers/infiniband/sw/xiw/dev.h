@@ -99,7 +99,7 @@ enum xiw_limits {
  * @listeners: listeners of rdma_cm, by port; see listen_get_twin()
  * @eps_closed: teardown has begun, no endpoint may be added
  * @joining: clients are adding the device, see xiw_cm_create_listen()
- * @lingering: endpoints whose closed connections wait for the peer's FIN
+ * @lingering: endpoints of closed connections that wait for the peer's FIN
  * @requests: connection requests without an answer, by the cookie passed to
  *	iw_cm; see iwcm.c
  * @last_request: last cookie; none is used twice, as iw_cm may answer a

@@ -97,7 +97,7 @@ static void xiw_module_sync_device(struct net_device *netdev,
 	rtnl_unlock();
 }
 
-/* iw_cm neither listens nor connects on a device whose name is longer. */
+/* iw_cm neither listens nor connects on a device with a longer name. */
 static bool main_name_fits(const char *name)
 {
 	if (strlen(name) < IWPM_DEVNAME_SIZE)

@@ -229,8 +229,8 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
 }
 
 /*
- * True if the range may be accessed as that of xiw_mem_get(), whose other
- * checks hold until xiw_mem_put()
+ * True if the range may be accessed as that of xiw_mem_get(). Its other checks
+ * hold until xiw_mem_put().
  */
 bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len)
 {

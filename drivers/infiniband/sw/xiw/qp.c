@@ -105,7 +105,7 @@ void xiw_qp_async(struct xiw_qp *qp, enum ib_event_type event)
 		xiw_qp_put(qp);
 }
 
-/* Sets up a zeroed queue pair whose @ibqp is set. */
+/* Sets up a queue pair that is zeroed but for @ibqp. */
 void xiw_qp_init(struct xiw_qp *qp)
 {
 	kref_init(&qp->ref);

@@ -283,7 +283,7 @@ enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_srq_waiter *w,
 /**
  * xiw_srq_wait() - make a stream wait for an entry
  * @srq: shared receive queue of which it could not take one
- * @w: place of a stream whose receive side is stalled; xiw_rx_posted() is
+ * @w: place of a stream with stalled receive side; xiw_rx_posted() is
  *	called once, possibly right now
  *
  * A stream that waits already keeps its place in the order.

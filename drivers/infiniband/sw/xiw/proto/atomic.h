@@ -6,7 +6,7 @@
 
 /*
  * Value to store for a FetchAdd. Each set bit of @mask is the top bit of a
- * field, whose carry is lost (RFC 7306 section 5.1.1).
+ * field, and its carry is lost (RFC 7306 section 5.1.1).
  */
 u64 xiw_atomic_fetch_add(u64 orig, u64 add, u64 mask);
 

@@ -92,7 +92,7 @@ enum xiw_ep_action xiw_epstate_action(enum xiw_ep_state state,
 
 #define STATE(state)	(1u << XIW_EPS_##state)
 
-/* States of an Initiator whose connection is not established */
+/* States of an Initiator before its connection is established */
 #define INITIATOR	(STATE(PAUSE) | STATE(CONNECTING) | STATE(REPLY))
 
 /* States that may follow, besides the same state and XIW_EPS_DEAD */

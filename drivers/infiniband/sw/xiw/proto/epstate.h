@@ -17,13 +17,14 @@
  * @XIW_EPS_CONNECTING: Initiator, TCP is connecting
  * @XIW_EPS_REPLY: Initiator, Request sent, Reply awaited
  * @XIW_EPS_REQUEST: Responder, TCP connected, Request awaited
- * @XIW_EPS_READY: Responder, Request complete, that of an older one awaited, or
- *	room in iw_cm
+ * @XIW_EPS_READY: Responder, Request complete, not reported yet: an older
+ *	Request of the same peer is to be reported first, or iw_cm has no room
  * @XIW_EPS_PENDING: Responder, iw_cm has the request, its answer is awaited
  * @XIW_EPS_RTR: Responder, Reply sent, first FPDU awaited
  * @XIW_EPS_OPEN: established
- * @XIW_EPS_LINGER: over for iw_cm and the QP; FIN sent, the peer's awaited
- * @XIW_EPS_DEAD: nothing left but references
+ * @XIW_EPS_LINGER: its end was reported and the QP detached; FIN sent, the
+ *	peer's awaited
+ * @XIW_EPS_DEAD: all resources are released, references remain
  * @XIW_EPS_COUNT: number of states, not a state
  */
 enum xiw_ep_state {
@@ -43,27 +44,25 @@ enum xiw_ep_state {
 };
 
 /**
- * enum xiw_ep_event - what can happen to it, in the order of handling
+ * enum xiw_ep_event - events, in the order in which they are handled
  * @XIW_EPE_FIRST_FPDU: Responder: the QP has received a valid FPDU
- * @XIW_EPE_SHUTDOWN: everything that the QP has to send is in the socket: send
- *	FIN
- * @XIW_EPE_PEER_CLOSED: the peer closed in good order; DISCONNECT may be
+ * @XIW_EPE_SHUTDOWN: the QP has passed all its data to the socket: send FIN
+ * @XIW_EPE_PEER_CLOSED: the peer has closed gracefully; DISCONNECT may be
  *	reported to iw_cm
- * @XIW_EPE_ABORT: as CLOSE, but reset the connection at once; before CLOSE, so
- *	that a consumer that gives up does not make an orderly end of a fault
+ * @XIW_EPE_ABORT: as CLOSE, but reset the connection at once. Before CLOSE, so
+ *	that a fault resets even if the ULP closes at the same time
  * @XIW_EPE_LOST: the lower layer is gone; as ABORT, with nothing left to reset
- * @XIW_EPE_CLOSE: the stream is over: stop the QP's data path, flush it, tell
- *	iw_cm CLOSE, close the socket gracefully (FIN, discard what arrives
- *	until the peer's FIN or the linger timer, then release)
- * @XIW_EPE_CLOSE_TIMER: start the timer that turns a stalled graceful close
- *	into ABORT
- * @XIW_EPE_SOCK: something happened at the socket, or may have
- * @XIW_EPE_ACCEPT: iw_cm accepts; never left as a bit, see xiw_ep_command()
- * @XIW_EPE_REJECT: iw_cm rejects; as ACCEPT, never left as a bit
- * @XIW_EPE_REPLACED: another Request wants the place of a connection by number
- *	whose first FPDU has not come; or an administrator wants none of those
+ * @XIW_EPE_CLOSE: the stream has ended: stop the QP's data path, flush it,
+ *	report CLOSE to iw_cm, close the socket gracefully (FIN, discard
+ *	received data until the peer's FIN or the linger timer, then release)
+ * @XIW_EPE_CLOSE_TIMER: start the timer that aborts a stalled graceful close
+ * @XIW_EPE_SOCK: check the socket, and whatever else the state waits for
+ * @XIW_EPE_ACCEPT: iw_cm accepts; never a pending bit, see xiw_ep_command()
+ * @XIW_EPE_REJECT: iw_cm rejects; never a pending bit
+ * @XIW_EPE_REPLACED: out of band, before the first FPDU: another Request is to
+ *	replace this one, or an administrator ends all such connections
  * @XIW_EPE_TIMER: the endpoint's timer expired
- * @XIW_EPE_KILL: end everything now: device, listener or namespace goes
+ * @XIW_EPE_KILL: the device, the listener or the namespace ends
  * @XIW_EPE_COUNT: number of events, not an event
  */
 enum xiw_ep_event {
@@ -96,11 +95,11 @@ enum xiw_ep_event {
  * @XIW_EPA_LATE: Initiator: the peer took too long
  * @XIW_EPA_CANCEL: Initiator: the QP is being closed
  * @XIW_EPA_CANCEL_RESET: Initiator: the QP has failed
- * @XIW_EPA_CANCEL_KILL: Initiator: the device goes
+ * @XIW_EPA_CANCEL_KILL: Initiator: the device is removed
  * @XIW_EPA_REQUEST: Responder: proceed if the Request is complete
  * @XIW_EPA_NO_REQUEST: Responder: the Request took too long
  * @XIW_EPA_READY: Responder: report the Request, or answer it, if possible now
- * @XIW_EPA_READY_LATE: Responder: that was not possible for some time
+ * @XIW_EPA_READY_LATE: Responder: that was not possible within the time
  * @XIW_EPA_PENDING: Responder: check that the peer is silent, and connected
  * @XIW_EPA_NO_ANSWER: Responder: the answer took too long
  * @XIW_EPA_GRANT: Responder: send the Reply and start the stream
@@ -108,15 +107,15 @@ enum xiw_ep_event {
  * @XIW_EPA_RETRACT: Responder: take the answer back
  * @XIW_EPA_ESTABLISHED: Responder: the first FPDU has arrived
  * @XIW_EPA_NO_FPDU: Responder: the first FPDU, or a close, took too long
- * @XIW_EPA_REPLACED: Responder: another Request wants the place of this one
+ * @XIW_EPA_REPLACED: Responder: another Request is to replace this one
  * @XIW_EPA_SHUTDOWN: send FIN
  * @XIW_EPA_PEER_CLOSED: report that the peer will send nothing more
  * @XIW_EPA_START_CLOSE: start the timer of a graceful close
  * @XIW_EPA_STALLED: abort a graceful close that makes no progress
  * @XIW_EPA_CLOSE: end the stream, and close the connection gracefully
  * @XIW_EPA_ABORT: end the stream, and reset the connection
- * @XIW_EPA_KILL: the same, because the device goes
- * @XIW_EPA_LINGER: discard what arrives; release the socket after the FIN
+ * @XIW_EPA_KILL: the same, because the device is removed
+ * @XIW_EPA_LINGER: discard received data; release the socket after the FIN
  * @XIW_EPA_LINGER_LATE: release the socket unless the peer makes progress
  * @XIW_EPA_COUNT: number of actions, not an action
  */

@@ -178,7 +178,7 @@ int xiw_session_encode_terminate(const struct xiw_session *s, u8 *buf);
 void xiw_session_sent_terminate(struct xiw_session *s);
 
 /*
- * Takes the SSN of a DDP segment, which then has to be sent (RFC 5043 section
+ * Takes the SSN of a DDP segment, which must then be sent (RFC 5043 section
  * 5.2.1). False if the session does not permit a segment.
  */
 bool xiw_session_segment(struct xiw_session *s, u16 *ssn);

@@ -332,7 +332,7 @@ static struct world *series_make_world(struct kunit *test,
 	return w;
 }
 
-/* Receives a row whose FPDU at position @at is the special one. */
+/* Receives a row with the special FPDU at position @at. */
 static void series_one(struct kunit *test, const struct series_row *row,
 		       u32 at, u8 *buf)
 {

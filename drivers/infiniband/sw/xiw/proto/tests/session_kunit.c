@@ -805,7 +805,7 @@ static void session_full_window(struct kunit *test)
 	}
 }
 
-/* What the passive side does about a chunk in @state. */
+/* Expects the state and the Terminate after a chunk received in @state. */
 static void expect_end(struct kunit *test, enum xiw_session_state state,
 		       u32 ppid, const char *hex)
 {
