@@ -20,10 +20,10 @@ struct xiw_stream;
 #define XIW_CQ_ANY_CPU	WORK_CPU_UNBOUND
 
 /**
- * struct xiw_cq_mod - notifications that are held back to be fewer
- * @count: entries that make a notification due; 0: none is held back
- * @usecs: how long after the first of them a notification is due at the latest
- * @held: entries that the notification held back is for
+ * struct xiw_cq_mod - moderation: one notification for several entries
+ * @count: entries after which the notification is due; 0: no moderation
+ * @usecs: time after the first of them when it is due at the latest
+ * @held: entries since the last notification
  * @timer: runs while @held is not 0
  *
  * All protected by the lock of the CQ.
