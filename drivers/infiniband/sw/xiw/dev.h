@@ -80,7 +80,7 @@ enum xiw_limits {
  * @mems: STags
  * @cqs: CQ numbers
  * @srqs: SRQ numbers
- * @num_qp: number of QPs, at most XIW_MAX_QP; so for the next ones
+ * @num_qp: number of QPs, at most XIW_MAX_QP; each count has such a limit
  * @num_cq: CQs
  * @num_srq: SRQs
  * @num_mr: memory regions
@@ -90,8 +90,8 @@ enum xiw_limits {
  * @policy: MPA policy for new connections
  * @policy_lock: protects @policy
  * @caps: XIW_CAP_* supported
- * @iwcm_user: of endpoints of rdma_cm
- * @rdv_user: of endpoints of out-of-band connections
+ * @iwcm_user: functions of the endpoints of rdma_cm
+ * @rdv_user: functions of the endpoints of out-of-band connections
  * @cm_wq: runs the work items of endpoints
  * @ep_lock: protects @eps, @listeners, @eps_closed, @lingering, @rdv_dialled
  *	and @rdv_dialled_at
@@ -109,7 +109,7 @@ enum xiw_limits {
  * @rdv_ports: listeners for out-of-band connections
  * @rdv_port: TCP port for new ones, 0 to refuse them
  * @rdv_dialled: number of connects by their Initiators since @rdv_dialled_at
- * @rdv_dialled_at: in jiffies
+ * @rdv_dialled_at: start of that count, in jiffies
  * @stats: event counters
  * @env: state shared by the streams
  */

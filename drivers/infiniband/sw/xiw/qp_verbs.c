@@ -357,7 +357,7 @@ static int qp_verbs_check_cm(enum ib_qp_state cur, enum ib_qp_state next,
 	bool idle = cur == IB_QPS_RESET || cur == IB_QPS_INIT;
 	int allowed = QP_CLOSE_MASK;
 
-	/* xiw_rdv_to_rtr() has the check. */
+	/* Out of band: xiw_rdv_to_rtr() checks the attributes. */
 	if (idle && next == IB_QPS_RTR && xiw_rdv_names_peer(mask))
 		return 0;
 	/* rdma_cm adds the port to each change, and there is only one. */
