@@ -157,7 +157,7 @@ static u32 cq_release_locked(struct xiw_cq *cq)
 	if (!cq->mod.held)
 		return 0;
 	cq->mod.held = 0;
-	/* As in cq_fires_locked(). A process may have cleared the word. */
+	/* A process may have cleared the word since the entry was added. */
 	return xchg(&cq->queue.ctrl->arm, 0) ? XIW_CQ_REPORT_COMP : 0;
 }
 

@@ -69,7 +69,8 @@ struct xiw_cq_gap {
  *	seemed full: the consumer owns that cache line
  * @broken: an entry was lost for want of room; nothing more is added
  * @timestamps: entries carry the time
- * @time_offset: by which the clock of the creator, a process, is ahead, in ns
+ * @time_offset: how far the monotonic clock of the creator's time namespace is
+ *	ahead, in ns; 0 for kernel ULPs
  * @cpu: where the handlers are to be called, or XIW_CQ_ANY_CPU
  * @pending: what @notify_work has to report, see cq.c
  * @notify_work: calls the handlers of a kernel ULP outside of the call

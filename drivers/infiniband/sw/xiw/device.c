@@ -119,7 +119,7 @@ int xiw_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 		return 0;
 	}
 	rtnl_lock();
-	/* Without the RTNL it changes only when it is not REGISTERED. */
+	/* The state changes from REGISTERED with the RTNL held only. */
 	if (data_race(dev->netdev->reg_state) == NETREG_REGISTERED)
 		ret = __ethtool_get_link_ksettings(dev->netdev, &link);
 	rtnl_unlock();
