@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What every host-side script shares: one place for the cache, for messages,
-# for installing packages and for choosing the kernel.  Sourced, never run.
+# Common functions of the scripts that run on the host: the cache, messages,
+# installing packages, choosing the kernel. Sourced, never run.
 
 set -euo pipefail
 
 # shellcheck disable=SC2034  # used by the scripts that source this file
 XIW_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 XIW_CACHE=${XIW_CACHE:-${HOME:-/root}/.cache/xiw}
-# The kernel series of the distribution that xiw is developed against, and where
-# a series comes from that the distribution does not have.
+# The kernel series of the distribution against which xiw is developed, and the
+# suite for series that the distribution does not have.
 XIW_SERIES=${XIW_SERIES:-6.12}
 XIW_SUITE=${XIW_SUITE:-trixie-backports}
 
@@ -20,7 +20,7 @@ say()
 	printf 'xiw: %s\n' "$*" >&2
 }
 
-# die MESSAGE [REMEDY]: one clear sentence and what to do about it.
+# die MESSAGE [REMEDY]: one sentence with the problem, and the remedy.
 die()
 {
 	printf 'xiw: error: %s\n' "$1" >&2
@@ -34,7 +34,7 @@ need_root()
 		die "this step needs root." "run it again as root (sudo make ...)."
 }
 
-# need_space DIR MIB: refuse to begin what the disk cannot hold.
+# need_space DIR MIB: fail early if the disk has less room than that.
 need_space()
 {
 	local free
@@ -56,13 +56,13 @@ with_lock()
 		say "waiting for another run that prepares '$name'"
 		flock "$fd"
 	fi
-	# The lock must not be inherited by what CMD leaves behind.
+	# Processes that CMD leaves behind must not inherit the lock.
 	"$@" {fd}>&- || rc=$?
 	exec {fd}>&-
 	return "$rc"
 }
 
-# ticker: show every ten seconds that the step is alive, until it is over.
+# ticker: show every ten seconds that a step still runs.
 ticker()
 {
 	local parent=$1 passed=0
@@ -107,7 +107,7 @@ apt_get()
 apt_update()
 {
 	[[ -z ${XIW_APT_UPDATED:-} ]] || return 0
-	# For the lists, other than for packages, apt-get does not wait.
+	# apt-get waits for the lock of packages, but not for that of the lists.
 	with_lock apt-lists \
 		quietly "$XIW_CACHE/log/apt-update.log" \
 		"fetching the package lists" apt_get update ||
@@ -121,8 +121,8 @@ pkg_installed()
 	[[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
 }
 
-# need_pkgs PACKAGE...: install those that are not there yet.  Where there is no
-# apt-get nobody knows their names, and what is missing shows when it is used.
+# need_pkgs PACKAGE...: install those that are missing. Without apt-get the
+# names of packages are unknown, and a missing program fails when it is used.
 need_pkgs()
 {
 	local p missing=()
@@ -150,7 +150,7 @@ need_pkgs()
 		    "see $XIW_CACHE/log/apt-install.log; try 'apt-get -f install'."
 }
 
-# need_lists: without package lists nothing is known of any package.
+# need_lists: apt needs package lists to find any package.
 need_lists()
 {
 	command -v apt-get >/dev/null ||
@@ -159,7 +159,7 @@ need_lists()
 	[[ -n $(apt-get indextargets 'Created-By: Packages') ]] || apt_update
 }
 
-# mirror: the address of the main archive this machine already installs from.
+# mirror: the address of the main archive from which this machine installs.
 mirror()
 {
 	local uri
@@ -173,8 +173,8 @@ mirror()
 	printf '%s\n' "$uri"
 }
 
-# suite_line deb|deb-src SUITE: where a suite comes from, as a line for apt.
-# Security fixes lie beside the archive.
+# suite_line deb|deb-src SUITE: the source of a suite, as a line for apt.
+# Security fixes are in an archive of their own.
 suite_line()
 {
 	local uri
@@ -185,8 +185,8 @@ suite_line()
 		"$uri $2 main"
 }
 
-# apt_state DIR LINE: an apt of its own in DIR, with one source; its options are
-# in APT_OPTS. The sources of the system are neither used for it nor changed.
+# apt_state DIR LINE: an apt of its own in DIR, with one source; sets its
+# options in APT_OPTS. The sources of the system are neither used nor changed.
 apt_state()
 {
 	chmod 755 "$1"
@@ -199,8 +199,8 @@ apt_state()
 		  -o APT::Sandbox::User=root)
 }
 
-# from_suite WORK LOG deb|deb-src SUITE APT-GET-ARGS...: what another release
-# of the distribution has, in WORK/src.
+# from_suite WORK LOG deb|deb-src SUITE APT-GET-ARGS...: downloads from another
+# release of the distribution, to WORK/src.
 from_suite()
 {
 	local work=$1 log=$2 type=$3 suite=$4
@@ -220,8 +220,8 @@ from_suite()
 		die "${*: -1} of $suite could not be fetched." "see $log"
 }
 
-# suite_apt SUITE: makes APT_OPTS those of an apt that knows the packages of a
-# suite, as they are today, and nothing that is installed here.
+# suite_apt SUITE: sets APT_OPTS to those of an apt with the current packages of
+# a suite, and without the installed packages of this machine.
 suite_apt()
 {
 	local dir=$XIW_CACHE/suite-$1
@@ -247,7 +247,8 @@ pkg_version()
 	dpkg-query -W -f '${Version}' "$1" | sed 's/^[0-9]*://'
 }
 
-# releases: of names of packages, the kernels whose headers are among them.
+# releases: reads names of packages, and prints the kernels with headers among
+# them.
 releases()
 {
 	sed -n 's/^linux-headers-\(.*\)-common$/\1-amd64/p' | sort -Vu
@@ -261,10 +262,10 @@ of_series()
 			last = $0 } END { if (last) print last }'
 }
 
-# know_stock: sets XIW_STOCK, for this script and what it calls, to the series, to
-# own or suite, which is who has kernels of it, not only sources, and to the
-# release of the stock kernel. Asking apt takes seconds, so what it said is kept
-# until its lists change, or what is installed.
+# know_stock: sets XIW_STOCK, for this script and its children, to the series,
+# "own" or "suite" (which of them has kernels of it, not only sources), and the
+# release of the stock kernel. apt takes seconds, so the result is kept until
+# its lists or the installed packages change.
 know_stock()
 {
 	local kver where=own kept=$XIW_CACHE/stock-of-$XIW_SERIES
@@ -291,7 +292,7 @@ know_stock()
 		die "neither this distribution nor $XIW_SUITE has a kernel of the series $XIW_SERIES." \
 		    "choose another XIW_SERIES, or the XIW_SUITE that has it."
 	export XIW_STOCK="$XIW_SERIES $where $kver"
-	# The lists of another suite have their own time.
+	# The lists of another suite are updated separately.
 	[[ $where != own ]] || echo "$XIW_STOCK" >"$kept"
 }
 
@@ -302,9 +303,9 @@ have_stock()
 	[[ $XIW_STOCK == "$XIW_SERIES own "* ]]
 }
 
-# stock_kver: release of the stock kernel of this series, 6.12.x+deb12-amd64:
-# the one whose headers are installed, or else the newest one; that of the suite
-# XIW_SUITE if the distribution has none.
+# stock_kver: release of the stock kernel of this series, such as
+# 6.12.x+deb12-amd64: the one with headers installed, or else the newest one;
+# that of the suite XIW_SUITE if the distribution has none.
 stock_kver()
 {
 	know_stock
@@ -328,8 +329,8 @@ stock_kdir()
 	fi
 }
 
-# kernel_release KDIR: what the kernel that is built in KDIR calls itself. The
-# file of that name in the tree has another one where a packager changed it.
+# kernel_release KDIR: release of the kernel that is built in KDIR. The file
+# kernel.release in the tree may differ if a packager changed it.
 kernel_release()
 {
 	local release
@@ -343,7 +344,7 @@ kernel_release()
 }
 
 # kernel_make KDIR ARGS...: make in a kernel's build directory; if that is in a
-# root of its own, with the tools that are there.
+# root of its own, with the tools of that root.
 kernel_make()
 {
 	local kdir=$1 root tools
@@ -371,7 +372,7 @@ kernel_make()
 }
 
 # module_files ROOT RELEASE MODULE...: the files to load, in order, with their
-# dependencies; nothing for what is built in.
+# dependencies; nothing for built-in modules.
 module_files()
 {
 	local root=$1 release=$2
@@ -381,8 +382,8 @@ module_files()
 		awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
 
-# arch_of ARCH: sets what the tools call another architecture: the
-# distribution, GNU's compilers, the kernel, and QEMU.
+# arch_of ARCH: sets the names of another architecture in the distribution,
+# GNU's compilers, the kernel, and QEMU.
 arch_of()
 {
 	arch=$1
@@ -408,14 +409,14 @@ arch_cc()
 	printf '%s-gcc --sysroot=%s\n' "$gnu" "$1"
 }
 
-# clone_id: names this clone among those that share the cache.
+# clone_id: a name for this clone, as several may share the cache.
 clone_id()
 {
 	printf 'build-%s\n' "$(cksum <<<"$XIW_TOP" | cut -d ' ' -f 1)"
 }
 
 # pick_out NAME: sets OUT to build/vm/NAME, or to a numbered neighbour while
-# another run still uses that, and keeps it until the script ends.
+# another run uses that, and keeps it until the script ends.
 pick_out()
 {
 	local n fd
