@@ -30,7 +30,7 @@ write 64 2
 send 64 2"}
 RAW=$XIW_OUT/ab
 
-# load MODULE: in place of the one that is there.
+# load MODULE: replaces the loaded module.
 load()
 {
 	[[ ! -e /sys/module/xiw ]] || rmmod xiw || bail "rmmod"

@@ -25,16 +25,17 @@
 . "$(dirname "$0")/../selftests/lib.sh"
 
 FORM=$1
-# How much faster than emulation the guest is; the short form has less to do.
+# Factor of the number of messages for a guest that is faster than emulation;
+# the short form has fewer.
 SCALE=1
 [[ $XIW_KERNEL != uml ]] || SCALE=16
 [[ $XIW_KERNEL != uml || $FORM != short ]] || SCALE=3
-# Only for the interface indices: siw cannot listen between equal ones.
+# Only for the interface indices: siw cannot listen if both are equal.
 XIW_LINK_TYPE=siw
 ROUNDS=3
 PATHS=(1500 lo)
 WHO=(xiw xiw-crc xiw-one siw)
-# Sizes of what is measured on every path, and on the first one alone.
+# Sizes for every path, and for the first path only.
 BULK=(65536)
 SMALL=(64)
 LATENCY=(8)
@@ -143,7 +144,7 @@ record()
 	echo "$round $path $who $*" >>"$XIW_OUT/raw"
 }
 
-# run SERVER CLIENT: what the client printed is in $TMP/client.log.
+# run SERVER CLIENT: the output of the client is in $TMP/client.log.
 run()
 {
 	local src crc
@@ -298,8 +299,8 @@ measure_number()
 	[[ $who != xiw ]] || measure_setup
 }
 
-# How long it takes until many queue pairs, made at once, have exchanged
-# messages: by number, and by rdma_cm.
+# Time until many queue pairs, created at once, have exchanged messages: by
+# number, and by rdma_cm.
 measure_setup()
 {
 	local n=256 how line
@@ -313,17 +314,17 @@ measure_setup()
 
 measure_connects()
 {
-	# More queue pairs than siw's provider comes to would flatter it.
+	# siw cannot create more queue pairs, so its time would be too good.
 	local n=64 ms port why='' rc=0 XIW_TIMEOUT=30
 
-	# Its server knows no end, and not all providers come to one.
+	# Its server never ends, and some providers do not either.
 	port=$(free_port)
 	start_server cmtime "$NS_A" cmtime -b "$A4" -p "$port" -c $n
 	wait_listen cmtime "$NS_A" "$port" &&
 		in_ns "$CLIENT_NS" cmtime -s "$A4" -p "$port" -c $n \
 			>"$TMP/client.log" 2>&1 || rc=$?
 	stop_server cmtime
-	# It goes on without what failed.
+	# The program continues after failures.
 	if ((rc)) || why=$(grep -i -m 1 -e fail -e error "$TMP/client.log"); then
 		echo "# $path $who: cmtime failed. $why"
 		return
@@ -333,7 +334,7 @@ measure_connects()
 		"$(awk -v n=$n -v ms="$ms" 'BEGIN { print n * 1000 / ms }')" 1/s
 }
 
-# kernel_kib: memory that the kernel has for itself.
+# kernel_kib: memory used by the kernel itself.
 kernel_kib()
 {
 	echo 3 >/proc/sys/vm/drop_caches
@@ -374,7 +375,7 @@ idle_connections()
 	unmade=$(((${EPOCHREALTIME/./} - start) / n))
 }
 
-# Whether the next connection takes longer the more there are.
+# Does a connection take longer with more existing connections?
 measure_idle()
 {
 	local n made unmade
@@ -389,7 +390,8 @@ measure_idle()
 	done
 }
 
-# How rates grow with the queue pairs, each of which sends the same multiple of 64.
+# Rates for a growing number of queue pairs, with a multiple of 64 messages
+# each.
 measure_many()
 {
 	local q op bulk small
@@ -408,8 +410,8 @@ measure_many()
 	done
 }
 
-# On a clock that counts instructions only what waits for events means
-# anything: the counts are those of both ends together.
+# On a clock that counts instructions only programs that wait for events can be
+# measured: the counts are those of both ends together.
 measure_icount()
 {
 	perf send ib_send_bw 65536 4 MiB/Ginstr -e -n 500 -N -r 1024
@@ -490,7 +492,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 			"measure_${who%-zc}"
 		done
 		for who in "${WHO[@]}"; do
-			# Only segments that are short can be too short.
+			# FPDUs of one segment are slow with short segments only.
 			[[ $who != xiw-one || $p == 1500* ]] || continue
 			rdma_up "$who" || {
 				echo "# $path $who: no device"

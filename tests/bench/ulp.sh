@@ -45,7 +45,7 @@ disk_down()
 	link_del "$DEV_L"
 }
 
-# delay PATH: what follows the comma, in each direction.
+# delay PATH: the value after the comma, in each direction.
 delay()
 {
 	tc qdisc del dev lo root 2>/dev/null

@@ -16,13 +16,13 @@ head_line()
 	printf '\n== %s\n' "$*"
 }
 
-# silent DESC SERVER CLIENT: as pair, which is heard of only if it fails.
+# silent DESC SERVER CLIENT: as pair, but prints the claim only if it fails.
 silent()
 {
 	pair "$@" >"$TMP/claim" || { cat "$TMP/claim"; return 1; }
 }
 
-# show DESC SERVER CLIENT: as pair, and what the client printed.
+# show DESC SERVER CLIENT: as pair, and prints the output of the client.
 show()
 {
 	silent "$@" || return
@@ -36,7 +36,7 @@ result()
 	printf '%s\n' "$*" >>"$RESULTS"
 }
 
-# by_siw PROGRAM ARGS: what siw does not manage is no failure of this.
+# by_siw PROGRAM ARGS: a failure over siw is no failure of the demonstration.
 by_siw()
 {
 	local src crc
@@ -76,7 +76,7 @@ bulk()
 	perf "$1" read ib_read_bw 4 -s 65536 -n "$3" -N
 }
 
-# latency WHO: the least, which other load of the machine changes least.
+# latency WHO: the minimum, which depends least on the load of the machine.
 latency()
 {
 	perf "$1" latency ib_send_lat 3 -s 64 -n 300

@@ -7,7 +7,7 @@
 # shellcheck source=tests/guests/link.sh
 . "$(dirname "$0")/link.sh"
 
-# served CMD...: the server may not be there yet; a client is refused then.
+# served CMD...: repeats it, as a client is refused until the server listens.
 served()
 {
 	local end=$((SECONDS + 60)) rc

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What both guests do first: addresses for the interface that ends in the other
-# guest, and a device on it.
+# First steps of both guests: addresses for the interface between them, and a
+# device on it.
 
 . "$(dirname "$0")/../selftests/lib.sh"
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the tests add to lib.sh (source that first): claims made by the programs
-# of progs/, and the counts of kernel objects.
+# Functions of the tests in addition to lib.sh (source that first): claims made
+# by the programs of progs/, and the counts of kernel objects.
 
-# cases [-p PREFIX] PROGRAM ARGS...: every case of the program becomes a claim,
-# whose name PREFIX begins; a case that gave no verdict is a failed one.  The
-# passive side is xa and the active side xb unless -a and -b say otherwise.
+# cases [-p PREFIX] PROGRAM ARGS...: every case of the program becomes a claim
+# with a name that begins with PREFIX; a case without a result is a failed
+# claim. The passive side is xa and the active side xb; -a and -b change that.
 # Rerun one by hand with "PROGRAM ARGS -t CASE".
 cases()
 {
@@ -41,7 +41,7 @@ cases()
 	((rc < 2)) || { tap_note "status $rc from: $*"; tap_show "$TMP/case.log"; }
 }
 
-# policy NAME VALUE: of both devices.
+# policy NAME VALUE: sets a file of the policy of both devices.
 policy()
 {
 	local dev
@@ -52,21 +52,21 @@ policy()
 	done
 }
 
-# both_ends ARGS...: of "ip link set", for the netdevs of both devices.
+# both_ends ARGS...: calls "ip link set" for the netdevs of both devices.
 both_ends()
 {
 	ip -n "$NS_A" link set "$VETH_A" "$@" &&
 	ip -n "$NS_B" link set "$VETH_B" "$@"
 }
 
-# A load is a connection with both ends in a process of their own (xt_load),
-# passive-NAME in xa and active-NAME in xb, whose data is checked at both.
+# A load is a connection with each end in a process of its own (xt_load),
+# passive-NAME in xa and active-NAME in xb, and data checked at both.
 declare -A load_pid=()
 LOAD_ARGS=()
 
-# load_start END NAME ARGS...: in the background, itself and not a wrapper
-# being the process, so that it can be killed; and behind the shell, which has
-# the same processors.
+# load_start END NAME ARGS...: starts one in the background, without a wrapper,
+# so that the process can be killed; at a lower priority than the shell, which
+# shares its processors.
 load_start()
 {
 	local end=$1 name=$2
@@ -92,7 +92,7 @@ load_runs()
 	load_says "passive-$1" running && load_says "active-$1" running
 }
 
-# load_up NAME...: true when messages go back and forth on all of them.
+# load_up NAME...: true when messages are exchanged on all of them.
 load_up()
 {
 	local name port=()
@@ -114,7 +114,7 @@ load_up()
 	done
 }
 
-# load_wait END-NAME: the exit status of a process that is to end by itself.
+# load_wait END-NAME: the exit status of a process that ends by itself.
 load_wait()
 {
 	local pid=${load_pid[$1]} rc=0
@@ -125,7 +125,8 @@ load_wait()
 	return "$rc"
 }
 
-# load_ended NAME...: both ends of each end by themselves, without error.
+# load_ended NAME...: true if both ends of each end by themselves, without
+# error.
 load_ended()
 {
 	local name
@@ -135,7 +136,7 @@ load_ended()
 	done
 }
 
-# load_end NAME: some more messages, then a disconnect; all is well with both.
+# load_end NAME: some more messages, then a disconnect; true if both succeed.
 load_end()
 {
 	kill "${load_pid[active-$1]}" &&
@@ -143,7 +144,8 @@ load_end()
 	load_wait "passive-$1" && load_says "passive-$1" ended
 }
 
-# settled NAME: the load goes on until it is told to end, or has ended.
+# settled NAME: true if the load works until it is ended, or has ended by itself
+# without error.
 settled()
 {
 	if load_alive "$1" 2>/dev/null; then
@@ -169,7 +171,7 @@ load_kill()
 	return 0
 }
 
-# flows: data is still delivered at both ends.
+# flows: true if data is still delivered at both ends.
 flows()
 {
 	local dev before
@@ -186,13 +188,13 @@ grown()
 	(($(counter "$1" "$2") >= $3))
 }
 
-# load_stop: whatever loads are left.
+# load_stop: ends all loads that still run.
 load_stop()
 {
 	((${#load_pid[@]} == 0)) || load_kill "${!load_pid[@]}" 2>/dev/null
 }
 
-# load_show: what the loads said, for a failed claim.
+# load_show: prints the output of the loads, for a failed claim.
 load_show()
 {
 	local name
@@ -207,7 +209,7 @@ load_show()
 
 BOUND=30	# seconds that a removal may take on the slow kernel
 
-# within CMD...: what cannot be killed while it hangs is not waited for.
+# within CMD...: does not wait for a command that hangs and cannot be killed.
 within()
 {
 	local pid rc=0
@@ -224,7 +226,7 @@ within()
 	return "$rc"
 }
 
-# blocked: what the tasks that cannot be killed, or interrupted, wait for.
+# blocked: prints where tasks in an uninterruptible state wait.
 blocked()
 {
 	local dir state
@@ -242,7 +244,7 @@ not_running()
 {
 	local state
 
-	# Its name, which may have blanks, ends at the parenthesis.
+	# The name, which may contain blanks, ends at the parenthesis.
 	read -r state 2>/dev/null <"/proc/$1/stat" || return 0
 	state=${state##*) }
 	[[ ${state:0:1} == Z ]]
@@ -258,7 +260,7 @@ module_gone()
 	[[ ! -e /sys/module/$XIW_LINK_TYPE ]]
 }
 
-# Sides for the programs.
+# The sides of the programs.
 # shellcheck disable=SC2034  # used by the tests
 {
 SIDES4=(-a "$NS_A/$A4" -b "$NS_B/$B4")
@@ -266,19 +268,19 @@ SIDES6=(-a "$NS_A/$A6" -b "$NS_B/$B6")
 SIDES4_SWAPPED=(-a "$NS_B/$B4" -b "$NS_A/$A4")
 }
 
-# objects: what exists on the devices of this test, a line each.
+# objects: the objects on the devices of this test, a line each.
 objects()
 {
 	rdma resource show | grep -E " ($DEV_A|$DEV_B): " | sed 's/^[0-9]*: //'
 }
 
-# objects_are FILE: nothing more and nothing less exists than was noted there.
+# objects_are FILE: true if exactly the objects in FILE exist.
 objects_are()
 {
 	objects | cmp -s - "$1"
 }
 
-# tap_objects DESC FILE: the claim is that soon only what FILE lists exists.
+# tap_objects DESC FILE: the claim is that soon only the objects in FILE exist.
 tap_objects()
 {
 	if wait_for 30 objects_are "$2"; then

@@ -53,7 +53,8 @@ tap_note()
 	printf '# %s\n' "$*"
 }
 
-# tap_show FILE: quote captured output, so that it is not taken for TAP.
+# tap_show FILE: prints captured output as comments, so that it is not parsed as
+# TAP.
 tap_show()
 {
 	[[ ! -s $1 ]] || tail -n "${2:-40}" "$1" | tr -d '\r' | sed 's/^/#   /'
@@ -72,7 +73,7 @@ tap_fail()
 	printf 'not ok %d - %s\n' "$tap_count" "$*"
 }
 
-# kernel_before VERSION: the running one is older.
+# kernel_before VERSION: true if the running kernel is older.
 kernel_before()
 {
 	[[ $(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1) != "$1" ]]
@@ -86,7 +87,7 @@ tap_skip()
 	printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"
 }
 
-# tap_result STATUS DESC: and false if STATUS is.
+# tap_result STATUS DESC: a claim; false if STATUS is not 0.
 tap_result()
 {
 	if (($1)); then
@@ -96,8 +97,8 @@ tap_result()
 	tap_ok "$2"
 }
 
-# tap_run DESC CMD...: the claim is that CMD succeeds in time.  CMD may be a
-# function, which is then expected to bound its own waits.
+# tap_run DESC CMD...: the claim is that CMD succeeds in time. CMD may be a
+# function, which has to limit its own waits.
 tap_run()
 {
 	local desc=$1 rc=0
@@ -130,14 +131,14 @@ tap_is()
 	[[ $2 == "$3" ]] || tap_note "got '$2', wanted '$3'"
 }
 
-# skip_all WHY: nothing of this test can run here.
+# skip_all WHY: no claim of this test can be made here.
 skip_all()
 {
 	printf '1..0 # SKIP %s\n' "$*"
 	exit 4
 }
 
-# tap_done: print the plan and leave with the verdict.
+# tap_done: print the plan and exit with the result.
 tap_done()
 {
 	printf '1..%d\n' "$tap_count"
@@ -146,7 +147,7 @@ tap_done()
 	exit 0
 }
 
-# bail WHY...: the set-up failed; what was not tested must not look tested.
+# bail WHY...: the set-up failed, so the test fails without claims.
 bail()
 {
 	tap_fail "$*"
@@ -156,7 +157,7 @@ bail()
 
 # ---- waiting ------------------------------------------------------------
 
-# bounded CMD...: functions and builtins as they are, programs under timeout.
+# bounded CMD...: runs programs under timeout, functions and builtins without.
 bounded()
 {
 	if [[ $(type -t "$1") == file ]]; then
@@ -180,7 +181,7 @@ wait_for()
 
 # ---- namespaces ---------------------------------------------------------
 
-# in_ns NS CMD...: in that namespace; /sys stays that of the guest.
+# in_ns NS CMD...: in that namespace, with the guest's /sys.
 in_ns()
 {
 	local ns=$1
@@ -254,7 +255,7 @@ BOX_B=xboxb
 BOX_USER=1000
 declare -A box_pid=()
 
-# in_box BOX CMD...: as root of that container, who is a user outside, with
+# in_box BOX CMD...: as root of that container, an ordinary user outside, with
 # systemd's limit of pinned memory.
 in_box()
 {
@@ -271,7 +272,8 @@ in_own_network()
 	   -n $(<"/proc/$1/uid_map") ]]
 }
 
-# box_up BOX: what a user without any privilege makes; "ip -n BOX" knows it.
+# box_up BOX: a container of a user without privileges; "ip -n BOX" has its
+# name.
 box_up()
 {
 	setpriv --reuid $BOX_USER --regid $BOX_USER --clear-groups \
@@ -280,7 +282,7 @@ box_up()
 	wait_for 20 in_own_network $! && ip netns attach "$1" $!
 }
 
-# boxes_up: two of them, joined as namespaces are in net_up; the host makes
+# boxes_up: two containers, joined as the namespaces of net_up; the host adds
 # interfaces and devices.
 boxes_up()
 {
@@ -309,7 +311,7 @@ boxes_down()
 
 # ---- devices --------------------------------------------------------------
 
-# link_add NS DEVICE NETDEV: loads the module too when it is not there yet.
+# link_add NS DEVICE NETDEV: also loads the module if necessary.
 link_add()
 {
 	in_ns "$1" rdma link add "$2" type "$XIW_LINK_TYPE" netdev "$3"
@@ -354,15 +356,15 @@ links_down()
 	done
 }
 
-# netns_mode shared|exclusive: set the mode of RDMA namespaces.  The kernel
-# refuses as long as a deleted namespace is left, which a worker frees.
+# netns_mode shared|exclusive: set the mode of RDMA namespaces. The kernel
+# refuses as long as a deleted namespace exists, which a worker frees.
 netns_mode()
 {
 	wait_for 20 rdma system set netns "$1"
 }
 
-# topo_up: all of it, in the shared mode of RDMA namespaces, where each device
-# is usable in every namespace and an address decides which one is meant.
+# topo_up: namespaces, interfaces and devices, in the shared mode of RDMA
+# namespaces, in which the address determines the device.
 topo_up()
 {
 	modprobe "rdma-link-$XIW_LINK_TYPE" ||
@@ -396,7 +398,8 @@ cleanup()
 }
 trap cleanup EXIT
 
-# netem NS NETDEV ARGS...: disturb what leaves NETDEV; no ARGS ends it.
+# netem NS NETDEV ARGS...: disturb the packets that NETDEV sends; no ARGS ends
+# it.
 netem()
 {
 	local ns=$1 dev=$2
@@ -410,14 +413,14 @@ netem()
 
 TRACE=/sys/kernel/tracing
 
-# tracing: are there events of the module, which has to be loaded?
+# tracing: does the loaded module have tracepoints?
 tracing()
 {
 	[[ -d $TRACE/events ]] || mount -t tracefs tracefs "$TRACE"
 	[[ -d $TRACE/events/xiw ]]
 }
 
-# record CMD...: the events while it runs, in $TMP/trace.
+# record CMD...: records events while CMD runs, in $TMP/trace.
 record()
 {
 	echo >"$TRACE/trace"
@@ -427,8 +430,8 @@ record()
 	cat "$TRACE/trace" >"$TMP/trace"
 }
 
-# notified_on CPU N: completion queues of vector N notified several times, and
-# all of that was recorded on that CPU, which is in brackets in each line.
+# notified_on CPU N: completion queues of vector N were notified several times,
+# each time on that CPU (in brackets in each line).
 notified_on()
 {
 	sed -n "s/^[^[]*\[0*\([0-9]*\)\].*cq_notify: .*wanted_cpu=$2\$/\1/p" \
@@ -450,8 +453,9 @@ start_server()
 	server_pid[$name]=$!
 }
 
-# For a shell of its own in the namespace, so that waiting costs little: until
-# some TCP socket listens on port $1; false when process $2 is not there.
+# Runs in a shell of its own in the namespace, so that waiting takes little CPU
+# time: until some TCP socket listens on port $1; false if process $2 does not
+# exist.
 # shellcheck disable=SC2016  # expanded by the other shell
 LISTENS='printf -v port ":%04X" "$1"
 while :; do
@@ -464,14 +468,15 @@ while :; do
 	sleep 0.02
 done'
 
-# listening NS PORT: some TCP socket in the namespace listens there.
+# listening NS PORT: true if some TCP socket in the namespace listens on the
+# port.
 listening()
 {
 	in_ns "$1" bash -c "$LISTENS" - "$2" none
 }
 
-# wait_listen NAME NS PORT: until the server listens; false when it died. Where no
-# TCP is below the connections, either may be meant.
+# wait_listen NAME NS PORT: until the server listens; false when it has ended.
+# With a driver that does not use TCP, any listener on the port counts.
 wait_listen()
 {
 	if [[ $XIW_LINK_TYPE != rxe ]]; then
@@ -485,7 +490,7 @@ wait_listen()
 	done
 }
 
-# wait_server NAME: its exit status.
+# wait_server NAME: returns its exit status.
 wait_server()
 {
 	local pid=${server_pid[$1]} rc=0
@@ -529,17 +534,16 @@ run_pair()
 	else
 		crc=125
 	fi
-	# A server whose client failed would only wait for its timeout.
+	# A server without a client would only wait for its timeout.
 	((crc == 0)) || kill "${server_pid[server]}" 2>/dev/null
 	wait_server server || src=$?
 }
 
-# run_pair_patiently: as run_pair, with more chances for what the programs themselves
-# fail for, on any device.  perftest connects twice, and its server does not listen
-# for a moment in between: a client that comes then is refused.  And where others
-# want the processor while it looks how fast its clock is, it reports nothing.
-# rping, when all is done, closes the channel that one of its threads may only now
-# come back to.
+# run_pair_patiently: as run_pair, but repeats for known failures of the
+# programs themselves, on any device. perftest connects twice, and its server
+# does not listen for a moment in between, so a client may be refused. On a busy
+# machine it cannot measure its clock, and prints no result. rping may close a
+# channel at its end that one of its threads still uses.
 run_pair_patiently()
 {
 	local why="CM_EVENT_REJECTED; error: -111|Can't produce a report"
@@ -556,8 +560,9 @@ run_pair_patiently()
 
 # pair [-r | -l] DESC SERVER CLIENT: the claim is that both commands succeed,
 # the server in xa and the client in xb (-r: the other way round; -l: both in
-# xa).  "@PORT@" in them stands for a fresh port, by which the server is known
-# to be ready.  What they printed stays in $TMP/server.log and $TMP/client.log.
+# xa). "@PORT@" in them is replaced by an unused port; the client starts when
+# the server listens there. Their output is in $TMP/server.log and
+# $TMP/client.log.
 pair()
 {
 	local s=$NS_A c=$NS_B src crc
@@ -577,8 +582,8 @@ pair()
 	return 1
 }
 
-# box_pair DESC CMD...: the claim is that rping, or what takes the same options,
-# serves in one rootless container and is a client in the other.
+# box_pair DESC CMD...: the claim is that rping, or a program with the same
+# options, is a server in one rootless container and a client in the other.
 box_pair()
 {
 	local desc=$1 port src=0 crc=0
@@ -602,7 +607,7 @@ box_pair()
 
 # ---- GIDs ----------------------------------------------------------------
 
-# gid4 ADDRESS: of IPv4, as sysfs shows its GID.
+# gid4 ADDRESS: the GID of an IPv4 address, in the form of sysfs.
 gid4()
 {
 	local IFS=.
@@ -611,7 +616,7 @@ gid4()
 	printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' $1
 }
 
-# gid_index DEVICE GID: of its GID table; GID in full, as sysfs shows it.
+# gid_index DEVICE GID: its index in the GID table; GID in the form of sysfs.
 gid_index()
 {
 	local file
@@ -632,7 +637,7 @@ counter()
 				 if ($i == n) { print $(i + 1); exit } }'
 }
 
-# log_mark: from here on the kernel log is this test's.
+# log_mark: begins the part of the kernel log that belongs to this test.
 log_mark()
 {
 	log_from=$(dmesg | wc -l)
@@ -644,8 +649,8 @@ log_since()
 	dmesg | tail -n "+$((${log_from:-0} + 1))"
 }
 
-# log_clean DESC: the claim is that the kernel reported no fault since the
-# mark.  The runner makes this claim after each test by itself.
+# log_clean DESC: the claim is that the kernel reported no fault since the mark.
+# The runner makes this claim after each test as well.
 log_clean()
 {
 	log_since | grep -E -f "$LOG_PATTERNS" >"$TMP/log.hits"

@@ -12,7 +12,7 @@ cd "$1" || exit
 shift
 out=${XIW_OUT:-/run/xiw/out}
 
-# fail FILE DESC: one more failed claim after the test's own.
+# fail FILE DESC: adds a failed claim after the test's own.
 fail()
 {
 	local n
@@ -21,7 +21,7 @@ fail()
 	echo "not ok $((n + 1)) - $2" | tee -a "$1"
 }
 
-# planned FILE: its plan is the number of its claims.
+# planned FILE: true if its plan is the number of its claims.
 planned()
 {
 	grep -qE "^1\.\.$(grep -cE '^(not )?ok ' "$1")( |$)" "$1"

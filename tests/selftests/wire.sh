@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# Captures of what is on the wire between xa and xb, for the tests that look at
-# it (source lib.sh first): taken by tcpdump at va, with all segmentation left
-# to TCP, and taken apart by tests/conformance/capture.py and by tshark.
+# Captures of the packets between xa and xb (source lib.sh first): by tcpdump at
+# va, without segmentation offload, parsed by tests/conformance/capture.py and
+# by tshark.
 
-# plain_segments: what is captured is what a wire would carry, a segment of TCP
-# for each frame.
+# plain_segments: disables offloads, so that captured packets are the segments
+# that a wire would carry.
 plain_segments()
 {
 	local side
@@ -24,8 +24,8 @@ capturing()
 	grep -q 'listening on' "$TMP/tcpdump.log"
 }
 
-# capture_start FILE [OCTETS]: of each packet so many; the fewer, the more packets
-# have room until they are written.
+# capture_start FILE [BYTES]: captures so many bytes of each packet; with fewer
+# bytes more packets fit into the buffer.
 capture_start()
 {
 	: >"$TMP/tcpdump.log"
@@ -38,7 +38,7 @@ capture_start()
 	}
 }
 
-# capture_stop: it writes what it has when told to end.
+# capture_stop: it writes its buffer when it gets the signal.
 capture_stop()
 {
 	kill -INT "$capture_pid"
@@ -47,22 +47,22 @@ capture_stop()
 		bail "set-up: the capture lost packets"
 }
 
-# take_apart FILE [ADDRESS]: what capture.py found goes to $TMP/messages; false
-# if something was not as the RFCs want it, but for the PAD sent by ADDRESS.
+# take_apart FILE [ADDRESS]: the output of capture.py goes to $TMP/messages;
+# false if something violates the RFCs, except for padding sent by ADDRESS.
 take_apart()
 {
 	"$SELFTESTS/../conformance/capture.py" "$@" >"$TMP/messages" 2>&1 ||
 		{ cat "$TMP/messages"; return 1; }
 }
 
-# seen NAME: how many of these it counted.
+# seen NAME: how often capture.py counted this message.
 seen()
 {
 	awk -v n="$1" '$1 == n { print $2; found = 1 }
 		       END { if (!found) print 0 }' "$TMP/messages"
 }
 
-# startups: a line for each connection, what Request and Reply say.
+# startups: a line for each connection with the fields of Request and Reply.
 startups()
 {
 	sed -n 's/^startup //p' "$TMP/messages"
