@@ -16,11 +16,12 @@
 export XIW_BAD_PEERS=${XIW_BAD_PEERS:-120}
 export XIW_SUMMARY=$TMP/summary
 LOAD_SECONDS=900
-# The debug kernel under emulation may be busy elsewhere for so long.
+# The debug kernel under emulation may not run a process for so long.
 LONGEST_MS=5000
 [[ ${XIW_KERNEL:-debug} != debug ]] || LONGEST_MS=15000
 
-# Somebody who only sleeps, to tell for how many ms the machine stood still.
+# A process that only sleeps, and so measures for how many ms the machine stood
+# still.
 WITNESS='
 import signal, sys, time
 worst, last = 0, time.monotonic()
@@ -34,7 +35,7 @@ while True:
     worst, last = max(worst, int((now - last) * 1000)), now
 '
 
-# said END KEY: a number that this end of the good connection reported.
+# said END KEY: a number that this end of the good connection printed.
 said()
 {
 	sed -n "s/^$2 \([0-9]*\).*/\1/p" "$TMP/$1-good.log"
@@ -49,7 +50,7 @@ short_gap()
 	done
 }
 
-# Sockets of xa that are not waiting for their time to pass.
+# sockets_left: sockets of xa, except those that wait for a timeout of TCP.
 sockets_left()
 {
 	# shellcheck disable=SC2016  # awk's

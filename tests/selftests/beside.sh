@@ -9,15 +9,16 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# meets WHAT [ADDRESS]: a server of xa, of all addresses or of this one, is
-# reached from xb.
+# meets WHAT [ADDRESS]: a client in xb reaches a server in xa that listens on
+# all addresses, or on this one.
 meets()
 {
 	pair "$1" "rping -s -V ${2:+-a $2} -p @PORT@ -C 10 -S 20000" \
 		"rping -c -V -a ${2:-$A4} -p @PORT@ -C 10 -S 20000"
 }
 
-# one_address WHAT: of the server and of the client, which rdma_cm gives a device.
+# one_address WHAT: rdma_cm chooses this device for a server and for a client of
+# one address.
 one_address()
 {
 	meets "$1: a server of one address" "$A4"
@@ -33,7 +34,7 @@ log_says()
 
 topo_up
 in_a rdma link add siwA type siw netdev "$VETH_A" || bail "set-up: siw"
-# siw's listener fails, and rdma_cm ends xiw's.
+# siw's listener fails, so rdma_cm ends that of xiw.
 in_a timeout 20 rping -s -p 7179 >"$TMP/both" 2>&1
 tap_run "xiw, then siw: a server of all addresses is told" \
 	grep -q 'rdma_listen: Address already in use' "$TMP/both"

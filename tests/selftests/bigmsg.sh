@@ -16,7 +16,7 @@ topo_up
 objects >"$TMP/baseline"
 policy crc 0
 both_ends mtu 65535 || bail "set-up: no large MTU"
-# All the memory that the messages come from and go to.
+# Memory for all messages of both ends.
 echo 11 >/proc/sys/vm/nr_hugepages
 
 sizes=3

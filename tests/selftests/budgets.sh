@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# As in budget.h; and the last FPDU, eleven segments between two that are xiw.
+# As in budget.h, and the last FPDU, of eleven segments between two xiw.
 BYTES=$((72 * 1024))
 FPDU=$((11 * 1500))
 STEPS=256
@@ -48,7 +48,7 @@ largest()
 			       k, n[k], b[k], s[k], f[k] }')"
 }
 
-# bounded_budgets KIND: there are runs of that kind, and none exceeds its budget.
+# bounded_budgets KIND: runs of that kind exist, and none exceeds its budget.
 bounded_budgets()
 {
 	fields | awk -v kind="$1" -v bytes="$BYTES" -v fpdu="$FPDU" \
@@ -59,8 +59,9 @@ bounded_budgets()
 		END { exit bad || !n }'
 }
 
-# work_budgets KIND: some runs of work items have a larger budget than in softirqs, but
-# none has that of processes, so that neither end's work gets far ahead.
+# work_budgets KIND: some runs of work items have a larger budget than in
+# softirqs, and none that of processes, so that no end gets far ahead of the
+# other.
 work_budgets()
 {
 	sed -nE "s/^ *kworker\/.* $FIELDS\$/\1 \3/p" "$TMP/trace" |
@@ -70,7 +71,7 @@ work_budgets()
 		END { exit bad || !n }'
 }
 
-# full FIELD VALUE: some run in a softirq used up its budget.
+# full FIELD VALUE: true if some run in a softirq used up its budget.
 full()
 {
 	fields | awk -v f="$1" -v v="$2" '
@@ -86,8 +87,8 @@ fields_and_batches()
 		 s/.* $BATCH\$/tx_batch \1 \2 \3/p" "$TMP/trace"
 }
 
-# no_series: after a run with the basic budget that was used up the next one has a
-# larger one, unless the socket was full, which then ended the run.
+# no_series: after a run that used up the basic budget the next one has a larger
+# budget, unless the first one ended because the socket was full.
 no_series()
 {
 	fields_and_batches | awk -v bytes="$BYTES" -v steps="$STEPS" '

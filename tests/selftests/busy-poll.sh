@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# both COUNTER: of both devices.
+# both COUNTER: the sum of both devices.
 both()
 {
 	echo $(($(counter "$DEV_A" "$1") + $(counter "$DEV_B" "$1")))

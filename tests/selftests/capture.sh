@@ -13,7 +13,7 @@
 . "$(dirname "$0")/cases.sh"
 . "$(dirname "$0")/wire.sh"
 
-# shark FILE ARGS...: without guesses at what the payload could be.
+# shark FILE ARGS...: without heuristics for the payload.
 shark()
 {
 	local file=$1
@@ -23,7 +23,7 @@ shark()
 		--disable-heuristic smb_direct_iwarp "$@" 2>"$TMP/tshark.err"
 }
 
-# judge WHAT FILE: neither finds anything wrong in it.
+# judge WHAT FILE: the claim is that neither program finds an error in it.
 judge()
 {
 	local what=$1 file=$2
@@ -32,7 +32,7 @@ judge()
 	shark "$file" -T fields -e iwarp_mpa.rev -e iwarp_rdma.opcode \
 		-e _ws.malformed -e _ws.expert.severity -e frame.number \
 		>"$TMP/fields"
-	# 0x800000 is how severe an error is.
+	# 0x800000 is the severity of errors.
 	awk -F '\t' '$3 != "" || $4 ~ /8388608/' "$TMP/fields" >"$TMP/malformed"
 	tap_is "$what: no frame is malformed or in error for tshark" \
 		"$(wc -l <"$TMP/malformed")" 0
@@ -41,7 +41,8 @@ judge()
 		"$(cut -f 1 "$TMP/fields" | grep -c .)" "$(seen startup_frames)"
 }
 
-# same WHAT: tshark saw the same number of segments of each opcode.
+# same WHAT: the claim is that tshark finds the same number of segments of each
+# opcode.
 same()
 {
 	cut -f 2 "$TMP/fields" | tr ',' '\n' | grep . | sort | uniq -c |
@@ -51,8 +52,8 @@ same()
 		"$(grep '^opcode_' "$TMP/messages" | paste -sd' ')"
 }
 
-# said WHAT EXPECTED: the startup frames of the capture, in order. pair may have run
-# one twice.
+# said WHAT EXPECTED: the startup frames of the capture, in order. pair may have
+# run one of its programs twice.
 said()
 {
 	startups | uniq | diff - <(printf '%s\n' "$2" | uniq) >"$TMP/diff"
@@ -144,7 +145,7 @@ cases xt_imm "${SIDES4[@]}" -t values -t solicited -t gather-inline
 capture_stop
 judge "immediate data" "$TMP/imm.pcap"
 same "immediate data"
-# What the program put into memory as native words, octet by octet.
+# The program stored native words in memory; compare their bytes.
 tap_is "immediate data travels as it is in memory" \
 	"$(sed -n 's/^first_imms //p' "$TMP/messages")" \
 	"00000000 01000000 00000080 04030201 01020304 ffffffff"

@@ -21,7 +21,7 @@ logged()
 	dmesg | grep -q "$1"
 }
 
-# describe TEXT: of a device, as its administrator likes.
+# describe TEXT: sets the description of a device's node.
 describe()
 {
 	local file=/sys/class/infiniband/$DEV_A/node_desc
@@ -29,7 +29,7 @@ describe()
 	echo "$1" >"$file" && [[ $(<"$file") == "$1" ]]
 }
 
-# attribute NAME: its value in $TMP/devinfo.
+# attribute NAME: prints its value from $TMP/devinfo.
 attribute()
 {
 	sed -n "s/^[[:space:]]*$1:[[:space:]]*//p" "$TMP/devinfo" | head -n 1
@@ -50,19 +50,19 @@ is()
 	attribute "$1" | grep -qE "^$2" || { attribute "$1"; return 1; }
 }
 
-# counters: all of them, a line each.
+# counters: prints all of them, a line each.
 counters()
 {
 	rdma -p statistic show link "$DEV_A/1" 2>/dev/null
 }
 
-# port_file NAME: one of the counters that every kind of RDMA device has.
+# port_file NAME: prints one of the counters that every RDMA device has.
 port_file()
 {
 	cat "/sys/class/infiniband/$DEV_A/ports/1/counters/$1"
 }
 
-# known_counters: what monitoring reads is what we count.
+# known_counters: the counters for monitoring equal our own.
 known_counters()
 {
 	local known ours unit
@@ -166,7 +166,7 @@ else
 	tap_skip "known counters" "the device does not have them"
 fi
 
-# From here on nothing in the names tells which provider it is.
+# From here on the names do not contain that of the provider.
 rdma dev set "$DEV_A" name foo0
 DEV_A=foo0
 tap_run "a device can be renamed" dev_exists foo0

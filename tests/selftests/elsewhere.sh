@@ -14,8 +14,8 @@
 SERVICE4=10.99.0.1
 SERVICE6=fd99::1
 
-# service NETDEV: an interface of xa that packets do not arrive on, its addresses,
-# and the way of xb to them.
+# service NETDEV: an interface of xa without incoming packets, with addresses,
+# and the route of xb to them.
 service()
 {
 	[[ $1 == lo ]] || ip -n "$NS_A" link add "$1" type dummy
@@ -28,7 +28,7 @@ service()
 	} || bail "set-up: the addresses of $1"
 }
 
-# serve ADDRESS: a server of many clients, at $PORT.
+# serve ADDRESS: a server for several clients, at $PORT.
 serve()
 {
 	PORT=$(free_port)
@@ -36,13 +36,13 @@ serve()
 	wait_listen rping "$NS_A" "$PORT" || bail "set-up: no server"
 }
 
-# client ADDRESS: of xb.
+# client ADDRESS: a client in xb.
 client()
 {
 	in_b rping -c -V -a "$1" -p "$PORT" -C 10 -S 20000
 }
 
-# refused ADDRESS: at once, and the client is told.
+# refused ADDRESS: the client gets an error at once.
 refused()
 {
 	client "$1" 2>&1 | grep -q 'REJECTED, error -111'

@@ -27,7 +27,7 @@ CASES_TIMEOUT=5000
 
 [[ -e /proc/self/fail-nth ]] || skip_all "this kernel cannot refuse memory"
 
-# attr NAME VALUE: of the ways to refuse.
+# attr NAME VALUE: sets an attribute of fault injection.
 attr()
 {
 	local dir
@@ -38,19 +38,19 @@ attr()
 	done
 }
 
-# function_range NAME: where a function begins and ends.
+# function_range NAME: prints the first and the last address of a function.
 function_range()
 {
 	local begin
 
 	begin=$(awk -v name="$1" '$3 == name { print $1; exit }' /proc/kallsyms)
-	# Those of modules are not sorted.
+	# Symbols of modules are not sorted.
 	awk -v begin="$begin" '
 		$1 > begin && (!end || $1 < end) { end = $1 }
 		END { print "0x" begin, "0x" end }' /proc/kallsyms
 }
 
-# module_range NAME: where a module begins and ends.
+# module_range NAME: prints the first and the last address of a module.
 module_range()
 {
 	local size base
@@ -59,7 +59,7 @@ module_range()
 	printf '%#x %#x\n' "$base" "$((base + size))"
 }
 
-# spare FUNCTION: nothing is refused to it, nor to what it calls.
+# spare FUNCTION: no allocation in it, or in functions that it calls, fails.
 spare()
 {
 	local start end
@@ -70,15 +70,15 @@ spare()
 	tap_note "$1: $start to $end"
 }
 
-# refuse PERCENT: of the memory that the driver asks for, whoever it works for,
-# and of that which the network asks for below it; 0 ends it.
+# refuse PERCENT: let allocations of the driver fail, in any context, and those
+# of the network code that it calls; 0 ends it.
 refuse()
 {
 	echo "$1" >$DEBUGFS/failslab/probability
 	echo "$1" >$DEBUGFS/fail_page_alloc/probability
 }
 
-# refusals: how often the data path heard of them.
+# refusals: how often the data path had no memory.
 refusals()
 {
 	local dev name sum=0
@@ -96,8 +96,8 @@ more_refusals()
 	(($(refusals) > $1))
 }
 
-# calls: connections are tried; each comes to an end by itself or is killed
-# while it waits for a peer that has none.
+# calls: processes try to connect; each ends by itself, or is killed while it
+# waits for a peer that has none.
 calls()
 {
 	local i port=()
@@ -107,7 +107,7 @@ calls()
 		load_start passive "call$i" -s "$NS_A/$A4" -p "${port[i]}" -n 10
 	done
 	for i in 1 2 3 4; do
-		# One that got no memory does not listen.
+		# A server that got no memory does not listen.
 		wait_for 10 listening "$NS_A" "${port[i]}"
 		load_start active "call$i" -c "$NS_B/$A4" -p "${port[i]}"
 	done
@@ -171,13 +171,13 @@ done < <(xt_faults -l)
 # for an entry, it loses the nodes that had already been made for that.
 spare uverbs_alloc_api
 cases xt_faults "${SIDES4[@]}" -n "$STRIDE" -T 2000 -t link
-# The core complains when vmalloc() fails, which would look like a fault.
+# The core prints a message when vmalloc() fails, which would look like a fault.
 spare __vmalloc_node_range_noprof
 cases xt_faults "${SIDES4[@]}" -n "$STRIDE" -T 2000 "${others[@]}"
 tap_objects "nothing is left behind" "$TMP/baseline"
 
-# rdma_ucm, if it gets no memory for a request, locks a mutex that it has, and
-# all of iw_cm waits for ever.  So the driver must not be what calls it.
+# rdma_ucm, if it gets no memory for a request, locks a mutex that it holds, and
+# all of iw_cm waits without end. So the driver must not be on its stack.
 read -r start end < <(function_range quirks_upcall)
 attr require-start "$start"
 attr require-end "$end"
@@ -185,8 +185,9 @@ tap_run "requests that cannot be announced are rejected" announced
 tap_show "$TMP/run.log"
 tap_objects "and nothing is left of it" "$TMP/baseline"
 
-# A completion event is lost for which ib_uverbs gets no memory, and whoever
-# sleeps until it comes is not woken.  Nothing that the driver could do.
+# If ib_uverbs gets no memory for a completion event, the event is lost, and a
+# process that sleeps until it arrives is not woken. The driver cannot prevent
+# that.
 read -r start end < <(module_range ib_uverbs)
 attr reject-start "$start"
 attr reject-end "$end"
@@ -209,13 +210,13 @@ for ((i = 1; i <= ROUNDS; i++)); do
 	tap_objects "round $i: nothing is left behind" "$TMP/baseline"
 done
 
-# works NAME: a connection carries data and ends in order.
+# works NAME: a connection carries data and ends without an error.
 works()
 {
 	load_up "$1" && load_end "$1"
 }
 
-# Only single pages are to be had, as on a host whose memory is fragmented.
+# Only single pages can be allocated, as on a host with fragmented memory.
 attr min-order 1
 both_ends mtu 9000 || bail "MTU 9000"
 for markers in 0 1; do

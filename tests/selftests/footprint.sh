@@ -20,7 +20,7 @@ BULK=$((64 << 20))
 BLOCK=$((64 << 10))
 CGROUP=/sys/fs/cgroup/xiw-footprint
 
-# idle_up N OPTION...: connections of xt_idle that are ready for what that says.
+# idle_up N OPTION...: N connections of xt_idle that are ready.
 idle_up()
 {
 	local n=$1
@@ -41,7 +41,7 @@ idle_says()
 	grep -q "$1" "$TMP/idle.log"
 }
 
-# burst CMD...: has it begin, and waits until CMD says that it is over.
+# burst CMD...: starts a burst, and waits until CMD succeeds.
 burst()
 {
 	echo >&"$stdin"
@@ -64,8 +64,9 @@ cgroup_up()
 	mkdir $CGROUP && [[ -e $CGROUP/memory.stat ]]
 }
 
-# memory_of KIND: now is what the control group of the connections pays for, in
-# bytes. Without a process, which may take longer to start than a burst lasts.
+# memory_of KIND: sets now to the memory charged to the control group of the
+# connections, in bytes. Without a process, which may take longer to start than
+# a burst.
 memory_of()
 {
 	local name
@@ -76,7 +77,7 @@ memory_of()
 	return 1
 }
 
-# paying: the most that the control group pays for until all is written.
+# paying: the maximum charged to the control group until all is written.
 paying()
 {
 	memory_of kernel
@@ -84,28 +85,28 @@ paying()
 	idle_says written
 }
 
-# returned BYTES: they pay for no more than that beyond what they began with.
+# returned BYTES: at most that much more is charged than at the start.
 returned()
 {
 	memory_of kernel
 	((now - quiet <= $1))
 }
 
-# stuck BYTES: TCP holds that much at least, on account of the control group.
+# stuck BYTES: TCP holds at least that much, charged to the control group.
 stuck()
 {
 	memory_of sock
 	((now >= $1))
 }
 
-# gone: the control group pays for no socket.
+# gone: no socket is charged to the control group.
 gone()
 {
 	memory_of sock
 	((now == 0))
 }
 
-# blocks_of CMD...: how many blocks were allocated while it ran.
+# blocks_of CMD...: number of blocks allocated while it ran.
 blocks_of()
 {
 	local event=$TRACE/events/kmem/mm_page_alloc
@@ -122,7 +123,7 @@ blocks_of()
 topo_up
 tracing || bail "no tracefs"
 objects >"$TMP/baseline"
-# Much in flight, of every connection, from the start.
+# Much data in flight on every connection, from the start.
 for ns in "$NS_A" "$NS_B"; do
 	ip netns exec "$ns" sysctl -qw net.ipv4.tcp_wmem="4096 $BURST $BURST" \
 		net.ipv4.tcp_rmem="4096 $BURST $BURST"
@@ -149,7 +150,8 @@ tap_run "with no more than 64 KiB each" wait_for 30 returned "$((COUNT << 16))"
 tap_note "control group: $quiet bytes, $busy, $now"
 tap_run "they end" idle_down
 
-# What is sent and not received waits at the passive side but for 64 KiB.
+# Data that was sent and not received stays at the passive side, except for 64
+# KiB.
 ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_wmem="4096 65536 65536"
 policy rnr_timeout_ms 600000
 tap_run "4 connections whose passive side posts no receive" \

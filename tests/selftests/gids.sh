@@ -14,7 +14,7 @@
 
 SECONDS_OF_STRESS=${XIW_SECONDS:-8}
 
-# gid6 PREFIX N: of PREFIX::N in hexadecimal, as sysfs shows it.
+# gid6 PREFIX N: PREFIX::N in hexadecimal, in the form of sysfs.
 gid6()
 {
 	printf '%s:0000:0000:0000:0000:0000:0000:%s\n' "$1" "$2"
@@ -26,7 +26,7 @@ gid_of()
 	cat "/sys/class/infiniband/$DEV_A/ports/1/gids/$1"
 }
 
-# at INDEX GID: the GID is there, and nowhere else before.
+# at INDEX GID: true if the GID is at that index, and at no lower one.
 at()
 {
 	local index
@@ -40,7 +40,7 @@ no_gid()
 	! gid_index "$DEV_A" "$1" >"$TMP/index" || { cat "$TMP/index"; return 1; }
 }
 
-# addresses VERB FROM TO: of 10.79.0.0/16.
+# addresses VERB FROM TO: adds or removes addresses of 10.79.0.0/16.
 addresses()
 {
 	local n
@@ -50,14 +50,15 @@ addresses()
 	done | ip -n "$NS_A" -force -batch - 2>/dev/null
 }
 
-# has_link_local: the kernel has given the interface one, and uses it.
+# has_link_local: the kernel has added a link-local address, and it can be used.
 has_link_local()
 {
 	ip -n "$NS_A" -6 addr show dev "$VETH_A" scope link -tentative |
 		grep -q inet6
 }
 
-# as_at_boot: a device that is older than the addresses but the link-local one.
+# as_at_boot: a device that was added before all addresses but the link-local
+# one.
 as_at_boot()
 {
 	modprobe "rdma-link-$XIW_LINK_TYPE" && modprobe rdma_ucm &&
@@ -88,7 +89,7 @@ order()
 		test "$(gid_of 3)" = "$(gid6 0000 0000)"
 }
 
-# index_stays: beyond what the table can hold, too.
+# index_stays: also with more addresses than the table has room for.
 index_stays()
 {
 	local last
@@ -133,7 +134,7 @@ dad_failed()
 	ip -n "$NS_A" -6 addr show dev "$VETH_A" | grep -w "$1/64" | grep -q dadfailed
 }
 
-# usable: what nothing can be bound to is no GID.
+# usable: an address to which no socket can bind is no GID.
 usable()
 {
 	local seen=
@@ -198,19 +199,19 @@ watch_stop()
 	wait "$watch_pid" 2>/dev/null
 }
 
-# events TYPE: how many were seen.
+# events TYPE: prints how many were reported.
 events()
 {
 	grep -c "IBV_EVENT_$1 " "$TMP/events"
 }
 
-# seen TYPE N: at least so many.
+# seen TYPE N: true if at least N were reported.
 seen()
 {
 	(($(events "$1") >= $2))
 }
 
-# flap N: the link goes and comes, for the Nth time.
+# flap N: the link goes down and up, for the Nth time.
 flap()
 {
 	ip -n "$NS_A" link set "$VETH_A" down
@@ -262,7 +263,7 @@ port_events()
 	ip -n "$NS_A" addr add "$A6/64" dev "$VETH_A" nodad 2>/dev/null
 }
 
-# last_is TYPE: of the events of the port's state.
+# last_is TYPE: true if it is the last event of the port's state.
 last_is()
 {
 	[[ $(grep -oE "PORT_(ACTIVE|ERR)" "$TMP/events" | tail -n 1) == "$1" ]]
@@ -270,7 +271,7 @@ last_is()
 
 # ---- rdma_cm beside all that ---------------------------------------------
 
-# change UNTIL: addresses of no interest come and go.
+# change UNTIL: adds and removes other addresses.
 change()
 {
 	while [[ -e $1 ]]; do

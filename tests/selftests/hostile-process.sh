@@ -11,7 +11,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# However slow the machine is: the bystander outlives all of it.
+# The connection of others must last longer than the test on any machine.
 LOAD_SECONDS=900
 topo_up
 objects >"$TMP/baseline"

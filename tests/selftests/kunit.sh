@@ -12,20 +12,20 @@
 
 RESULTS=/sys/kernel/debug/kunit
 
-# device_up: where the suite of the verbs looks for one.
+# device_up: the suite of the verbs looks for a device at this address.
 device_up()
 {
 	ip link add xk type dummy && ip addr add 198.51.100.1/24 dev xk &&
 	ip link set xk up && rdma link add xiwK type xiw netdev xk
 }
 
-# topo_down: at the end in any case, see lib.sh.
+# topo_down: called at the end in any case, see lib.sh.
 topo_down()
 {
 	rdma link del xiwK && ip link del xk
 }
 
-# load MODULE: it has suites, which run before this ends, whatever time they need.
+# load MODULE: loads it, which runs its suites, without a time limit.
 load()
 {
 	local before
@@ -34,8 +34,8 @@ load()
 	modprobe "$1" && [[ $(ls "$RESULTS") != "$before" ]]
 }
 
-# suite DIR: its cases, with what a failed one said.  Their verdicts may be
-# missing, as a kernel keeps so much of what a case said and no more.
+# suite DIR: its cases, with the output of a failed one. Their results may be
+# missing, as the kernel limits the size of the output of a case.
 suite()
 {
 	local verdict name why before=$tap_count failed=$tap_failed

@@ -12,13 +12,13 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# lingers: the process is gone, and its connection is not.
+# lingers: the process has ended, and its connection exists.
 lingers()
 {
 	ip netns exec "$NS_B" ss -tnH state fin-wait-1 | grep -q .
 }
 
-# removed: what lingers ends with its device.
+# removed: lingering connections end with their device.
 removed()
 {
 	local pid

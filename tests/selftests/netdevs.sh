@@ -11,13 +11,14 @@
 . "$(dirname "$0")/cases.sh"
 . "$(dirname "$0")/wire.sh"
 
-# The rdma_cm takes the device of a VLAN for that of the interface below, and the
-# other way round: what other netdevs are made of has no device of its own.
+# rdma_cm does not distinguish the device of a VLAN from that of the interface
+# below, so the interfaces below other netdevs have no device of their own.
 LOWER_A=la
 LOWER_B=lb
 
-# asks NS NETDEV: its own address is known to be nobody else's, or there are no
-# neighbours.  Before that it asks for none, and rdma_cm does not wait long.
+# asks NS NETDEV: duplicate detection of its own address has ended, or there are
+# no neighbours. Before that it resolves no address, and rdma_cm does not wait
+# long.
 asks()
 {
 	ip -n "$1" link show dev "$2" | grep -q NOARP ||
@@ -25,7 +26,7 @@ asks()
 		grep -q inet6
 }
 
-# made A B NET: the netdevs A of xa and B of xb are up, .1 and .2 of NET.
+# made A B NET: the netdevs A of xa and B of xb are up, with .1 and .2 of NET.
 made()
 {
 	{
@@ -36,8 +37,8 @@ made()
 	} || bail "set-up: $1 and $2"
 }
 
-# over WHAT A B NET [CMD]: devices on those two netdevs work, under CMD too,
-# and go with them.
+# over WHAT A B NET [CMD]: devices on those two netdevs work, also during CMD,
+# and are removed with them.
 over()
 {
 	local VETH_A=$2 VETH_B=$3 DEV_A=xiwC DEV_B=xiwD
@@ -65,7 +66,7 @@ end_of()
 	wait_for 20 dev_gone "$DEV_B" || bail "$DEV_B stays"
 }
 
-# upper NS LOWER NAME ARGS...: a netdev on another one.
+# upper NS LOWER NAME ARGS...: adds a netdev on another one.
 upper()
 {
 	local ns=$1 lower=$2 name=$3
@@ -128,7 +129,7 @@ active_slave()
 	in_a sed -n 's/^Currently Active Slave: //p' /proc/net/bonding/bond0
 }
 
-# failover: the wire in use is cut.
+# failover: the link in use goes down.
 failover()
 {
 	local slave
@@ -160,7 +161,7 @@ bond()
 	ip -n "$NS_A" link del b2
 }
 
-# tun KIND: two netdevs whose packets a process carries from one to the other.
+# tun KIND: two netdevs, with a process that passes packets between them.
 tun()
 {
 	local pair
@@ -233,8 +234,8 @@ deaf()
 	dmesg | grep -q "cannot listen on $1: error"
 }
 
-# taken_port: who listens everywhere does so on new devices as well. That a port is
-# taken there is nobody else's affair.
+# taken_port: a server that listens on all addresses also does so on new
+# devices. If a port is in use there, the others are not affected.
 taken_port()
 {
 	local port
@@ -290,7 +291,7 @@ rename()
 
 # ---- type of service ----------------------------------------------------
 
-# packets EXPRESSION: how many of the capture are like that.
+# packets EXPRESSION: number of packets of the capture that match.
 packets()
 {
 	tcpdump -nn -r "$TMP/tos.pcap" "$1" 2>/dev/null | wc -l
@@ -303,7 +304,8 @@ marked()
 	tap_is "$1, and nothing else" "$(packets "src $2 and $3 != $4")" 0
 }
 
-# tos ADDRESS: a connection whose passive end uses 0x28 and whose active 0xb8.
+# tos ADDRESS: a connection with type of service 0x28 at its passive end and
+# 0xb8 at its active end.
 tos()
 {
 	local port
@@ -315,7 +317,7 @@ tos()
 	load_ended tos
 }
 
-# The bits of ECN are not the application's.
+# The application cannot set the bits of ECN.
 service()
 {
 	plain_segments
@@ -333,9 +335,9 @@ service()
 
 # ---- a peer that vanishes -----------------------------------------------
 
-# Two connections over a wire of their own, one of them silent: found dead a
-# minute later, while other things are tested.  TCP may look only when it
-# retransmits the next time, which is 26 seconds later at the most.
+# Two connections over a link of their own, one of them idle, that are lost a
+# minute later, while other tests run. TCP may check only when it retransmits
+# the next time, which is 26 seconds later at most.
 vanish()
 {
 	local VETH_A=da VETH_B=db DEV_A=xiwE DEV_B=xiwF A4=10.78.9.1 B4=10.78.9.2

@@ -21,7 +21,8 @@ MESSAGES=${XIW_MESSAGES:-60}
 SEED=${XIW_SEED:-1}
 LOAD_SECONDS=1200
 
-# repaired WHAT: a connection carries all its messages and ends in order.
+# repaired WHAT: a connection carries all its messages and ends without an
+# error.
 repaired()
 {
 	LOAD_ARGS=(-n "$MESSAGES")
@@ -29,7 +30,7 @@ repaired()
 		load_says passive-bad ended
 }
 
-# under ARGS...: the same while netem does that in both directions.
+# under ARGS...: the same with netem in both directions.
 under()
 {
 	{
@@ -94,7 +95,7 @@ all_damaged()
 	done
 }
 
-# during WHAT FUNCTION: a connection goes on through ROUNDS of that.
+# during WHAT FUNCTION: a connection continues while FUNCTION runs ROUNDS times.
 during()
 {
 	local i

@@ -13,7 +13,8 @@
 SHUT=100		# seconds for which a window is closed
 LOAD_SECONDS=500
 
-# pair_up: in place of the veth pair, with windows that $TMP/shut closes.
+# pair_up: replaces the veth pair by one that closes TCP's windows while
+# $TMP/shut exists.
 pair_up()
 {
 	modprobe tun
@@ -28,13 +29,14 @@ pair_up()
 	} || bail "set-up: the interfaces could not be made"
 }
 
-# again: TCP in xb sends what was dropped again, some seconds after the last time.
+# again: TCP in xb retransmits the dropped data, some seconds after the last
+# time.
 again()
 {
 	in_b ss -tinH | grep -Eq ' rto:([2-9][0-9]{3}|[0-9]{5,})'
 }
 
-# given_up: one of the two ends has ended.
+# given_up: true if one of the two ends has ended.
 given_up()
 {
 	not_running "${load_pid[active-tun]}" ||

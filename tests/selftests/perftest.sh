@@ -52,7 +52,7 @@ done
 perf ib_write_bw 8388608 5
 perf ib_send_bw 16384 20 -b
 perf ib_write_bw 8192 20 -q 4
-# The credits of ib_send_bw go astray unless connections are reported in the order
+# ib_send_bw confuses its credits unless connections are reported in the order
 # in which they were made.
 perf ib_send_bw 64 128 -q 64 -t 64 -r 64
 perf ib_send_bw 2048 50 --use-srq
@@ -65,8 +65,8 @@ done
 perf ib_send_lat 64 100 -e
 perf ib_read_lat 64 100 -e
 
-# in_few_trains OPERATION: FPDUs on the loopback path are such that messages of
-# 64 KiB fill trains, however they lie in them: a call of TCP for each, and not two.
+# in_few_trains OPERATION: on the loopback device messages of 64 KiB fill
+# batches, wherever they begin: one call of TCP for each, not two.
 in_few_trains()
 {
 	local n=1000 prog=ib_${1}_bw NS_B=$NS_A sum

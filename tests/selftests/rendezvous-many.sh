@@ -28,7 +28,7 @@ at_once()
 	[[ ${PIPESTATUS[0]} == 0 && $(wc -l <"$TMP/many.log") == 1 ]]
 }
 
-# queue_pairs: as many have been made.
+# queue_pairs: true if as many exist.
 queue_pairs()
 {
 	(($(rdma resource show qp | grep -c xt_many) >= $1))

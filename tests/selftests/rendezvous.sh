@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# As sysfs shows them.
+# In the form of sysfs.
 GID4_A=$(gid4 "$A4")
 GID4_B=$(gid4 "$B4")
 GID6_A=fd77:0000:0000:0000:0000:0000:0000:0001
@@ -77,7 +77,7 @@ perf ib_send_bw 2048 50 --use-srq
 perf ib_read_bw 2048 50 -e
 perf ib_atomic_bw 8 50
 
-# The lesser address connects, whoever is the server.
+# The side with the lesser address connects, server or client.
 pair -r "the server connects" \
 	"ibv_rc_pingpong -d $DEV_B -g $b4 -p @PORT@" \
 	"ibv_rc_pingpong -d $DEV_A -g $a4 -p @PORT@ $B4"
@@ -93,7 +93,7 @@ for lib in nccl gloo; do
 		xt_ring $lib "$NS_A/$A6" "$DEV_A" "$NS_B/$B6" "$DEV_B"
 done
 
-# squats ADDRESS: another program of the host can have the port there.
+# squats ADDRESS: true if another program of the host can bind the port there.
 squats()
 {
 	python3 -c 'import socket, sys; socket.create_server((sys.argv[1], 4791))' \
@@ -105,20 +105,21 @@ not_squats()
 	! squats "$1"
 }
 
-# plainly_set PORT FILE: by a process that may use no port below 1024 itself.
+# plainly_set PORT FILE: by a process without the privilege for ports below
+# 1024.
 plainly_set()
 {
 	setpriv --bounding-set -net_bind_service --inh-caps -net_bind_service \
 		sh -c "echo $1 >$2"
 }
 
-# cookie_at ADDRESS: of the socket that listens there.
+# cookie_at ADDRESS: the cookie of the socket that listens there.
 cookie_at()
 {
 	ss -Hltne "sport = :4791 and src $1" | grep -o 'sk:[0-9a-f]*'
 }
 
-# other_cookie ADDRESS COOKIE: another socket than that listens there.
+# other_cookie ADDRESS COOKIE: true if another socket listens there.
 other_cookie()
 {
 	local now
@@ -126,7 +127,7 @@ other_cookie()
 	now=$(cookie_at "$1") && [[ $now != "$2" ]]
 }
 
-# renews ADDRESS: an administrator ends the listener, and there is another one.
+# renews ADDRESS: an administrator ends the listener, and xiw makes another one.
 renews()
 {
 	local before
@@ -157,7 +158,7 @@ reserved()
 	ip link del rsv0
 }
 
-# A netdev that enters a VRF is not reached from outside of it any more.
+# A netdev that enters a VRF cannot be reached from outside of it any more.
 enslaved()
 {
 	ip link add rsv0 type veth peer name rsv1 &&
@@ -191,7 +192,7 @@ no_device()
 	[[ ! -e /sys/class/infiniband/$1 ]]
 }
 
-# refused TEXT ARGS...: it fails, and the kernel's log says what to do.
+# refused TEXT ARGS...: it fails, and the kernel's log has the remedy.
 refused()
 {
 	local says=$1 port

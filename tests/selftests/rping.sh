@@ -34,7 +34,7 @@ verified "IPv4" "$A4" 50 4097
 verified "IPv6" "$A6" 20 65535
 verified "IPv4" -r "$B4" 20 65535
 
-# With one device only; netdevs.sh has others beside.
+# With a single device; netdevs.sh tests it with several.
 links_down
 if kernel_before 6.5; then
 	tap_skip "rping to 127.0.0.1" "rdma_cm wants a hardware address here"

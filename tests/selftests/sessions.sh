@@ -23,7 +23,7 @@ XIW_TIMEOUT=7000
 LOAD_SECONDS=7000
 
 topo_up
-# What waits for a receive that nobody is going to post does not wait long.
+# Messages without a receive must not wait long.
 echo 20 >"/sys/class/infiniband/$DEV_A/mpa/rnr_timeout_ms"
 ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_tw_reuse=1
 objects >"$TMP/baseline"

@@ -20,21 +20,22 @@ write_file()
 	echo "$1" >"$FILE"
 }
 
-# given_up COUNT: both ends have lost so many connections.
+# given_up COUNT: true if both ends have lost so many connections.
 given_up()
 {
 	[[ $(counter "$DEV_A" connections_lost) == "$1" &&
 	   $(counter "$DEV_B" connections_lost) == "$1" ]]
 }
 
-# all_acked: TCP has nothing of either end to send, or to be acknowledged.
+# all_acked: true if TCP of both ends has nothing to send, or to be
+# acknowledged.
 all_acked()
 {
 	! { in_a ss -Htn; in_b ss -Htn; } | awk '$3' | grep -q .
 }
 
-# vanishes NAME LOST: the wire of the load NAME drops everything; LOST other
-# connections have been lost.
+# vanishes NAME LOST: the link of the load NAME drops all packets; LOST
+# connections were lost before.
 vanishes()
 {
 	local start
@@ -42,7 +43,7 @@ vanishes()
 	tap_run "$1: a connection" load_up "$1"
 	[[ $1 != idle ]] ||
 		kill -STOP "${load_pid[active-idle]}" "${load_pid[passive-idle]}"
-	# Data in flight arrives first.
+	# Wait until data in flight has arrived.
 	[[ $1 != idle ]] || wait_for 10 all_acked ||
 		bail "set-up: data of the stopped load stays in flight"
 	netem "$NS_A" "$VETH_A" loss 100%
@@ -72,7 +73,7 @@ stopped()
 	not_running "${load_pid[passive-tun]}"
 }
 
-# full: the peer closes its window, with and without dropping what is in flight.
+# full: the peer closes its window, with and without dropping data in flight.
 full()
 {
 	local before

@@ -31,7 +31,7 @@ param()
 
 siw_pads=0
 
-# defaults: of both drivers.
+# defaults: resets the parameters of both drivers.
 defaults()
 {
 	policy revision 2
@@ -46,7 +46,7 @@ defaults()
 }
 
 # spoken WHAT XIW_CONNECTS SIW_CONNECTS: verified rping in both directions, and
-# what was said at startup: Request / Reply / the first message of the Initiator.
+# the startup of each: Request / Reply / the first message of the Initiator.
 spoken()
 {
 	local what=$1
@@ -65,7 +65,7 @@ spoken()
 	tap_is "$what: startup when siw connects" "$(startups | sed -n 2p)" "$3"
 }
 
-# refused [-r] DESC: the client is told that this cannot be, and why.
+# refused [-r] DESC: the client gets an error that names the cause.
 refused()
 {
 	local s=$NS_A c=$NS_B address=$A4 port
@@ -97,7 +97,7 @@ perf()
 	tap_run "  and says so" grep -qE "^ *$2 +$3 " "$TMP/client.log"
 }
 
-# messages: of ucmatose, whose called side sends first.
+# messages: ucmatose, in which the accepting side sends first.
 messages()
 {
 	pair -r "ucmatose, xiw connects" "ucmatose -b $B4 -p @PORT@ -C 20" \
@@ -106,8 +106,8 @@ messages()
 		"ucmatose -b $B4 -s $A4 -p @PORT@ -C 20"
 }
 
-# fenced: unless told to, siw asks for no RTR; then the called side may not send
-# first, and xiw does not, whatever it was given to send.
+# fenced: by default siw asks for no RTR; then the accepting side may not send
+# first, and xiw does not, whatever was posted.
 fenced()
 {
 	local port
@@ -127,8 +127,8 @@ fenced()
 		"$SIW_ASKS - / $WITH_CRC - / nothing, 0"
 }
 
-# rev1: siw does not let its consumer send Reads as the server of revision 1, as
-# nobody told it how many xiw takes; so rping, whose server reads, ends there.
+# rev1: as the server of revision 1, siw does not let its ULP send Reads, as it
+# does not know how many xiw accepts; so rping, with Reads of the server, fails.
 rev1()
 {
 	local port

@@ -11,7 +11,7 @@
 MESSAGES=2000
 TABLE=/proc/sys/net/core/rps_sock_flow_entries
 
-# steered CPU: packets that another one has passed to it so far.
+# steered CPU: number of packets that other CPUs have passed to it.
 steered()
 {
 	local stat

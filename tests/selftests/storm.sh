@@ -26,7 +26,7 @@ STORMS=${XIW_STORMS:-link module netdev shared exclusive kill}
 PROCESSES=50
 RANDOM=${XIW_SEED:-1}
 
-# swarm COMMAND: to the processes under load, see xt_swarm.c.
+# swarm COMMAND: a command to the processes under load, see xt_swarm.c.
 swarm()
 {
 	local answer
@@ -36,8 +36,8 @@ swarm()
 	[[ $answer == ok ]] || { echo "$*: $answer"; return 1; }
 }
 
-# net_storm_up: as net_up, with fewer programs, and with neighbours that are
-# known, for the core is slow to find them.
+# net_storm_up: as net_up, with fewer programs, and with static neighbours, as
+# the core takes long to resolve them.
 net_storm_up()
 {
 	local mac=02:00:00:00:00:0
@@ -60,15 +60,16 @@ net_storm_up()
 	END_B
 }
 
-# round FUNCTION NUMBER: something is taken away while there is traffic, or
-# while there is about to be some.
+# round FUNCTION NUMBER: removes something while there is traffic, or during the
+# setup of connections.
 round()
 {
 	early=
 	swarm start 2 || return
 	if (($2 % 3 == 0)); then
 		early=1
-		# Not for something to happen: it is interrupted anywhere.
+		# A random pause, not a wait: the setup may be interrupted
+		# anywhere.
 		read -r -t "0.0$((RANDOM % 10))" <&"${SWARM[0]}"
 	else
 		swarm running || return
@@ -123,7 +124,7 @@ remove_module()
 	modprobe "$XIW_LINK_TYPE" && links_up
 }
 
-# The end of the other interface is the end of this one.
+# If the other interface is removed, so is this one.
 remove_netdev()
 {
 	local ns=$NS_A dev=$VETH_A
@@ -154,8 +155,8 @@ shared_namespaces()
 		wait_for "$BOUND" gone "$DEV_B" && net_storm_up && links_up
 }
 
-# own_device NS DEVICE NETDEV: a name is free when its last device is gone,
-# which nobody outside of the namespace that ended can see otherwise.
+# own_device NS DEVICE NETDEV: the name is free when the last device of that
+# name is gone; with the namespace gone, only a new device can show that.
 own_device()
 {
 	wait_for "$BOUND" link_add "$@" && wait_for 20 port_active "$2" &&

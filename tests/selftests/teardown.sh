@@ -27,8 +27,8 @@ namespaces_del()
 	ip netns del "$NS_A" && ip netns del "$NS_B"
 }
 
-# connect_to_mute NAME: a connect waits for a Reply that will not come, and its
-# process does not run, so that it cannot help the kernel by ending itself.
+# connect_to_mute NAME: a connect waits for a Reply that never arrives, and its
+# process is stopped, so that it cannot help the kernel by exiting.
 connect_to_mute()
 {
 	local port
@@ -57,7 +57,7 @@ connect_failed()
 	! wait_server asks
 }
 
-# works WHAT: a connection can be made, used and closed.
+# works WHAT: a connection can be established, used and closed.
 works()
 {
 	tap_run "$1: a connection works" load_up check
@@ -126,7 +126,7 @@ resume
 link_add "$NS_A" "$DEV_A" "$VETH_A"
 works "after connects were cut off"
 
-# Whether rdma_cm was loaded first or, after this, last, see main.c.
+# The same with rdma_ucm loaded after xiw, see main.c.
 modprobe -r rdma_ucm
 tap_run_not "rdma_cm stays as long as the module" modprobe -r rdma_cm
 modprobe rdma_ucm

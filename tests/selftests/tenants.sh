@@ -11,7 +11,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# A second pair of namespaces that looks like the first one from inside.
+# A second pair of namespaces that cannot be distinguished from the first one
+# from inside.
 TWIN_A=xc
 TWIN_B=xd
 
@@ -69,7 +70,7 @@ wildcard()
 	tap_run "it was b that served it" wait_server b
 }
 
-# A device on lo comes later, in b, then in a.
+# A device on lo is added later, in b, then in a.
 later()
 {
 	local at
@@ -177,7 +178,8 @@ own_link()
 	link_add "$1" "$2" "$3" && rdma dev set "$2" netns "$1"
 }
 
-# squats: another program of the host can have the port of connections by number.
+# squats: true if another program of the host can bind the port of connections
+# by number.
 squats()
 {
 	python3 -c 'import socket; socket.create_server(("10.99.0.1", 4791))' \

@@ -11,7 +11,7 @@
 . "$(dirname "$0")/cases.sh"
 TOOLS=$XIW_TOP/tools
 
-# look TOOL...: what it says while $late runs, in $TMP/said.
+# look TOOL...: its output while $late runs, in $TMP/said.
 look()
 {
 	local rc=0
@@ -21,7 +21,7 @@ look()
 	((rc == 0)) || tap_show "$TMP/errors"
 }
 
-# says PATTERN DESC: some line looks like that.
+# says PATTERN DESC: the claim is that a line matches.
 says()
 {
 	grep -qE "$1" "$TMP/said"

@@ -18,7 +18,7 @@ topo_up
 
 cases xt_order "${SIDES4[@]}" "${TORN[@]}"
 
-# Behind a long message, words lie in two pieces of a packet more often.
+# After a long message, more words are in two pieces of a packet.
 policy fpdu_segments 1
 cases -p "FPDUs of a segment" xt_order "${SIDES4[@]}" "${TORN[@]}"
 

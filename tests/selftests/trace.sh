@@ -9,14 +9,14 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# traced DESC PATTERN: some event since the mark looks like that.
+# traced DESC PATTERN: the claim is that an event since the mark matches.
 traced()
 {
 	grep -qE "$2" "$TMP/trace"
 	tap_result $? "$1"
 }
 
-# fields: those of all tracepoints, but for what each event of the kernel has.
+# fields: those of all tracepoints, without the common ones.
 fields()
 {
 	cat "$TRACE"/events/xiw/*/format |
