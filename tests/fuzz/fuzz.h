@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What every fuzz target uses: values taken from the input, copies of exact
- * size so that the address sanitizer sees the first octet too many, and the
- * check that makes a wrong answer a crash.
+ * Common functions of the fuzz targets: values taken from the input, copies of
+ * exact size so that the address sanitizer detects an access beyond them, and
+ * the check that makes a wrong answer a crash.
  */
 #ifndef _XIW_FUZZ_H
 #define _XIW_FUZZ_H

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "mpa.h"
 
-/* What the octets so far are: a length, 0 for "not yet", -EPROTO. */
+/* Expected result for the bytes so far: a length, 0 for "not yet", -EPROTO. */
 static int model_len(const u8 *s, size_t have, bool reply)
 {
 	const char *key = reply ? "MPA ID Rep Frame" : "MPA ID Req Frame";

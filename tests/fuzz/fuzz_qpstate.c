@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Walks through the state machine of a queue pair.  Events come in any order
- * a TCP connection, a peer and a consumer can produce; the walker keeps the
- * books on what the actions did and finds what a consumer would notice: work
- * that is never flushed, a wait nobody bounds, octets behind a FIN.
+ * Walks through the state machine of a queue pair. Events come in any order
+ * that a TCP connection, a peer and a ULP can produce. The walker records the
+ * effects of the actions and finds errors that a ULP would see: work that is
+ * never flushed, a wait without a limit, bytes behind a FIN.
  */
 #include "fuzz.h"
 #include "qpstate.h"
@@ -96,10 +96,10 @@ static void act(struct world *w, u32 actions)
 	}
 }
 
-/* What must hold wherever the walk is. */
+/* Conditions that hold after every step. */
 static void judge(const struct world *w)
 {
-	/* Work is flushed before anybody sees the error state. */
+	/* Work is flushed before the error state becomes visible. */
 	if (w->state == XIW_QPS_ERROR || w->state == XIW_QPS_TERMINATE)
 		CHECK(w->flushed);
 	/* Every wait for the peer is bounded. */

@@ -156,7 +156,7 @@ static void ranges(struct fuzz_in *in)
 	       XIW_RANGE_BEYOND));
 }
 
-/* RFC 7306 5.1.1: a ripple adder whose carry stops at each mask bit. */
+/* RFC 7306 5.1.1: a ripple adder that drops the carry at each mask bit. */
 static u64 model_add(u64 orig, u64 add, u64 mask)
 {
 	unsigned int i, carry = 0, sum;

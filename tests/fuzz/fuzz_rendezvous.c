@@ -114,7 +114,7 @@ static bool knows_wrong(const struct xiw_rdv_token *from,
 	return from->rts && from->sq_psn != to->rq_psn;
 }
 
-/* What A sends, B gets; both must come to the same conclusion. */
+/* B receives the frames of A; both must reach the same conclusion. */
 static void meet(const struct xiw_rdv_path *a, const struct xiw_rdv_path *b,
 		 bool mirrored)
 {

@@ -12,7 +12,7 @@
 
 #define SEGMENTS_MAX	20
 
-/* What the receiver makes of one segment. */
+/* Receives one segment. */
 static void receive(struct xiw_ddp_queue *q, const struct xiw_seg_msg *m,
 		    const struct xiw_seg *seg)
 {

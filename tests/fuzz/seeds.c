@@ -130,7 +130,7 @@ static void reasons(void)
 	}
 }
 
-/* What two queue pairs would tell each other. */
+/* Frames exchanged by two queue pairs. */
 static void rendezvous(void)
 {
 	struct xiw_rdv_path path = {

@@ -27,7 +27,9 @@ static void ring_init(struct xiw_ring *ring, uint32_t size, uint32_t stride,
 	ring->map_len = sizeof(struct xiw_ring_ctrl) + (size_t)size * stride;
 	if (posix_memalign(&mem, 64, ring->map_len))
 		bail_out("posix_memalign");
-	/* Entries hold rubbish: whoever writes one must write all of it. */
+	/*
+	 * Entries contain a pattern, so that a partly written one is detected.
+	 */
 	memset(mem, 0xa5, ring->map_len);
 	memset(mem, 0, sizeof(struct xiw_ring_ctrl));
 

@@ -31,7 +31,7 @@ enum {
 	RACE_POISON	= 0x5a,
 };
 
-/* What the commands answer and how often they were called. */
+/* Results of the commands, and how often they were called. */
 static struct {
 	struct xiw_uresp_create_cq cq;
 	struct xiw_uresp_create_qp qp;

@@ -153,14 +153,14 @@ static void help_case(struct fake *fake, int (*poll)(struct fake *fake))
 	*flags = XIW_RING_BUSY_POLL;
 	for (i = 1; i < XIW_RING_MIN_POLLS; i++)
 		CHECK(poll(fake) == 0);
-	/* What begins meanwhile needs no help. */
+	/* Work that begins during the poll is not run. */
 	*flags = 0;
 	CHECK(poll(fake) == 0);
 	*flags = XIW_RING_BUSY_POLL;
 	for (i = 1; i < XIW_RING_MIN_POLLS; i++)
 		CHECK(poll(fake) == 0);
 	CHECK(!num_helped);
-	/* Who finds something does not wait. */
+	/* A poll that finds an entry does not run work. */
 	fake_complete(fake, &cqe);
 	CHECK(xiw_poll_cq(ibcq(fake), 1, &wc) == 1);
 	CHECK(!num_helped);
@@ -197,7 +197,7 @@ void test_help(void)
 	fake_init(&fake, 4, 4, 0);
 	help_case(&fake, poll_plain);
 	help_case(&fake, poll_extended);
-	/* Who is going to sleep does not leave work behind. */
+	/* Before it sleeps, the process runs pending work. */
 	num_helped = 0;
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(!num_helped);
@@ -205,7 +205,7 @@ void test_help(void)
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(num_helped == 1);
 
-	/* Who may not help says so by not counting. */
+	/* A process that may not run work does not count its polls. */
 	help_errno = EACCES;
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(num_helped == 2);
@@ -278,7 +278,7 @@ static void purge_between(unsigned int pattern, int taken)
 		CHECK(!ibv_next_poll(cq_ex));
 	xiw_cq_purge(&fake.cq, &fake.qp);
 	xiw_cq_purge(&fake.cq, &fake.qp);
-	/* What it gave back the kernel may use. */
+	/* The kernel may use the entries that were released. */
 	for (u = fake.cq.ring.ctrl->prod; u != fake.cq.ring.ctrl->cons + 8; u++)
 		memset(xiw_ring_slot(&fake.cq.ring, u), 0xff,
 		       sizeof(struct xiw_cqe));
@@ -305,7 +305,7 @@ void test_purge(void)
 {
 	unsigned int pattern;
 
-	/* All patterns, in a full ring whose indices wrap in the middle. */
+	/* All patterns, in a full ring with indices that wrap in the middle. */
 	for (pattern = 0; pattern < 256; pattern++) {
 		purge_case(pattern, 8, 0xfffffffc);
 		purge_between(pattern, 1);
@@ -406,7 +406,7 @@ void test_polled_recvs(void)
 	fake_destroy(&fake);
 }
 
-/* What is in the ring need not be from the kernel. */
+/* Entries in the ring may be forged. */
 void test_polled_stranger(void)
 {
 	static const uint32_t numbers[] = {

@@ -221,7 +221,7 @@ void test_send_refused(void)
 	sge[0].length = 4;
 	CHECK(fake_post(&fake, &wr) == EINVAL);
 
-	/* What the device cannot do. */
+	/* Operations that the device does not support */
 	sge[0].length = 8;
 	fake.qp.caps = 0;
 	CHECK(fake_post(&fake, &wr) == EINVAL);
@@ -383,7 +383,7 @@ void test_doorbell(void)
 	fake_destroy(&fake);
 }
 
-/* The device is gone: the poster hears of it. */
+/* The device is gone: posting fails. */
 void test_doorbell_fails(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };

@@ -23,7 +23,7 @@ void fake_fail(const char *file, int line, const char *what)
 	printf("# %s:%d: failed: %s\n", file, line, what);
 }
 
-/* With the promise of one thread nobody touches the locks. */
+/* If the application promises a single thread, no lock is taken. */
 static void test_locks_elided(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
@@ -37,7 +37,7 @@ static void test_locks_elided(void)
 	fake.qp.rq.lock.elide = true;
 	fake.cq.lock.elide = true;
 	fake.cq.arm_lock.elide = true;
-	/* Would hang if somebody did. */
+	/* Would hang if the lock was taken. */
 	pthread_spin_lock(&fake.qp.sq.lock.lock);
 	pthread_spin_lock(&fake.qp.rq.lock.lock);
 	pthread_spin_lock(&fake.cq.lock.lock);
@@ -94,7 +94,7 @@ int main(void)
 	int failed = 0;
 	int i;
 
-	/* SIGALRM ends a hang; a doorbell to nobody returns EPIPE. */
+	/* SIGALRM ends a hang; a doorbell without a reader returns EPIPE. */
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	alarm(WATCHDOG_SECONDS);

@@ -104,7 +104,10 @@ static void mount_clone(void)
 
 int main(void)
 {
-	/* What the kernel does not know on its command line is environment. */
+	/*
+	 * Unknown parameters of the kernel's command line are in the
+	 * environment.
+	 */
 	const char *init = getenv("XIW_INIT");
 
 	load_modules();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * An MPI program: a number goes round all processes some times, then vectors of
- * several sizes are summed up, whose results are known.
+ * An MPI program: a number is passed round all processes some times, then
+ * vectors of several sizes are summed up, and compared with the known results.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@
 #define READ_SEED	4242
 #define WRITE_SEED	8484
 
-/* What each end tells the other one in its private data. */
+/* Private data of each end */
 struct offer {
 	__u64 addr;
 	__u32 rkey;
@@ -391,7 +391,7 @@ static void check_written(const struct load *l)
 			 l->open.p[i], want[i]);
 }
 
-/* What the device did while it was there stayed within the regions. */
+/* The device has written only within the regions. */
 static void check(const struct load *l)
 {
 	XT_GUARDS(&l->data);

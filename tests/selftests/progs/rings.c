@@ -7,7 +7,7 @@
 
 #define CTRL	sizeof(struct xiw_ring_ctrl)
 
-/* What is mapped of the device on which @e lives. */
+/* Finds the mappings of the device of @e. */
 void xt_find_maps(struct xt_maps *m, struct xt_end *e)
 {
 	const char *name = e->id->verbs->device->dev_name;

@@ -379,7 +379,7 @@ static void frame(struct session *s, const struct unit *u, bool right)
 	s->stream_len += len + 4;
 }
 
-/* What happens to octets, wherever segments may begin. */
+/* Mutations of bytes, independent of segments */
 static void mutate_stream(struct session *s)
 {
 	size_t at = below(s, s->stream_len);

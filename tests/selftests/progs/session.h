@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a peer might send, from a startup frame to the last FPDU: a session
- * that is right but for a few mutations, the same one for the same number.
+ * A session of a peer, from the startup frame to the last FPDU: correct but for
+ * a few mutations, and always the same for one number.
  */
 #ifndef _SESSION_H
 #define _SESSION_H

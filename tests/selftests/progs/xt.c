@@ -698,7 +698,7 @@ void xt_do_recv(struct xt_end *e, __u64 wr_id, struct ibv_sge *sge, int n)
 	XT_CHECK(!ret, "post receive: %s", strerror(ret));
 }
 
-/* xt_do_recvs: N receives for small messages whose bytes do not matter. */
+/* xt_do_recvs: posts N receives for small messages of any content. */
 void xt_do_recvs(struct xt_end *e, __u64 first, unsigned int n)
 {
 	struct ibv_sge sge = xt_sge(&e->spare, 0, SPARE);

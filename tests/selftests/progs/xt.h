@@ -19,7 +19,7 @@
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 
-/* Exit status of a case whose feature the device does not have. */
+/* Exit status of a case if the device lacks the feature */
 #define XT_SKIP		4
 
 #define XT_PAGE		4096UL

@@ -74,7 +74,7 @@ static void in_error(struct xt_end *e)
 	XT_EQ(attr.qp_state, IBV_QPS_ERR);
 }
 
-/* What is left of a broken connection, and that it was only this one. */
+/* Ends a broken connection, and checks that no other one is affected. */
 static void scene_down(struct scene *s, unsigned int a_recvs)
 {
 	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, AFTER, NULL, 0);
@@ -456,7 +456,7 @@ static void test_read_into_readonly(void)
 	scene_down(&s, RECVS);
 }
 
-/* A receive whose memory cannot be used, in front of the good ones. */
+/* A receive with unusable memory, in front of usable ones. */
 static void bad_receive(int access, __u32 flip, size_t beyond)
 {
 	struct ibv_send_wr wr;

@@ -404,7 +404,7 @@ static void test_shared_slots(void)
 #define LOCALS		2
 #define WINDOW		16U
 
-/* Who adds to the common counter, and the values it saw. */
+/* A thread that adds to the common counter, and the values it received */
 struct adder {
 	struct xt_end *e;
 	struct xt_buf result;
@@ -608,7 +608,7 @@ static void in_error(struct xt_end *e)
 	XT_EQ(attr.qp_state, IBV_QPS_ERR);
 }
 
-/* What is refused, and how both ends learn of it. */
+/* A request that is refused, and the errors at both ends */
 struct refusal {
 	enum ibv_wr_opcode op;
 	__u64 addr;
@@ -784,7 +784,7 @@ static void test_other_pd(void)
 	refused(&l, &r);
 	XT_ALL(b.p, XT_PAGE, 0);
 	xt_buf_free(&b);
-	/* The connection whose region was aimed at knows nothing of it. */
+	/* The connection of the region is not affected. */
 	xt_hang_up(&other, &other.b);
 }
 

@@ -24,7 +24,7 @@
 #define PIECES		16
 #define MARK		0x3c
 
-/* What needs pages of its own, in the order of the pages behind the lap. */
+/* Parts of the memory with pages of their own, in the order of the pages. */
 static const struct {
 	size_t from;
 	size_t len;
@@ -233,7 +233,7 @@ static void test_read(void)
 	each_size(do_read, true);
 }
 
-/* What is one byte too long is not accepted and harms nothing. */
+/* A message that is one byte too long is refused, without side effects. */
 static void test_too_long(void)
 {
 	static const enum ibv_wr_opcode ops[] = {

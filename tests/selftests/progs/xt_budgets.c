@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What makes a softirq send much: a peer that reads much, a peer that reads
- * many little pieces, and a process that hands over its whole send queue at
- * once, unannounced, so that whatever comes from the peer next finds it.
+ * Loads that make a softirq send much data: a peer with large Reads, a peer
+ * with many small Reads, and a process that fills its whole send queue without
+ * a doorbell, so that the next packet of the peer finds it.
  */
 #include "rings.h"
 

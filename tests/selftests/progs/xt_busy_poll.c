@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A process that polls in vain is asked to do the work of its streams. Whether
- * it does, or turns to something else, or goes to sleep: the work is done.
+ * The kernel posts work of its streams for a process that busy-polls. If the
+ * process runs it, does something else, or sleeps: the work is done.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -36,7 +36,7 @@ static void prepare(struct xt_end *e, const struct sockaddr_storage *to)
 	xt_qp(e, &usual);
 }
 
-/* An active end whose request is out. */
+/* An active end that has sent its request */
 static void request(struct xt_end *e, const struct sockaddr_storage *to)
 {
 	prepare(e, to);
@@ -192,7 +192,7 @@ static void test_refused(void)
 	struct xt_event ev;
 	struct xt_end b;
 
-	/* A port that was just given back is one where nobody listens. */
+	/* A port that was just released, so that no program listens there. */
 	sa = listen_at_a(&listener);
 	xt_close(&listener);
 	request(&b, &sa);
@@ -280,8 +280,8 @@ static void test_read_limits(void)
 	struct xt_pair p;
 
 	/*
-	 * Each end hears what the other one can take and wants to issue, and
-	 * issues no more than its peer takes.
+	 * Each end receives the depths of the other one, and does not exceed
+	 * them.
 	 */
 	ob.ird = 5;
 	ob.ord = 3;
@@ -539,7 +539,7 @@ static void test_listener_gone_before_accept(void)
 
 	sa = listen_at_a(&listener);
 	request(&b, &sa);
-	/* The request has arrived, and nobody will ever look at it. */
+	/* The request has arrived, and is never read. */
 	XT_HERE();
 	while (!xt_readable(listener.ch->fd))
 		sched_yield();
@@ -566,9 +566,9 @@ static int tcp_connect(const struct sockaddr_storage *sa)
 }
 
 /*
- * iw_cm drops what it was told and has not handed on when a listener ends. What
- * becomes of the memory is for the leak detector to say; that the peers need
- * not wait for an answer is seen here.
+ * iw_cm drops requests that it has not passed on when a listener ends. kmemleak
+ * checks their memory; this case checks that the peers need not wait for an
+ * answer.
  */
 static void test_listener_restarts(void)
 {
@@ -722,7 +722,7 @@ static void test_raw_reject(void)
 	char got[64];
 	int fd;
 
-	/* What a reject is for the peer: the Reply, then an orderly end. */
+	/* The peer of a reject receives the Reply, then a clean FIN. */
 	sa = listen_at_a(&listener);
 	fd = tcp_connect(&sa);
 	XT_EQ(send(fd, ask, sizeof(ask), 0), sizeof(ask));
@@ -762,7 +762,7 @@ static int half_accepted(struct xt_end *listener, struct xt_end *e)
 	return fd;
 }
 
-/* Whoever asks for trouble gets an error, and no more than that. */
+/* A second accept gets an error, and has no other effect. */
 static void accept_again(bool other_qp)
 {
 	struct rdma_conn_param param = { .responder_resources = 1 };

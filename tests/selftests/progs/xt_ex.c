@@ -30,8 +30,8 @@ struct how {
 };
 
 /*
- * An end whose queues were made the extended way. In domains of its own, @e.pd
- * is the parent and @inner what it is the parent of.
+ * An end with queues made by the extended calls. In domains of its own, @e.pd
+ * is the parent domain of @inner.
  */
 struct ex_end {
 	struct xt_end e;
@@ -392,7 +392,7 @@ static void test_domains(void)
 	all_operations(&how, 3);
 }
 
-/* What is in use stays, and everything can be given back in the end. */
+/* Objects in use cannot be destroyed; later all of them can. */
 static void test_domains_in_use(void)
 {
 	const struct how how = { .inline_len = 64, .domains = true };
@@ -540,7 +540,7 @@ static void inline_sends(struct lane *l, struct ibv_mw *mw, __u64 seed)
 	one_wc(l->b.scqx, l->b.e.qp, 83, IBV_WC_SEND, 0);
 }
 
-/* The second one tells that the first is there. */
+/* When the second Write has arrived, the first one has, too. */
 static void inline_writes(struct lane *l, __u64 seed)
 {
 	__u64 addr = (uintptr_t)l->target.p;
@@ -658,7 +658,7 @@ static void test_batch(void)
 
 /* ---- refused ----------------------------------------------------------- */
 
-/* What goes wrong between start and complete posts nothing. */
+/* A request with an error between start and complete is not posted. */
 static void test_refused(void)
 {
 	struct ibv_sge two[2];

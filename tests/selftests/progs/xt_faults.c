@@ -39,7 +39,7 @@ struct step {
 	void (*cleanup)(void);
 };
 
-/* What the steps work with. */
+/* Objects that the steps use */
 static struct ibv_context *ctx;
 static struct ibv_device **devices;
 static struct ibv_device *device;
@@ -64,7 +64,10 @@ static __u8 *memory;
 
 static int nth_fd = -1;
 
-/* What it is written with may be what is refused: then it is not any more. */
+/*
+ * The write itself may fail for lack of memory; then nothing is refused any
+ * more.
+ */
 static void refuse(int nth)
 {
 	char text[16];
@@ -267,7 +270,7 @@ static int act_pd(void)
 	return error_of(e.pd);
 }
 
-/* What could not be destroyed for lack of memory can be, once there is. */
+/* An object that could not be destroyed for lack of memory can be, later. */
 static int twice(int first, int (*destroy)(void))
 {
 	return first ? destroy() : 0;
@@ -385,7 +388,7 @@ static void prepare_mr(void)
 	XT_OK(act_mr());
 }
 
-/* A region whose change failed may be unusable, not undestroyable. */
+/* A region with a failed change may be unusable, but it can be deregistered. */
 static int act_rereg(void)
 {
 	return abs(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, pd,
@@ -721,7 +724,7 @@ static int dial(void)
 	return rdma_connect(pair.b.id, &param) ? errno : 0;
 }
 
-/* Without refusals: the peer asks and is accepted, or both ends are told. */
+/* Without refusals: the peer is accepted, or both ends get an error. */
 static void meet(void)
 {
 	static const struct xt_opts o = XT_OPTS;
@@ -770,7 +773,7 @@ static int act_accept(void)
 	return rdma_accept(pair.a.id, &param) ? errno : 0;
 }
 
-/* The other end is told something, whatever became of this one. */
+/* The other end gets an event, whatever happened to this one. */
 static void told(void)
 {
 	struct pollfd p = { .fd = pair.b.ch->fd, .events = POLLIN };

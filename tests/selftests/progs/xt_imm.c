@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMA Write with immediate data (RFC 7306): what the receiver is told, that
- * the data is there by then, and which receives and completions it takes.
+ * RDMA Write with immediate data (RFC 7306): the completion at the receiver,
+ * the data that is in place by then, and the receives that are taken.
  */
 #include "xt.h"
 
@@ -98,7 +98,7 @@ static void one(struct lane *l, __u64 recv, size_t off, size_t len, __u32 imm)
 	empty(l->p.a.rcq);
 }
 
-/* ---- what the receiver is told ----------------------------------------- */
+/* ---- completions at the receiver ----------------------------------------- */
 
 static void test_sizes(void)
 {
@@ -250,7 +250,7 @@ static void test_srq(void)
 	one(&one_lane, 8, 0, 10, 99);
 }
 
-/* What an armed queue is woken by. */
+/* Completions that wake an armed queue */
 static void test_solicited(void)
 {
 	struct ibv_send_wr wr;
@@ -392,8 +392,8 @@ static void test_fence(void)
 #define SLOT		3000UL
 
 /*
- * Sends, Writes and Writes with immediate in a row: completions come in the
- * order of the posts, and whoever sees one finds all data before it in place.
+ * Sends, Writes and Writes with immediate in a row: completions are in the
+ * order of the posts, and at each completion all data before it is in place.
  */
 static void test_mixed(void)
 {
@@ -537,7 +537,7 @@ static void test_placed_first(void)
 	lane_down(&l);
 }
 
-/* Both directions at once, a receive posted anew for each one taken. */
+/* Both directions at once; each receive is replaced when it was taken. */
 static void test_both_ways(void)
 {
 	unsigned int n = xt_count(200);

@@ -19,10 +19,10 @@
 
 #define MESSAGE		(64 * 1024UL)
 #define SMALL		(16 * 1024UL)
-/* What is not received yet fits into the smallest buffers of TCP. */
+/* The smallest buffers of TCP have room for messages not received yet. */
 #define LATE		8
 #define LATE_POSTED	6
-/* What a peer may take that takes nothing, with some to spare. */
+/* More than the longest time until a peer that accepts no data is lost. */
 #define PATIENCE_US	120000000
 /* More than the device lets linger, see XIW_EP_LINGERING. */
 #define CROWD		300
@@ -52,7 +52,7 @@ struct plan {
 	bool stalled;
 };
 
-/* What the receiver tells in the Private Data. */
+/* Private Data of the receiver */
 struct target {
 	__u64 addr;
 	__u32 rkey;
@@ -117,7 +117,7 @@ static void start_dialer(struct xt_end *e, int port)
 
 /* ---- one connection ---------------------------------------------------- */
 
-/* Slots take turns between Sends and Writes that tell of themselves. */
+/* Slots alternate between Sends and Writes with immediate. */
 static void send_all(struct xt_end *e, const struct target *t, unsigned int n)
 {
 	struct xt_buf from = xt_buf(e, n * MESSAGE, XT_LOCAL);

@@ -66,7 +66,7 @@ static void *poll_on(void *arg)
 	return NULL;
 }
 
-/* Posts that the kernel need not hear of at once: whoever polls tells it. */
+/* Posts without a doorbell: a process that polls rings it. */
 static void burst(struct xt_pair *p)
 {
 	struct ibv_sge sge;
@@ -141,7 +141,7 @@ static void test_reset(void)
 	xt_adopt(&p.a, &xt_a, ev.id);
 	xt_qp(&p.a, &o);
 
-	/* What was posted before is not there any more. */
+	/* Receives posted before do not exist any more. */
 	xt_recvs(&p.a, 1, 5);
 	XT_OK(to_state(&p.a, IBV_QPS_RESET));
 	XT_OK(to_state(&p.a, IBV_QPS_INIT));
@@ -172,8 +172,8 @@ static void test_reset(void)
 }
 
 /*
- * Two threads change the state of one queue pair, to which both post: whoever
- * is first, nothing is flushed twice, and it can be used at the end.
+ * Two threads change the state of one queue pair, to which both post: in any
+ * order, nothing is flushed twice, and the queue pair can be used at the end.
  */
 static void *to_error(void *arg)
 {
@@ -249,7 +249,7 @@ static void *disconnect(void *arg)
 	return arg;
 }
 
-/* Takes the processors away from who disconnects, perhaps while that waits. */
+/* Keeps the processors busy, so that the thread that disconnects may stop. */
 static void *spin(void *arg)
 {
 	struct sched_param idle = { 0 };
@@ -262,8 +262,8 @@ static void *spin(void *arg)
 }
 
 /*
- * Whoever is first, the kernel does not touch what is gone: who disconnects may
- * wait for who destroys, and then get a processor last of all.
+ * In any order, the kernel does not access freed memory: the thread that
+ * disconnects may wait for the one that destroys, and run much later.
  */
 static void test_disconnect_raced(void)
 {
@@ -353,7 +353,9 @@ static void test_depths(void)
 	xt_hang_up(&p, &p.b);
 }
 
-/* What a queue pair does not have reads as zero, and not as somebody's data. */
+/*
+ * Attributes that a queue pair does not have are 0, not uninitialised memory.
+ */
 static void test_query(void)
 {
 	struct ibv_qp_init_attr init;
@@ -469,7 +471,7 @@ static unsigned int rights(struct xt_end *e)
 	return attr.qp_access_flags;
 }
 
-/* What has no meaning in a state is refused, and changes nothing. */
+/* Attributes without a meaning in a state are refused, without side effects. */
 static void test_masks(void)
 {
 	const int state = IBV_QP_STATE;
@@ -518,7 +520,7 @@ static void test_masks(void)
 	      EINVAL);
 	XT_EQ(change(&p.a, IBV_QPS_RESET, 0, state), EBUSY);
 	XT_EQ(rights(&p.a), had);
-	/* What rdma_cm's consumers may do. */
+	/* Changes that ULPs of rdma_cm may make */
 	XT_EQ(change(&p.a, IBV_QPS_RTS, 0, state), 0);
 	XT_EQ(change(&p.a, IBV_QPS_RTS, IBV_QPS_RTS, state |
 		     IBV_QP_CUR_STATE), 0);
@@ -572,7 +574,7 @@ static void change_more(struct xt_end *e, struct number_path *path)
 	told(e, path);
 }
 
-/* What was set when they were connected by number connects them once more. */
+/* The attributes that a query returns connect the queue pairs again. */
 static void test_query_number(void)
 {
 	struct number_path path_a, path_b;
@@ -646,9 +648,9 @@ static void queues_fit(struct xt_end *e)
 }
 
 /*
- * A request that nobody answers is given up after a time, here ten minutes.
- * That time must not begin when the use is over: the queue pair would stay as
- * long. No peer ever connects.
+ * A request without an answer fails after a timeout, here ten minutes. The
+ * timer must not start when the use has ended: the queue pair would exist for
+ * as long. No peer ever connects.
  */
 static void test_post_raced(void)
 {
@@ -666,7 +668,7 @@ static void test_post_raced(void)
 	e = p.a;
 	xt_enter(e.side);
 	path.index = number_gid(e.id->verbs, e.side, &path.dgid);
-	/* Another address of the same network, where nobody is. */
+	/* Another address of the same network, which no host has */
 	path.dgid.raw[15] ^= 0x40;
 	for (i = 0; i < n; i++) {
 		e.qp = new_qp(&e);
@@ -722,7 +724,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* What is in the error state is written to no more. */
+/* After the change to the error state the peer writes no more. */
 static void test_error_writes(void)
 {
 	int n = xt_count(20);
@@ -749,7 +751,7 @@ static void test_error_writes(void)
 			XT_OK(to_state(&p.a, IBV_QPS_SQD));
 		XT_OK(to_state(&p.a, IBV_QPS_ERR));
 		memcpy(seen, s.to.p, WRITTEN);
-		/* When the peer has heard of the end, nothing is under way. */
+		/* When the peer has seen the end, no data is in flight. */
 		XT_OK(pthread_join(thread, NULL));
 		XT_CHECK(!memcmp(seen, s.to.p, WRITTEN),
 			 "round %d: written to after the change of state", i);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory that changes: windows of both types, regions registered anew,
- * buffers of other devices, and completion queues that are resized. The
- * active end plays the peer, who must get at what it was given and at no byte
- * more.
+ * Memory that changes: windows of both types, regions that are registered
+ * again, buffers of other devices, and completion queues that are resized. The
+ * active end acts as the peer, which must reach the memory that was granted and
+ * no other byte.
  */
 #include "xt.h"
 
@@ -119,7 +119,7 @@ static struct ibv_send_wr bind_wr(struct ibv_mw *mw, const struct xt_buf *b,
 	return wr;
 }
 
-/* Type 2: binds and returns the key that the peer is told. */
+/* Type 2: binds, and returns the key for the peer. */
 static __u32 bind2(struct stage *s, struct ibv_mw *mw)
 {
 	struct ibv_send_wr wr = bind_wr(mw, &s->dst, OFF, LEN, REMOTE);
@@ -514,7 +514,7 @@ static void test_qp_gone_many(void)
 	free(mw);
 }
 
-/* ---- regions registered anew ------------------------------------------- */
+/* ---- reregistered regions ------------------------------------------------ */
 
 static void test_rereg_move(void)
 {
@@ -574,7 +574,9 @@ static void test_rereg_pd(void)
 	peer_may_not(&s, s.dst.mr->rkey, OFF, LEN);
 }
 
-/* What is refused changes nothing, not even what alone would be allowed. */
+/*
+ * A refused change has no effect, not even a part of it that would be allowed.
+ */
 static void test_rereg_refused(void)
 {
 	const int pd_and_rights = IBV_REREG_MR_CHANGE_PD |

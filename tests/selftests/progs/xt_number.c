@@ -67,7 +67,7 @@ static void set_up(void)
 	size_t i;
 	int port;
 
-	/* The device of that address; nobody connects there. */
+	/* The device of that address; no connection is made there. */
 	xt_id(&any, &xt_a);
 	port = xt_listen(&any, &sa, 1);
 	ctx = any.id->verbs;
@@ -147,7 +147,7 @@ static void new(bool shared)
 	printf("ok %d %u\n", i, numbers[i].qp->qp_num);
 }
 
-/* Of the peer: what is set, and nothing else, is also what a query tells. */
+/* A query returns exactly the attributes of the peer that were set. */
 #define RIGHTS	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 		 IBV_ACCESS_REMOTE_ATOMIC)
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a second processor sees of memory while a message is placed in it or
- * read from it: the last bytes come last, and an aligned word of 8 bytes is
- * never in parts. The memory is shared with a second process, which looks at
- * it, or changes it, all the time.
+ * Memory as a second processor sees it while a message is placed in it or read
+ * from it: the last bytes come last, and an aligned word of 8 bytes is never
+ * torn. The memory is shared with a second process, which reads or changes it
+ * all the time.
  */
 #include "xt.h"
 

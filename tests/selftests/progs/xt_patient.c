@@ -14,7 +14,7 @@
 /* More than the buffers of TCP hold at both ends. */
 #define MESSAGES	32
 
-/* Neither end hears of an end meanwhile. */
+/* Neither end gets an event in that time. */
 static void pass(struct xt_pair *p, unsigned int seconds)
 {
 	struct pollfd fds[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What processes do beside RDMA: fork() with registered memory, and mappings of
+ * Other activities of processes: fork() with registered memory, and mappings of
  * every kind as regions, also those that change while they are registered.
  */
 #include "xt.h"
@@ -58,7 +58,9 @@ static void reap(pid_t pid)
 		 "the child ended with status 0x%x", status);
 }
 
-/* The child writes to its copy of the memory, and lives until it is told. */
+/*
+ * The child writes to its copy of the memory, and lives until the pipe closes.
+ */
 static pid_t scribbler(void *at, int *told)
 {
 	int pipes[2];

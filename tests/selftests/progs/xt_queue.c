@@ -196,7 +196,9 @@ static void test_fence(void)
 	store_down(&s);
 }
 
-/* More Reads than the peer takes at a time: they wait, and nobody passes. */
+/*
+ * More Reads than the peer accepts at a time: they wait, and keep their order.
+ */
 static void many_reads(__u8 depth, int n, size_t len)
 {
 	struct xt_opts o = XT_OPTS;
@@ -249,7 +251,7 @@ static void get_event(struct ibv_cq *cq)
 	ibv_ack_cq_events(cq, 1);
 }
 
-/* A message from b whose completion at a is seen by polling. */
+/* A message from b; a polls its completion. */
 static void message(struct xt_pair *p, int flags)
 {
 	struct ibv_wc wc;
@@ -272,7 +274,7 @@ static void no_event_by(struct xt_pair *p, int flags)
 		 "an event without a request");
 }
 
-/* A pair whose queues were never armed. */
+/* A pair with queues that were never armed. */
 static void pair_unarmed(struct xt_pair *p)
 {
 	struct xt_opts o = XT_OPTS;
@@ -526,7 +528,7 @@ static void test_cq_overflow(void)
 		send_nothing(&p.b, i, i % 16 ? 0 : IBV_SEND_SIGNALED);
 	xt_async(&p.a, IBV_EVENT_CQ_ERR);
 
-	/* It is nobody else's trouble. */
+	/* The other queue pair is not affected. */
 	xt_recvs(&other.a, 77, 1);
 	send_nothing(&other.b, 78, IBV_SEND_SIGNALED);
 	xt_wc_ok(other.b.scq, 78);
@@ -551,7 +553,7 @@ static void test_cq_resize(void)
 		xt_skip("the device cannot resize completion queues");
 	XT_EQ(ret, 0);
 	XT_CHECK(p.a.rcq->cqe >= 1000, "%d entries", p.a.rcq->cqe);
-	/* What was in the queue stays, what comes is added. */
+	/* Entries in the queue stay, new ones are added. */
 	for (i = 30; i < 60; i++)
 		send_nothing(&p.b, i, i == 59 ? IBV_SEND_SIGNALED : 0);
 	for (i = 1; i < 60; i++)
@@ -617,7 +619,7 @@ static void test_srq(void)
 	XT_GUARDS(&into);
 }
 
-/* What ibv_create_srq() and ibv_create_qp() are said to ignore. */
+/* Attributes that ibv_create_srq() and ibv_create_qp() ignore */
 static void test_srq_ignored(void)
 {
 	struct ibv_srq_init_attr srq_attr = {
@@ -674,7 +676,7 @@ static void test_srq_limit(void)
 	XT_CHECK(!xt_readable(p.a.id->verbs->async_fd), "a second event");
 }
 
-/* Armed with nothing left: whoever then misses a receive says so. */
+/* Armed on an empty queue: a message without a receive raises the event. */
 static void test_srq_limit_late(void)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 4 };
@@ -712,7 +714,10 @@ static void test_srq_last_wqe(void)
 	xt_recvs(&p.a, 0, 4);
 	XT_OK(ibv_modify_qp(p.a.qp, &attr, IBV_QP_STATE));
 	xt_async(&p.a, IBV_EVENT_QP_LAST_WQE_REACHED);
-	/* What is in the shared queue is not flushed: the other one has it. */
+	/*
+	 * Receives in the shared queue are not flushed: the other queue pair
+	 * has them.
+	 */
 	empty(p.a.rcq);
 	send_nothing(&q.b, 9, IBV_SEND_SIGNALED);
 	xt_wc_ok(q.b.scq, 9);
@@ -964,8 +969,8 @@ static struct xt_pair *stalled_pairs(int n)
 }
 
 /*
- * Whoever waits for a receive gets one when it is its turn, and is not woken
- * before: the work is in proportion to the receives.
+ * Queue pairs that wait get receives in the order of waiting, and are not woken
+ * before: the work is proportional to the number of receives.
  */
 static void test_srq_line(void)
 {
@@ -1026,7 +1031,7 @@ static void test_srq_bulk(void)
 	}
 }
 
-/* All of them wait for longer than one may, but their turns come. */
+/* All of them wait for longer than one may, but each gets a receive in time. */
 static void test_srq_slow(void)
 {
 	int n = xt_count(8);
@@ -1044,7 +1049,7 @@ static void test_srq_slow(void)
 	}
 }
 
-/* Half of them end when their turn comes; that costs no other one its turn. */
+/* Half of them end when they get a receive; the others still get theirs. */
 static void test_srq_pass_on(void)
 {
 	int n = xt_count(16) / 2;
@@ -1279,7 +1284,9 @@ static void test_bad_posts(void)
 	many[0].length = 1;
 	many[1].length = 1;
 
-	/* What is before the bad one of a chain is done, the rest is not. */
+	/*
+	 * Requests of a chain before the bad one are posted, the rest is not.
+	 */
 	xt_recvs(&s.p.a, 0, 1);
 	for (i = 0; i < 3; i++) {
 		chain[i] = xt_wr(i == 1 ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND, i,
@@ -1345,7 +1352,7 @@ struct poster {
 	unsigned int number;
 };
 
-/* Every message says who sent it and the how manieth it is. */
+/* Every message has the number of its sender, and its own. */
 static void *post_many(void *arg)
 {
 	struct poster *w = arg;

@@ -41,7 +41,7 @@ static struct memory {
 	__u64 again;
 } *mem;
 
-/* What goes over the socket. */
+/* Addresses exchanged over the socket */
 struct address {
 	union ibv_gid gid;
 	__u64 memory;

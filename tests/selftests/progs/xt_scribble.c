@@ -303,7 +303,7 @@ static struct xiw_sqe *good_sqe(struct rings *r, struct xt_sq *sq)
 	return sqe;
 }
 
-/* Opcodes of the kernel only, of other devices, and of nobody. */
+/* Opcodes of the kernel only, of other devices, and unassigned ones. */
 static void scribble_opcodes(struct rings *r, int round)
 {
 	struct xt_sq sq = xt_find_sq(&r->maps, &r->p.b);
@@ -451,8 +451,8 @@ static void scribble_endless(struct rings *r, int round)
 	}
 	XT_OK(pthread_create(&f.thread, NULL, feed, &f));
 	/*
-	 * The call returns, and the queue pair can be ended meanwhile. How
-	 * much one call does depends on when the feeder gets a processor.
+	 * The call returns, and the queue pair can be ended during it. The work
+	 * of one call depends on when the feeder gets a processor.
 	 */
 	before = __atomic_load_n(&sq.ctrl->cons, __ATOMIC_ACQUIRE);
 	while (__atomic_load_n(&sq.ctrl->prod, __ATOMIC_ACQUIRE) == before)
@@ -615,8 +615,8 @@ static bool is_srq_error(struct ibv_context *ctx, struct ibv_srq *srq)
 }
 
 /*
- * It is the shared queue that is broken, which its owner is told once, and the
- * queue pairs have taken the last of it.
+ * The shared queue is broken, which is reported once, and the queue pairs get
+ * no more receives from it.
  */
 static void test_srq(void)
 {

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a killed process may take to end. */
+/* Time limit for the end of a killed process */
 #define BOUND_US	2000000
 /* A Request for the peer-to-peer model, with an RTR Write. */
 #define REQUEST		"MPA ID Req Frame\x50\x02\x00\x04\x80\x01\x80\x01"

@@ -192,7 +192,7 @@ int main(int argc, char **argv)
 	members = mmap(NULL, 2 * MAX * sizeof(*members), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	XT_CHECK(members != MAP_FAILED, "mmap: %m");
-	/* What the children say is not an answer. */
+	/* The output of the children is no answer. */
 	XT_CHECK(dup2(1, 3) == 3 && dup2(2, 1) == 1, "dup2: %m");
 	while (fgets(line, sizeof(line), stdin)) {
 		wrong = obey(line);

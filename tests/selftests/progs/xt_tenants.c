@@ -274,7 +274,7 @@ static int answer_of(struct stranger *s)
 	return ret;
 }
 
-/* ---- whose queue pair -------------------------------------------------- */
+/* ---- owners of queue pairs ----------------------------------------------- */
 
 static void begin(void)
 {
@@ -304,7 +304,7 @@ static void test_thread(void)
 	XT_OK(pthread_join(thread, NULL));
 }
 
-/* What a child gets that may have closed the device's file. */
+/* A child, which may have closed the device's file, tries to connect. */
 static int dial_in_child(bool closed)
 {
 	int status;
@@ -351,7 +351,7 @@ static void connect_strangely(bool other_user)
 	errand.qpn = own.qp->qp_num;
 	send_on(&s, errand, -1);
 	XT_EQ(answer_of(&s), EPERM);
-	/* It is as if nobody had been there. */
+	/* The refused attempt has no effect. */
 	XT_EQ(dial(port, own.qp->qp_num), 0);
 }
 
@@ -486,7 +486,7 @@ static int dial_from(int from)
 		return -errno;
 	xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 	from = ntohs(rdma_get_dst_port(ev.id));
-	/* Who ends while it connects waits for the answer. */
+	/* A process that exits while it connects waits for the answer. */
 	XT_OK(rdma_reject(ev.id, NULL, 0));
 	xt_expect(&e, RDMA_CM_EVENT_REJECTED, NULL);
 	return from;
@@ -513,7 +513,7 @@ static void test_shared(void)
 	XT_EQ(dial_from(from), from);
 }
 
-/* All of the few ports there are have a connection; nobody asks for one. */
+/* All of the few ports are used by connections; the ULP asks for no port. */
 static void test_drawn(void)
 {
 	static const char name[] = "/proc/sys/net/ipv4/ip_local_port_range";

@@ -57,7 +57,7 @@ static char device_name[64];
 static struct ibv_context *ctx;
 static __u8 *sandbox;
 static bool meddling;
-/* What each command of the library has for the driver on top, or NULL. */
+/* Driver data added to each command of the library, or NULL */
 static const __u64 *extra;
 /* How much more room than the library meant there is for the response. */
 static int room;
@@ -118,7 +118,7 @@ static void set_length(struct command *c)
 			c->hdr.num_attrs * sizeof(c->attrs[0]);
 }
 
-/* What an attribute points to: another copy of it, with a word changed. */
+/* Replaces the data of an attribute by a copy with one word changed. */
 static void change_contents(struct ib_uverbs_attr *a)
 {
 	__u8 *copy = sandbox + SANDBOX / 2 + (rnd() % 16) * 1024;
@@ -336,7 +336,7 @@ static void send_random_write(void)
 	__u32 words[64];
 	struct ib_uverbs_cmd_hdr *hdr = (void *)words;
 	unsigned int n = 2 + rnd() % 40;
-	/* What is for the driver comes last, and must be zero. */
+	/* The driver's part is last, and must be zero. */
 	unsigned int odd = chance(50) ? XT_NELEM(words) : 4 + rnd() % 4;
 	unsigned int i;
 
@@ -586,9 +586,10 @@ static long sleeps_in(pid_t pid)
 }
 
 /*
- * The end of a round. The library may wait, for ever, for the acknowledgment of
- * events that a changed answer told it of. Nobody else is in the process, so
- * when it sleeps on a futex it is dead; in any other call the kernel hangs.
+ * The end of a round. The library may wait without end for the acknowledgment
+ * of events of which a changed answer has informed it. The process has no other
+ * threads, so if it sleeps on a futex it is dead; in any other call the kernel
+ * hangs.
  */
 static int end_of(int round, pid_t pid)
 {
@@ -681,8 +682,8 @@ static atomic_bool enough;
 static atomic_ulong mapped;
 
 /*
- * Maps the rings that are there at the moment, all of a page, whose offsets are
- * no secret. Writes to their entries only: the library, too, believes indices.
+ * Maps the existing rings, of a page each, at their known offsets. Writes to
+ * their entries only: the library, too, trusts indices.
  */
 static void *map_all(void *arg)
 {
@@ -702,7 +703,7 @@ static void *map_all(void *arg)
 	return arg;
 }
 
-/* Objects whose rings are of a page each, again and again. */
+/* Objects with rings of a page each, repeatedly. */
 static void *make_all(void *arg)
 {
 	struct ibv_pd *pd = XT_PTR(ibv_alloc_pd(ctx));
@@ -735,8 +736,8 @@ static void *make_all(void *arg)
 }
 
 /*
- * Rings are mapped, and written to, while they come and go. The mapping, or the
- * kernel, whoever is last, frees the pages, and that once.
+ * Rings are mapped, and written to, while they are created and destroyed. The
+ * last user, mapping or kernel, frees the pages, exactly once.
  */
 static void test_raced(void)
 {
