@@ -37,7 +37,7 @@ help-all: help
 #+   make rpm             RPM packages in build/rpm
 #+   make dist            the committed tree as an archive with checksums, build/dist
 #+   make patches         patches for a kernel and an rdma-core tree, build/patches
-#+   make series          what goes to the mailing lists, with cover letters: core
+#+   make series          patch series for the mailing lists, with cover letters: core
 #+                        fixes, driver, provider; build/series
 #+   make progs           the programs of the end-to-end tests
 #+   make clean           remove build/
@@ -45,19 +45,19 @@ help-all: help
 #+ More tests
 #+   make check-long      every end-to-end test that can run on the debug kernel, with
 #+                        the leak scan; takes hours
-#+   make check-races     the data path on a kernel with KCSAN
+#+   make check-races     tests of the data path on a kernel with KCSAN
 #+   make check-ulp       storage protocols and other RDMA applications, on the
 #+                        distribution's kernel
-#+   make check-pyverbs   only the part with rdma-core's own tests, of three releases
-#+   make check-guests    only the part with two guests
+#+   make check-pyverbs   only rdma-core's own tests, of three releases (part of check-ulp)
+#+   make check-guests    only the tests with two guests (part of check-ulp)
 #+   make check-packaging packages, patches, series and the patched trees
 #+   make check-kernels   build for every kernel of the mirror, and test on the stock
 #+                        kernel of each series
-#+   make check-arch      arm64 and s390x (big-endian), and both against this machine
-#+   make check-blktests  blktests' groups nvme and srp on xiw and siw, from a built
-#+                        checkout, BLKTESTS=directory
-#+   make check-xfstests  xfstests over NFS with RDMA and with TCP, from a built
-#+                        checkout, XFSTESTS=directory
+#+   make check-arch      arm64 and s390x (big-endian), alone and with this machine
+#+   make check-blktests  the groups nvme and srp of blktests, on xiw and siw;
+#+                        BLKTESTS=directory of a built checkout
+#+   make check-xfstests  xfstests over NFS with RDMA and with TCP;
+#+                        XFSTESTS=directory of a built checkout
 #+   make fuzz            fuzz the protocol files, RUNS=executions per target; prints
 #+                        their coverage
 #+
@@ -69,18 +69,18 @@ help-all: help
 #+   make bench FORM=idle      10000 connections
 #+   make bench FORM=delay     bulk over paths with delay and loss
 #+   make bench FORM=ulp       a storage target of the kernel, with delay
-#+   make profile WHAT="write 65536"   the profile of one benchmark, in User Mode
-#+                                     Linux ("send 64", "read 64 crc", ...)
+#+   make profile WHAT="write 65536"   profile one benchmark in User Mode Linux
+#+                                     ("send 64", "read 64 crc", ...)
 #+
 #+ Variables
-#+   T="name ..."         which tests; without it all. With T the selftests leave out
-#+                        the leak scan unless LEAKS=1
-#+   K=stock|uml|debug|kcsan   which kernel runs the selftests
+#+   T="name ..."         tests to run (all). With T the selftests run without the leak
+#+                        scan; LEAKS=1 enables it
+#+   K=stock|uml|debug|kcsan   kernel for the selftests
 #+   KDIR                 kernel build directory
-#+   XIW_CACHE            kernels and sources (~/.cache/xiw)
-#+   XIW_ACCEL            tcg, or kvm where it works
-#+   XIW_SERIES           kernel series of the tests (6.12); the kernel is that of this
-#+                        distribution or of the suite XIW_SUITE
+#+   XIW_CACHE            directory of kernels and sources (~/.cache/xiw)
+#+   XIW_ACCEL            tcg, or kvm if the machine has it
+#+   XIW_SERIES           kernel series of the tests (6.12), from this distribution or
+#+                        the suite XIW_SUITE
 #+   XIW_LINK_TYPE        xiw; siw and rxe run the tests on the kernel's own drivers
 #+   RDMA_CORE_SRC        an unpacked rdma-core source with the private ABI of the
 #+                        installed libibverbs; default: this distribution's, or that
