@@ -15,7 +15,7 @@ rdma_core=$(realpath "${2:-$("$XIW_TOP/tests/qemu/get-rdma-core")}")
 out=$XIW_TOP/build/patches
 xiw=drivers/infiniband/sw/xiw
 
-# identity: of whoever makes the series, for author, sign-off and MAINTAINERS.
+# identity: name and address from git, for author, sign-off and MAINTAINERS.
 identity()
 {
 	printf '%s <%s>\n' \

@@ -31,8 +31,8 @@ etc_is_ours()
 		cp "$XIW_CONFIG" "/boot/config-$(uname -r)"
 }
 
-# devices_up: udev makes the links by which disks are found, and an interface
-# is what RDMA devices come on.
+# devices_up: udev creates the links by which the tests find disks, and the RDMA
+# devices need an interface.
 devices_up()
 {
 	/lib/systemd/systemd-udevd --daemon &&
@@ -46,7 +46,7 @@ devices_up()
 			mount -t configfs none /sys/kernel/config; }
 }
 
-# address_there: IPv6 takes a moment to find that nobody else has its address.
+# address_there: duplicate address detection of IPv6 has ended.
 address_there()
 {
 	local end=$((SECONDS + 20))

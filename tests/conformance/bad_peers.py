@@ -281,7 +281,7 @@ def responders(bench):
 @case
 # Covers: MPA-51 MPA-54
 def flood(bench):
-    """many silent connections at once delay nobody, and end in time"""
+    """many silent connections at once delay no other, and end in time"""
     impatient(bench)
     socks = []
     for _ in range(COUNT // 2):

@@ -1044,7 +1044,7 @@ def reset_behind_fin(bench):
             read = bench.counter("rx_bytes") - taken
             assert read < 56 * 1024, "all was read"
             peer.reset()
-            # It is told of the reset, and nobody else will be.
+            # TCP reports the reset once only: it must not be lost.
             conn.post("send", 8)
         bench.counter_is("connections_lost", lost + 1)
         conn.event("DISCONNECTED")
@@ -1290,7 +1290,7 @@ def flushed_while_closing(bench):
 @case
 # Covers: TERM-18 MPA-89
 def read_behind_fin(bench):
-    """what nobody can answer any more is not asked: FIN, and it is flushed"""
+    """a Read that the peer can no longer answer is not sent: FIN, flushed"""
     peer, conn = full_of_sends(bench)
     conn.post("read", 16, 1, 0xCAFE, 0x5000)
     conn.post("send", 8)

@@ -183,7 +183,7 @@ def owned(bench):
         for line in list(table)[1:]:
             words = line.split()
             port = int(words[1].rpartition(":")[2], 16)
-            # FIN-WAIT-1 and -2; whoever has no owner has no inode.
+            # FIN-WAIT-1 and -2; a socket without an owner has no inode.
             count += port == bench.target.port and words[3] in ("04", "05") \
                 and words[9] != "0"
     return count

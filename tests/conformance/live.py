@@ -270,7 +270,7 @@ class Target:
         return self._wait(queue, f"{kind} for connection {number}", seconds)
 
     def request(self, seconds=PATIENCE):
-        """The connection that somebody asks for."""
+        """The next connection that a peer requests."""
         return self.report(None, "request", seconds)
 
     def no_request(self):

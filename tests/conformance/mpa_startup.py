@@ -25,7 +25,7 @@ def request(flags, rev, pdata=b"", **how):
 
 
 def refused(bench, octets, piecemeal=False):
-    """Closed without an octet, and nobody hears of it."""
+    """Closed without a byte, and not reported to the listener."""
     malformed = bench.counter("mpa_malformed")
     peer = bench.tcp()
     try:
@@ -619,7 +619,7 @@ def any_cut(bench):
 @case
 # Covers: MPA-91
 def long_fpdus(bench):
-    """who says so gets FPDUs of several segments, and is told the same first"""
+    """a peer that announces xiw is announced xiw, and gets long FPDUs"""
     def longest(rtr, answer=None):
         peer, conn, _ = bench.answered(E, 2, wire.enhanced(0x8010, 0xC010))
         peer.send(rtr)
@@ -656,7 +656,7 @@ def absurd_lengths(bench):
     peer.send(ulpdu)
     peer.expect_terminate(0x1205, ulpdu)
     conn.asynchronous(REQ_ERR)
-    # Without them: the device waits, and others are served meanwhile.
+    # Without private data: the device waits, and serves other connections.
     peer, conn = bench.open()
     peer.raw(b"\xff\xff" + wire.send(1))
     bench.others_are_well()

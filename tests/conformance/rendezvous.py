@@ -46,7 +46,7 @@ MALFORMED, VERSION, NO_MATCH, _, ROLE, BUSY, LATE, FAILED, PROVE = range(1, 10)
 REASON, REPLY = 24, 44
 # Of this peer's connections; the device draws its own at random.
 NONCE = 0x0102030405060708
-# Octets and messages that TCP takes though nobody reads.
+# Bytes and messages that TCP accepts although the peer does not read.
 MUCH = 4000, 10
 # timeout, retry_cnt
 HALF_A_SECOND = 14, 7
@@ -102,7 +102,7 @@ def flags_of(s, rnr):
 
 
 class Ends:
-    """Of one connection: who proves, to whom, and with which nonces."""
+    """The proofs of one connection: its direction and both nonces."""
 
     def __init__(self, init, resp, init_gid, resp_gid, nonces=(NONCE, 0)):
         self.text = init_gid + resp_gid + struct.pack(">II", init, resp)
@@ -213,7 +213,7 @@ class Number(live.Conn):
         return int(self._do("query").split()[0])
 
     def is_as_before(self, state=RTS):
-        """Nothing has told the consumer of anything."""
+        """No event and no completion has reached the consumer."""
         assert self.state() == state, self.state()
         self.nothing("wc")
         self.nothing("async")
@@ -449,7 +449,7 @@ def works(peer, qp, recv=0, sent=0):
 
 
 def end_silently(peer, how):
-    """An end that the consumer hears nothing of."""
+    """An end that is not reported to the consumer."""
     if how == "fin":
         peer.fin()
         peer.expect_fin()
@@ -650,7 +650,7 @@ def revision_1(bench):
 @case
 # Covers: RDV-07
 def features_unknown(bench):
-    """features that nobody knows are not agreed on, and no fault"""
+    """unknown feature bits are not agreed on, and are no error"""
     qp = bench.qp("R")
     _, rep = bench.asked(qp, features=0xfffc)
     assert rep.data[6:8] == bytes(2), rep.data.hex()
@@ -884,7 +884,7 @@ def eight_wait(bench):
 @case
 # Covers: RDV-18
 def waits_too_long(bench):
-    """whose queue pair does not come to RTR in time is told so"""
+    """a queue pair that is not in RTR in time: a Refusal with that reason"""
     bench.policy(reply_timeout_ms=500)
     bench.opener()
     qp = bench.qp("R", INIT)
@@ -920,7 +920,7 @@ def behind_waiting(bench, octets, how):
 @case
 # Covers: RDV-18
 def destroyed_while_waiting(bench):
-    """the queue pair goes while a Request waits: it is not told"""
+    """the queue pair is destroyed while a Request waits: no answer"""
     bench.opener()
     qp = bench.qp("R", INIT)
     peer = bench.ask(qp)
@@ -1017,7 +1017,7 @@ def silence_first(bench):
     ("fenced_reset", "and then it is reset", live.Peer.reset),
 ])
 def fenced(bench, then):
-    """posted before the first FPDU: fails in time if nobody else comes"""
+    """posted before the first FPDU: fails in time if no peer connects"""
     qp = bench.qp("R")
     peer, _ = bench.asked(qp, first=False)
     begin = time.monotonic()
@@ -1236,7 +1236,7 @@ def silent_end(bench, role, how):
     ("rst_rtr", "RST at RTR", "rst"),
 ])
 def end_at_rtr(bench, how):
-    """the peer ends before RTS: nothing is told, until something is posted"""
+    """the peer ends before RTS: not reported until a request is posted"""
     for role in "RI":
         qp = bench.qp(role, RTR)
         peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
@@ -1462,7 +1462,7 @@ def reset_in_any_state(bench):
         qp.init().rtr().rts()
         still = bench.asked(qp)[0]
         message(still, qp, 1, 8)
-        # As Initiator: nobody listens, nobody answers, a pause.
+        # As Initiator: no listener, no answer, a pause.
         qp = bench.qp("I", state)
         qp.reset().init().rtr()
         with bench.listening() as sock:
@@ -1933,7 +1933,7 @@ def port_in_use(bench):
 @case
 # Covers: RDV-09 RDV-26
 def guesses(bench):
-    """wrong proofs are few a second; who has a privileged port is not held up"""
+    """wrong proofs are few a second; privileged ports are not limited"""
     qp = bench.qp("R")
     begin = time.monotonic()
     peers = []
@@ -2189,7 +2189,7 @@ def to_itself(bench):
 @case
 # Covers: RDV-13
 def time_of_requests(bench):
-    """nobody is there: RETRY_EXC_ERR after 5 s; nothing is over without work"""
+    """no peer: RETRY_EXC_ERR after 5 s; without requests no failure"""
     early, late = {}, {}
     for role in "RI":
         early[role], late[role] = (bench.qp(role, peer=p) for p in (5, 6))
@@ -2274,7 +2274,7 @@ def shared_receives(bench):
     impatient.send(wire.send(1, DATA))
     impatient.rx.fpdu()
     assert first.state() == ERR
-    # One after the other, as whoever waits longer is served first.
+    # One after the other, as the oldest waiting connection is served first.
     late = bench.counter("rx_rnr_waits")
     one.send(wire.send(1, DATA))
     bench.counter_is("rx_rnr_waits", late + 1)

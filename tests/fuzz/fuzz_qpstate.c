@@ -19,7 +19,7 @@ struct world {
 	bool timer;
 	bool aborted;
 	bool flushed;		/* since the last CONNECT or RESET */
-	bool closed;		/* consumer was told that it is over */
+	bool closed;		/* the end was reported to the consumer */
 };
 
 /* Could this happen now, whatever the table says? */

@@ -151,7 +151,7 @@ begin()
 	}
 }
 
-# left: the names of what the disk has that the host has not.
+# left: names of the files of xiw that an installation has left on the disk.
 left()
 {
 	find $DISK/*/upper ! -type c \( -name '*xiw*' \
@@ -301,9 +301,9 @@ check_removal()
 	tap_is "nothing of them is left" "$(left)" ""
 }
 
-# What they do with units, module and devices.  Debian's rpm has nothing of what they
-# need in its database, and puts the provider where this libibverbs does not look
-# for it: no rping.
+# The RPM packages install units, the module and devices.  Dependencies cannot be
+# checked, as Debian's packages are not in rpm's database; and the provider is in a
+# directory that this libibverbs does not search, so rping cannot run.
 check_rpm()
 {
 	local rpms=("$XIW_TOP"/build/rpm/xiw-*.rpm) ko

@@ -96,8 +96,8 @@ more_refusals()
 	(($(refusals) > $1))
 }
 
-# calls: processes try to connect; each ends by itself, or is killed while it
-# waits for a peer that has none.
+# calls: processes try to connect; each ends by itself, or is killed if the peer has
+# no process to answer it.
 calls()
 {
 	local i port=()

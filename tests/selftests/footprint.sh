@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What connections hold of the kernel's memory: after a burst those that go on
-# with little give back what they needed for it, the control group of the
-# process pays meanwhile, and one that sends all the time uses its blocks again,
+# Kernel memory that connections hold.  After a burst, connections with little
+# traffic free the blocks of the burst; until then the control group of the process
+# is charged for them.  A connection that sends all the time uses its blocks again,
 # however many are in flight.
 #
-# XIW_COUNT=N (40): how many there are after a burst.
+# XIW_COUNT=N (40): number of connections after a burst.
 #
 # xiw-kernel: stock
 # xiw-timeout: 400

@@ -142,7 +142,7 @@ usable()
 	ip -n "$NS_A" addr add fd05::5/64 dev "$VETH_A"
 	while ! dad_over fd05::5; do
 		seen=$(gid_index "$DEV_A" "$(gid6 fd05 0005)")
-		# It may have been told from others in between.
+		# DAD may have ended between the two commands.
 		[[ -z $seen ]] || dad_over fd05::5 || break
 		sleep 0.1
 	done

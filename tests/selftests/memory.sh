@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Memory windows, regions registered anew, dma-buf regions, resized completion
-# queues (xt_mem), and what "rdma resource" and the tracepoints tell of them.
+# Memory windows, reregistered regions, dma-buf regions, resized completion queues
+# (xt_mem), and their details in "rdma resource" and in tracepoints.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

@@ -4,8 +4,8 @@
 # Interoperation with siw, the kernel's own soft-iWARP driver: xiw in xa, siw in
 # xb, each of them as the side that connects.  Startup in all the forms siw has
 # (revision 1 and 2, either connection model, CRC), verified data, the perftest
-# programs, and what siw cannot do: there the claim is how the consumer on xiw's
-# side is told.  See tests/qemu/build-siw for siw's parameters.
+# programs, and operations that siw lacks: there the claim is the error that the
+# consumer on xiw's side gets.  See tests/qemu/build-siw for siw's parameters.
 #
 # xiw-kernel: stock
 # xiw-packages: tcpdump ethtool
@@ -182,8 +182,8 @@ topology()
 topology
 objects >"$TMP/baseline"
 
-# Who sends what: a Write is the first RTR that both know, siw asks for CRCs only
-# if told to and repeats what it was asked for.
+# Expected frames, by sender.  A Write is the first RTR that both support; siw asks
+# for CRCs only if its parameter says so, and its Reply repeats the Request's flags.
 XIW_ASKS="rev2 -C-S pd0 ird1 ord1 ACD"
 SIW_ASKS="rev2 ---S pd0 ird1 ord1"
 WITH_CRC="rev2 -C-S pd0 ird1 ord1"

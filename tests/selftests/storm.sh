@@ -4,9 +4,9 @@
 # The same removal over and over, under load: the device, the module, the
 # network interface, the namespaces with RDMA devices shared by all of them and
 # with devices of their own, and fifty processes by SIGKILL.  Each removal ends
-# in bounded time, nothing is left of it, and the survivors are told.
+# in bounded time, no object is left, and processes that continue get events.
 #
-# Every third removal comes at a random moment while the connections are being
+# Every third removal happens at a random moment while the connections are being
 # set up.
 #
 # XIW_ROUNDS=N (4): removals of each kind, and one in ten for the processes.

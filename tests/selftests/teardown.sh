@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Everything can be taken away under load, in bounded time: the device, the
-# network interface, the namespaces, the module; also from under processes
-# that keep their handles open.  The processes are told, and afterwards all of
-# it works again.
+# The device, the network interface, the namespaces and the module can be removed
+# under load, in bounded time, also while processes keep their handles open.  The
+# processes get events, and after the removal everything can be set up again.
 #
 # Covers: TERM-20
 # xiw-timeout: 900

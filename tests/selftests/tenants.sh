@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Tenants of one host: namespaces with equal addresses and ports, in the shared
-# and in the exclusive mode, and processes of other users.  What one of them
-# hears, reaches and uses is its own.
+# and in the exclusive mode, and processes of other users.  None of them gets
+# events of, reaches or uses the objects of another.
 #
 # xiw-kernel: uml
 # xiw-packages: rdmacm-utils

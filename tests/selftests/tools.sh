@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What is in tools/ to look at a running host: who is slow, who stalls for
-# receives, what ends connections.
+# The programs in tools/ that examine a running host: slow connections, waits for
+# receives, causes of ended connections.
 #
 # xiw-kernel: stock
 # xiw-packages: bpftrace

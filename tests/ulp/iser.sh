@@ -72,7 +72,7 @@ configfs_up
 or_bail "no target" target_up
 echo "InitiatorName=iqn.2003-01.org.example:host" >/etc/iscsi/initiatorname.iscsi
 : >/etc/iscsi/iscsid.conf
-# It ends its whole process group when it is told to end.
+# On SIGTERM iscsid ends its whole process group, hence a group of its own.
 setsid iscsid -f >"$TMP/iscsid.log" 2>&1 &
 iscsid=$!
 or_bail "no node" node -o new -I iser

@@ -12,21 +12,21 @@
 
 XIW_TIMEOUT=60
 
-# Needed by every run, seen in every run, or words alone.
+# Options that every run needs or shows, or that print text only.
 left_out=(help version ib-dev port rdma_cm iters ib-port CPU-freq
-	  # not with rdma_cm: it is tried by number
+	  # does not work with rdma_cm: tried between QPs connected by number
 	  com_rdma_cm
-	  # its client counts credits that come by Write, and may wait for a
-	  # completion that nobody makes: see selftests/perftest.sh
+	  # its client takes credits from RDMA Writes, and may wait for a
+	  # completion that never comes: see selftests/perftest.sh
 	  ib_send_bw:events ib_send_bw:vector
-	  # without an end
+	  # never ends
 	  run_infinitely
-	  # of one kind of adapters: other connections, encryption
+	  # special to one kind of adapter: transports, encryption
 	  mcg MGID log_dci_streams log_active_dci_streams aes_xts encrypt_on_tx
 	  sig_before aes_block_size data_enc_keys_number kek_path
 	  credentials_path data_enc_key_app_path)
 
-# In the order of --help; what is not here has no value.
+# Options with their values, in the order of --help; others take no value.
 declare -A with=(
 	[all]="--all -n 5" [report-histogram]="-H" [report-unsorted]="-U"
 	[connection]="--connection=RC" [duration]="--duration=2"

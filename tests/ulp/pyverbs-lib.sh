@@ -21,7 +21,7 @@ pyverbs_suite()
 	}
 }
 
-# pyverbs_built SUITE: likewise, with libraries and cases of build-client's.
+# pyverbs_built SUITE: as above, with the libraries and tests from build-client.
 pyverbs_built()
 {
 	local top

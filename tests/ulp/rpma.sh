@@ -7,7 +7,7 @@
 # librpma, remote persistent memory, by fio's engines for it: the appliance
 # method, whose client makes what it wrote persistent by an RDMA Read, and the
 # general purpose one, where it asks the server by a Send. The server's memory is
-# a file, which libpmem is told to take for persistent memory.
+# a file, which an option makes libpmem treat as persistent memory.
 
 . "$(dirname "$0")/lib.sh"
 

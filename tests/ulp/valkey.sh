@@ -84,7 +84,8 @@ if [[ $XIW_LINK_TYPE == xiw ]]; then
 	tap_result $? "the data went through the device"
 fi
 
-# Clients that are killed in the middle leave nothing, and harm nobody.
+# Clients that are killed under load leave no objects behind, and other clients are
+# served.
 in_b "$VALKEY/valkey-benchmark" --rdma -h "$A4" -p $PORT -t set -c 20 \
 	-n 100000000 -d 20000 >/dev/null 2>&1 &
 clients=$!

@@ -9,7 +9,7 @@
 #include "xt.h"
 
 /**
- * struct number_path - what a queue pair is told when it is connected
+ * struct number_path - attributes that connect a queue pair by number
  * @index: of its own GID
  * @dgid: the peer's GID
  * @dest: the peer's number

@@ -134,9 +134,9 @@ struct xt_event {
  * @sig_all: every send completes
  * @no_hello: leave out the first exchange, so that the queues are untouched
  * @srq_wr: depth of a shared receive queue of its own, 0 for none
- * @srq: somebody else's shared receive queue
- * @pd: somebody else's protection domain
- * @rcq: somebody else's completion queue for receives
+ * @srq: shared receive queue that the caller owns
+ * @pd: protection domain that the caller owns
+ * @rcq: completion queue for receives that the caller owns
  * @ird: reads that the peer may have outstanding
  * @ord: reads that this end may have outstanding
  */

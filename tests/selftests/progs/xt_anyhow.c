@@ -43,7 +43,7 @@ struct side {
 
 /**
  * struct place - of a queue pair; even ones are of side 0
- * @lock: written by who destroys and makes the queue pair
+ * @lock: taken for writing to destroy and create the queue pair
  * @qp: the queue pair, NULL if it could not be made
  * @number: its number, read by others without the lock
  */

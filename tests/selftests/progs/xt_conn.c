@@ -379,7 +379,7 @@ static void close_by(bool a, bool b)
 	xt_recvs(&p.b, 20, 5);
 	if (a)
 		XT_OK(rdma_disconnect(p.a.id));
-	/* The other one may have been told already. */
+	/* The other side may have been disconnected by this already. */
 	if (b && rdma_disconnect(p.b.id) && !a)
 		XT_CHECK(false, "disconnect: %m");
 	xt_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);

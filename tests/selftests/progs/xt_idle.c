@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connections that do next to nothing, for whoever wants to know what they
- * cost:
+ * Connections that are almost idle, to measure their cost:
  *
  *	xt_idle -n COUNT [-s] [-k BYTES | -u BYTES] -a [NS/]ADDRESS
  *		-b [NS/]ADDRESS
  *
- * prints "ready" when COUNT of them are established, and ends when it is told
- * so by the end of stdin. With -s their queues are small. With -k each one then
+ * prints "ready" when COUNT of them are established, and ends at the end of
+ * stdin. With -s their queues are small. With -k each one then
  * carries one RDMA Write of BYTES when a line comes, after the last of which
  * "written" is printed, and from then on an empty Send once a second, after the
  * first of which "alive" is. With -u each one then carries a Send of BYTES to

@@ -33,7 +33,7 @@
 /**
  * struct number - a queue pair
  * @qp: the queue pair, NULL if the place is free
- * @id: of the connection manager, if it was told to connect it; or NULL
+ * @id: of rdma_cm if that connects the queue pair, or NULL
  * @recvs: receives posted so far
  * @sends: requests posted so far
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A receiver that posts nothing for longer than TCP would wait for a dead peer
- * costs nobody the connection. Its device has to allow that much,
- * mpa/rnr_timeout_ms.
+ * A connection survives a receiver that posts nothing for longer than TCP would
+ * wait for a dead peer. mpa/rnr_timeout_ms of the receiver's device has to
+ * allow that time.
  *
  *	xt_patient [-a [NS/]ADDRESS] [-b [NS/]ADDRESS] [-n SECONDS]
  */

@@ -4,8 +4,8 @@
  *
  *	xt_sessions -a NS/ADDR -b NS/ADDR -s SEED [-f FIRST] [-n COUNT]
  *
- * The device accepts whoever asks. Every session has to end in bounded time,
- * every connection of the device too, and no octet may change around and
+ * The device accepts every connection. Every session, and every connection of
+ * the device, has to end in bounded time, and no byte may change around and
  * outside of the regions that the peer may write. Session N of a seed is the
  * same each time; -f N -n 1 repeats it alone.
  */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What one process must not reach of another one, or of another namespace:
- * queue pairs by their number, the loopback interface of side a from side b,
- * local ports. The queue pairs are on the device of side b, and whoever answers
- * is on side a.
+ * A process must not reach these of another process or namespace: queue pairs
+ * by their number, the loopback interface of side a from side b, local ports.
+ * The queue pairs are on the device of side b; the side that answers is a.
  *
- * A stranger is a process that was made before this one has opened a device.
+ * A stranger is a process that was forked before this one opened a device.
  */
 #include "xt.h"
 
