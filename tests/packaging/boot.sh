@@ -121,7 +121,7 @@ shut_down()
 	ip link del $NIC 2>/dev/null
 	umount /lib/modules
 	umount -R $ROOT && umount $DISK
-	tap_result $? "nobody uses the disk any more"
+	tap_result $? "no process uses the disk any more"
 }
 
 box_gone()
@@ -178,15 +178,15 @@ hears()
 # no_trace: of a device, a module and a unit, now that the packages are gone.
 no_trace()
 {
-	tap_run "the device went with them" dev_gone $xiw
+	tap_run "the device went with the packages" dev_gone $xiw
 	tap_run_not "the module is no longer loaded" test -e /sys/module/xiw
 	tap_run_not "nor is there one to load" sd modinfo xiw
-	tap_is "DKMS has forgotten it" "$(sd dkms status)" ""
+	tap_is "DKMS has no module of the packages" "$(sd dkms status)" ""
 	ip link del $NIC
 	nic_add
 	tap_run "an interface that comes back" wait_for 30 sd systemctl \
 		is-active sys-subsystem-net-devices-$NIC.device
-	tap_is "finds no unit" \
+	tap_is "an interface that comes back finds no unit" \
 		"$(sd systemctl list-units --all --plain --no-legend 'xiw*')" ""
 }
 
@@ -201,7 +201,7 @@ check_install()
 		dpkg --no-triggers -i "${debs[@]}" >"$TMP/dpkg" 2>&1
 	tap_result $? "the packages can be installed"
 	grep -q '^warn  only 64 KiB of memory.* -> .*LimitMEMLOCK' "$TMP/dpkg"
-	tap_result $? "and warn of what a device would suffer from"
+	tap_result $? "the packages warn of a low limit of locked memory"
 	((tap_failed == 0)) || tap_show "$TMP/dpkg"
 	tap_is "the module is where DKMS puts it" "$(sd modinfo -n xiw)" \
 		"/lib/modules/$kver/updates/dkms/xiw.ko"
@@ -214,33 +214,35 @@ check_install()
 check_unit()
 {
 	echo 'crc = 0' | sd tee $conf >"$TMP/tee"
-	tap_run "it is enabled and started" sd /usr/libexec/xiw-link enable $NIC
-	tap_run "its device is there" dev_exists $xiw
-	tap_is "with the policy of its file" "$(cat $mpa/crc)" 0
+	tap_run "the unit is enabled and started" sd /usr/libexec/xiw-link enable $NIC
+	tap_run "the device of the unit exists" dev_exists $xiw
+	tap_is "the device has the policy of the unit's file" "$(cat $mpa/crc)" 0
 	echo 'crc = 1' | sd tee $conf >"$TMP/tee"
 	sd systemctl reload xiw@$NIC
-	tap_is "systemctl reload sets it again" "$(cat $mpa/crc)" 1
+	tap_is "systemctl reload sets the policy again" "$(cat $mpa/crc)" 1
 
 	ip link del $NIC
 	tap_run "the unit ends with the interface" \
 		wait_for 30 unit_is $NIC inactive
-	tap_run "the device as well" wait_for 10 dev_gone $xiw
+	tap_run "the device ends with the interface" wait_for 10 dev_gone $xiw
 	nic_add
 	tap_run "an interface that comes back has a device again" \
 		wait_for 30 dev_exists $xiw
 	wait_for 30 unit_is $NIC active
 
 	ip link set $NIC name eth8
-	tap_run "one that is renamed loses it" wait_for 30 dev_gone $xiw
+	tap_run "an interface that is renamed loses its device" \
+		wait_for 30 dev_gone $xiw
 	ip link set eth8 name $NIC
-	tap_run "one that gets the name has it" wait_for 30 dev_exists $xiw
+	tap_run "an interface that gets the name has a device" \
+		wait_for 30 dev_exists $xiw
 	wait_for 30 unit_is $NIC active
 	sd systemctl enable xiw@eth8 2>"$TMP/enable"
 	ip link set $NIC name eth8
 	tap_run "with units for both names it is there under the new one" \
 		wait_for 30 dev_exists xiw_eth8
-	tap_run "and not under the old one" wait_for 30 dev_gone $xiw
-	tap_run "whose unit has ended" wait_for 30 unit_is $NIC inactive
+	tap_run "there is no device of the old name" wait_for 30 dev_gone $xiw
+	tap_run "the unit of the old name has ended" wait_for 30 unit_is $NIC inactive
 	wait_for 30 unit_is eth8 active
 	sd systemctl disable --now xiw@eth8 2>"$TMP/disable"
 	ip link set eth8 name $NIC
@@ -252,8 +254,8 @@ check_unit()
 		"$(sd systemctl is-active xiw@$NIC)" failed
 	sd systemctl status xiw@$NIC >"$TMP/status"
 	grep -q "$conf: line 1: there is no setting 'colour'" "$TMP/status"
-	tap_result $? "which says why"
-	tap_run "and there is no device" dev_gone $xiw
+	tap_result $? "the failed unit says why"
+	tap_run "a unit that failed has made no device" dev_gone $xiw
 	echo 'crc = 0' | sd tee $conf >"$TMP/tee"
 }
 
@@ -261,12 +263,12 @@ check_unit()
 
 check_restart()
 {
-	tap_run "the device comes by itself" wait_for 60 dev_exists $xiw
+	tap_run "after a restart the device comes by itself" wait_for 60 dev_exists $xiw
 	wait_for 30 unit_is $NIC active
-	tap_is "with its policy" "$(cat $mpa/crc)" 0
+	tap_is "after a restart the device has its policy" "$(cat $mpa/crc)" 0
 	tap_run "rping passes" passes
 	sd systemctl disable --now xiw@$NIC 2>"$TMP/disable"
-	tap_run "the device goes when it is disabled" dev_gone $xiw
+	tap_run "the device goes when the unit is disabled" dev_gone $xiw
 }
 
 # ---- the rule ----
@@ -296,9 +298,9 @@ check_removal()
 	sd systemctl enable xiw@$NIC 2>"$TMP/enable"
 	XIW_TIMEOUT=600 tap_run "the packages can be removed" \
 		sd dpkg --no-triggers -r "${names[@]}"
-	tap_run "and purged" sd dpkg --no-triggers -P "${names[@]}"
+	tap_run "the packages can be purged" sd dpkg --no-triggers -P "${names[@]}"
 	no_trace
-	tap_is "nothing of them is left" "$(left)" ""
+	tap_is "nothing of the packages is left" "$(left)" ""
 }
 
 # The RPM packages install units, the module and devices.  Dependencies cannot be
@@ -317,13 +319,14 @@ check_rpm()
 	XIW_TIMEOUT=600 sd "${RPM[@]}" -U --replacepkgs --nodeps \
 		"$XIW_TOP"/build/rpm/xiw-dkms-*.rpm >"$TMP/rpm" 2>&1
 	tap_result $? "the package of the module can be installed again"
-	tap_run "which builds it anew" sd test -s "$ko"
+	tap_run "the installation builds the module again" sd test -s "$ko"
 	echo 'crc = 0' | sd tee $conf >"$TMP/tee"
 	sd ln -sf /usr/share/xiw/90-xiw.rules /etc/udev/rules.d/
 	tap_run "the unit is enabled and started" \
 		sd systemctl enable --now xiw@$NIC
 	tap_is "there is a device with its policy" "$(cat $mpa/crc)" 0
-	XIW_TIMEOUT=600 tap_run "they can be removed" sd "${RPM[@]}" -e --nodeps \
+	XIW_TIMEOUT=600 tap_run "the RPM packages can be removed" \
+		sd "${RPM[@]}" -e --nodeps \
 		xiw-dkms xiw-tools xiw-ibverbs-provider
 	no_trace
 	sd rm $conf

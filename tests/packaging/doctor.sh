@@ -152,7 +152,7 @@ finds FAIL "drops TCP port 7175" "tcp dport 7175 accept"
 stop_server listener
 doctor -p 6000
 grep -q '^ok .*6000' "$TMP/doctor"
-tap_result $? "a port that is let in is fine"
+tap_result $? "a port that the firewall admits is no problem"
 in_a nft flush ruleset
 in_a nft -f - <<END
 table inet filter {
@@ -224,15 +224,15 @@ tap_is "a list is set" "$(cat $mpa/rtr_types)" "read send"
 printf 'revision = 1\ncolour = red\n' >$conf
 says "$conf: line 2: there is no setting 'colour'; see xiw(7)." \
 	"$LINK" policy $VETH_A
-tap_is "nothing of such a file is taken" "$(cat $mpa/revision)" 2
+tap_is "nothing of a bad file is taken" "$(cat $mpa/revision)" 2
 finds FAIL "line 2: there is no setting 'colour'" "restart xiw@$VETH_A"
 echo 'crc = 7' >$conf
 says "$conf: line 1: 'crc' cannot be '7'; see xiw(7)." "$LINK" policy $VETH_A
 echo 'crc =' >$conf
 says "$conf: line 1: 'crc' has no value." "$LINK" check $VETH_A
 tap_run "the device is deleted" in_a "$LINK" del $VETH_A
-tap_run "and gone" dev_gone xiw_$VETH_A
-tap_run "deleting it again is no fault" in_a "$LINK" del $VETH_A
+tap_run "the deleted device is gone" dev_gone xiw_$VETH_A
+tap_run "deleting a device that does not exist is no error" in_a "$LINK" del $VETH_A
 echo 'crc = 7' >$conf
 says "$conf: line 1: 'crc' cannot be '7'; see xiw(7)." "$LINK" add $VETH_A
 tap_run "no device is left without its policy" dev_gone xiw_$VETH_A

@@ -79,10 +79,10 @@ while read -r line; do
 done <"$XIW_SUMMARY"
 
 tap_run "the good connection is still there" load_alive good
-tap_run "it ends well, everything arrived right" load_end good
+tap_run "the good connection ends in order, all its data right" load_end good
 kill "$witness"
 wait "$witness"
-tap_run "it never paused for $LONGEST_MS ms" short_gap
+tap_run "the good connection never paused for $LONGEST_MS ms" short_gap
 tap_note "$(said passive messages) messages, longest pause" \
 	"$(said passive gap) ms and $(said active gap) ms;" \
 	"the machine stood still for $(<"$TMP/stood") ms at most"

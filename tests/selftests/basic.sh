@@ -47,9 +47,9 @@ pair "ucmatose over IPv6" \
 
 tap_run "rdma link del removes one device" link_del "$DEV_A"
 tap_run "the device is gone" dev_gone "$DEV_A"
-tap_run "the other one stays" dev_exists "$DEV_B"
+tap_run "the other device stays" dev_exists "$DEV_B"
 tap_run "the device can be added again" link_add "$NS_A" "$DEV_A" "$VETH_A"
-tap_run "its port becomes active" wait_for 20 port_active "$DEV_A"
+tap_run "the port of the added device becomes active" wait_for 20 port_active "$DEV_A"
 pair "rping on the new device" \
 	"rping -s -v -a $A4 -p @PORT@ -C 5" \
 	"rping -c -v -a $A4 -p @PORT@ -C 5"

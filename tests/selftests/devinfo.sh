@@ -85,28 +85,28 @@ known_counters()
 net_up
 modprobe -r "$XIW_LINK_TYPE" 2>/dev/null
 tap_run_not "the module is not loaded" loaded
-tap_run "rdma link add loads it" link_add "$NS_A" "$DEV_A" "$VETH_A"
-tap_run "now it is" loaded
+tap_run "rdma link add loads the module" link_add "$NS_A" "$DEV_A" "$VETH_A"
+tap_run "the module is loaded" loaded
 tap_run "a second device" link_add "$NS_B" "$DEV_B" "$VETH_B"
 tap_run_not "a name is not given twice" link_add "$NS_B" "$DEV_A" "$VETH_B"
 long=abcdefghijklmnopqrstuvwxyz01234
 tap_run_not "a name that iw_cm has no room for is refused" \
 	link_add "$NS_B" "${long}5" lo
 tap_run "the log says why" logged "too long for iw_cm"
-tap_run "one character less is not" link_add "$NS_B" "$long" lo
-tap_run "that device goes again" link_del "$long"
+tap_run "a name of one character less is accepted" link_add "$NS_B" "$long" lo
+tap_run "the device of 31 characters can be deleted" link_del "$long"
 tap_run_not "an interface that is not there gets no device" \
 	link_add "$NS_B" other nonesuch
-tap_run "its port becomes active" wait_for 20 port_active "$DEV_A"
-tap_run "that of the second one too" wait_for 20 port_active "$DEV_B"
+tap_run "the port of the first device becomes active" wait_for 20 port_active "$DEV_A"
+tap_run "the port of the second device becomes active" wait_for 20 port_active "$DEV_B"
 
-tap_run "it can be described" describe "of a test"
-tap_is "its firmware is the kernel's release" \
+tap_run "the node description can be set" describe "of a test"
+tap_is "the firmware version is the kernel's release" \
 	"$(cat "/sys/class/infiniband/$DEV_A/fw_ver")" "$(uname -r)"
 
 ibv_devices >"$TMP/devices"
-tap_run "ibv_devices lists the first" grep -qw "$DEV_A" "$TMP/devices"
-tap_run "and the second" grep -qw "$DEV_B" "$TMP/devices"
+tap_run "ibv_devices lists the first device" grep -qw "$DEV_A" "$TMP/devices"
+tap_run "ibv_devices lists the second device" grep -qw "$DEV_B" "$TMP/devices"
 ibv_devinfo -v -d "$DEV_A" >"$TMP/devinfo" 2>&1
 tap_run "transport" is transport 'iWARP \(1\)'
 tap_run "state" is state 'PORT_ACTIVE \(4\)'
@@ -131,27 +131,30 @@ ibv_devinfo -v -d "$DEV_B" >"$TMP/devinfo" 2>&1
 tap_run_not "nor that of the other device" is node_guid "$guid"
 
 in_a rdma link show "$DEV_A/1" >"$TMP/link"
-tap_run "rdma link knows the interface" grep -q "netdev $VETH_A" "$TMP/link"
-tap_run "and the physical state" grep -q 'physical_state LINK_UP' "$TMP/link"
+tap_run "rdma link shows the interface" grep -q "netdev $VETH_A" "$TMP/link"
+tap_run "rdma link shows the physical state" \
+	grep -q 'physical_state LINK_UP' "$TMP/link"
 
 ibstatus "$DEV_A:1" >"$TMP/ibstatus"
-tap_run "ibstatus knows the state" grep -q 'state:.* 4: ACTIVE$' "$TMP/ibstatus"
-tap_run "and the speed of the interface, that of any veth pair" \
+tap_run "ibstatus shows the state" grep -q 'state:.* 4: ACTIVE$' "$TMP/ibstatus"
+tap_run "ibstatus shows the speed of the interface, that of any veth pair" \
 	grep -q 'rate:.* 10 Gb/sec' "$TMP/ibstatus"
 
 objects >"$TMP/baseline"
 counters >"$TMP/counters"
 tap_run "a connection is under load" load_up show
 rdma resource show qp link "$DEV_A/1" >"$TMP/qp"
-tap_run "its queue pair is shown" grep -q 'state RTS .*comm xt_load' "$TMP/qp"
+tap_run "rdma resource shows the queue pair" \
+	grep -q 'state RTS .*comm xt_load' "$TMP/qp"
 rdma resource show cm_id >"$TMP/cm"
-tap_run "its connection is shown" \
+tap_run "rdma resource shows the connection" \
 	grep -qE "$DEV_A.*state CONNECT .*src-addr $A4" "$TMP/cm"
 rdma resource show cq >"$TMP/cq"
-tap_run "its completion queues are shown" \
+tap_run "rdma resource shows the completion queues" \
 	grep -q "dev $DEV_A\\|$DEV_A.*comm xt_load" "$TMP/cq"
 rdma resource show mr >"$TMP/mr"
-tap_run "its memory is shown" grep -qE "$DEV_A.*comm xt_load" "$TMP/mr"
+tap_run "rdma resource shows the memory regions" \
+	grep -qE "$DEV_A.*comm xt_load" "$TMP/mr"
 if [[ -s $TMP/counters ]]; then
 	counters | diff "$TMP/counters" - >"$TMP/changed"
 	tap_run "counters count" test -s "$TMP/changed"
@@ -170,13 +173,13 @@ fi
 rdma dev set "$DEV_A" name foo0
 DEV_A=foo0
 tap_run "a device can be renamed" dev_exists foo0
-tap_run "the tools know it by its new name" ibv_devinfo -d foo0
+tap_run "ibv_devinfo finds the device by its new name" ibv_devinfo -d foo0
 tap_run "a connection works under that name" load_up renamed
 tap_run "and ends" load_end renamed
-tap_run "it can be deleted by that name" link_del foo0
+tap_run "the device can be deleted by its new name" link_del foo0
 DEV_A=eth_rdma-1
 tap_run "a device can have any name" link_add "$NS_A" "$DEV_A" "$VETH_A"
-tap_run "the tools know it" ibv_devinfo -d "$DEV_A"
+tap_run "ibv_devinfo finds the device of any name" ibv_devinfo -d "$DEV_A"
 wait_for 20 port_active "$DEV_A"
 tap_run "a connection works on it" load_up any
 tap_run "and ends" load_end any

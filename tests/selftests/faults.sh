@@ -201,8 +201,10 @@ for ((i = 1; i <= ROUNDS; i++)); do
 	tap_run "round $i: memory is refused while data flows" \
 		wait_for "$PATIENCE" more_refusals "$before"
 	refuse 0
-	tap_run "round $i: the first goes on, or both ends are notified" settled 1
-	tap_run "round $i: so does the second" settled 2
+	tap_run "round $i: connection 1 goes on, or both its ends are notified" \
+		settled 1
+	tap_run "round $i: connection 2 goes on, or both its ends are notified" \
+		settled 2
 	refuse $((i * 3 % 30))
 	tap_run "round $i: calls without memory come to an end" calls
 	tap_show "$TMP/run.log"

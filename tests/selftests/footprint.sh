@@ -134,19 +134,21 @@ netem "$NS_B" "$VETH_B" delay 20ms limit 100000
 tap_run "a connection" idle_up 1 -k "$BULK"
 blocks_of burst idle_says written
 tap_note "$((BULK / BLOCK)) blocks of data, $blocks from the allocator"
-tap_run "it has sent in blocks" test "$blocks" -gt 0
-tap_run "which were used again" test "$((blocks * BLOCK))" -le "$((BULK * 3 / 4))"
-tap_run "it ends" idle_down
+tap_run "the connection has sent in blocks" test "$blocks" -gt 0
+tap_run "the connection used its blocks again" \
+	test "$((blocks * BLOCK))" -le "$((BULK * 3 / 4))"
+tap_run "the connection ends" idle_down
 
 cgroup_up || bail "no control group"
 tap_run "$COUNT connections" idle_up "$COUNT" -k "$BURST"
 memory_of kernel
 quiet=$now busy=$now
-tap_run "each has its burst" burst paying
-tap_run "their control group has paid for a burst" \
+tap_run "each connection has its burst" burst paying
+tap_run "the control group of the connections was charged for a burst" \
 	test "$((busy - quiet))" -ge "$BLOCK"
-tap_run "they go on, a message a second" wait_for 30 idle_says alive
-tap_run "with no more than 64 KiB each" wait_for 30 returned "$((COUNT << 16))"
+tap_run "the connections go on, a message a second" wait_for 30 idle_says alive
+tap_run "the connections have no more than 64 KiB each" \
+	wait_for 30 returned "$((COUNT << 16))"
 tap_note "control group: $quiet bytes, $busy, $now"
 tap_run "they end" idle_down
 
@@ -156,11 +158,11 @@ ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_wmem="4096 65536 65536"
 policy rnr_timeout_ms 600000
 tap_run "4 connections whose passive side posts no receive" \
 	idle_up 4 -u "$((2 * BURST))"
-tap_run "their control group pays for what TCP holds for it" \
+tap_run "the control group of the passive side is charged for the data in TCP" \
 	burst stuck "$BURST"
 tap_note "control group: $now bytes of sockets"
 tap_run "they end" idle_down
-tap_run "and nothing of it is left" wait_for 30 gone
+tap_run "no socket is charged to the control group any more" wait_for 30 gone
 rmdir $CGROUP
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_done

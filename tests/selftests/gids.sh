@@ -83,7 +83,7 @@ order()
 {
 	tap_run "the IPv4 address is the GID of index 1" \
 		wait_for 20 at 1 "$(gid4 "$A4")"
-	tap_run "the IPv6 address is behind it" \
+	tap_run "the IPv6 address is the GID of index 2" \
 		wait_for 20 at 2 "$(gid6 fd77 "$GID_A6")"
 	tap_run "nothing else is before the link-local ones" \
 		test "$(gid_of 3)" = "$(gid6 0000 0000)"
@@ -101,20 +101,22 @@ index_stays()
 	tap_run "ninety IPv4 addresses more than fill the table" \
 		wait_for 20 gid_index "$DEV_A" "$last"
 	tap_run "$A4 stays where it was" at 1 "$(gid4 "$A4")"
-	tap_run "so does the first IPv6 address" at 2 "$(gid6 fd77 "$GID_A6")"
-	tap_run "and the second one" at 3 "$(gid6 fd77 0064)"
-	tap_run "the log says that one is left out" \
+	tap_run "the first IPv6 address stays where it was" \
+		at 2 "$(gid6 fd77 "$GID_A6")"
+	tap_run "the second IPv6 address stays where it was" \
+		at 3 "$(gid6 fd77 0064)"
+	tap_run "the log says that an address is left out" \
 		wait_for 5 logged "has no GID"
 	last=$(gid_index "$DEV_A" "$last")
 	addresses del 1 39
-	tap_run "one that found no place gets one that was given up" \
+	tap_run "an address without a GID gets a place that was given up" \
 		wait_for 20 gid_index "$DEV_A" "$(gid4 10.79.0.90)"
 	tap_run "the others stay: $A4" at 1 "$(gid4 "$A4")"
-	tap_run "IPv6" at 3 "$(gid6 fd77 0064)"
-	tap_run "and one in the middle" at "$last" "$(gid4 10.79.0.50)"
+	tap_run "the others stay: IPv6" at 3 "$(gid6 fd77 0064)"
+	tap_run "the others stay: one in the middle" at "$last" "$(gid4 10.79.0.50)"
 	addresses del 40 90
 	ip -n "$NS_A" addr del fd77::64/64 dev "$VETH_A"
-	tap_run "all that has gone is no GID" \
+	tap_run "removed addresses are no GIDs" \
 		wait_for 20 no_gid "$(gid6 fd77 0064)"
 }
 
@@ -147,21 +149,21 @@ usable()
 		sleep 0.1
 	done
 	tap_is "a tentative address is no GID" "$seen" ""
-	tap_run "it becomes one when it is the interface's own" \
+	tap_run "the address becomes a GID when DAD has ended" \
 		wait_for 20 gid_index "$DEV_A" "$(gid6 fd05 0005)"
 	ip -n "$NS_B" addr add fd06::6/64 dev "$VETH_B" nodad
 	ip -n "$NS_A" addr add fd06::6/64 dev "$VETH_A"
 	tap_run "a duplicate address is found out" wait_for 20 dad_failed fd06::6
 	ip -n "$NS_A" addr add fd07::7/64 dev "$VETH_A" nodad
-	tap_run "another one becomes a GID" \
+	tap_run "an address that is no duplicate becomes a GID" \
 		wait_for 20 gid_index "$DEV_A" "$(gid6 fd07 0007)"
-	tap_run "the duplicate one does not" no_gid "$(gid6 fd06 0006)"
+	tap_run "the duplicate address does not become a GID" no_gid "$(gid6 fd06 0006)"
 	ip -n "$NS_A" -batch - <<-END
 		addr del fd05::5/64 dev $VETH_A
 		addr del fd06::6/64 dev $VETH_A
 		addr del fd07::7/64 dev $VETH_A
 	END
-	tap_run "what has gone is no GID" wait_for 20 no_gid "$(gid6 fd07 0007)"
+	tap_run "a removed address is no GID" wait_for 20 no_gid "$(gid6 fd07 0007)"
 }
 
 # ---- the first GID -------------------------------------------------------

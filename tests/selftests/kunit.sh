@@ -77,5 +77,5 @@ for dir in "$RESULTS"/*; do
 	suite "$dir"
 done
 tap_run "the device can be deleted" topo_down
-tap_run "they can be unloaded" modprobe -r "${modules[@]}"
+tap_run "the modules can be unloaded" modprobe -r "${modules[@]}"
 tap_done

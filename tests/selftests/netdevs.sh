@@ -285,7 +285,8 @@ rename()
 	tap_run "the connection goes on" flows
 	tap_run_not "the netdev has no second device" \
 		link_add "$NS_A" second renamed
-	tap_run "and back" ip -n "$NS_A" link set renamed name "$VETH_A"
+	tap_run "the netdev can be renamed back" \
+		ip -n "$NS_A" link set renamed name "$VETH_A"
 	tap_run "the connection ends in order" load_end rename
 }
 

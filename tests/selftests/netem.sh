@@ -102,9 +102,9 @@ during()
 
 	tap_run "a connection is under load" load_up "$2"
 	for ((i = 1; i <= ROUNDS; i++)); do
-		tap_run "$1, round $i: it goes on" "$2" || break
+		tap_run "$1, round $i: the connection goes on" "$2" || break
 	done
-	tap_run "it ends in order" load_end "$2"
+	tap_run "the connection ends in order" load_end "$2"
 }
 
 topo_up
@@ -131,8 +131,8 @@ during "the MTU changes" new_mtu
 during "the address is gone and there again" no_address
 
 tap_note "damaged bits: seeds $SEED to $((SEED + 3 * ROUNDS - 1))"
-tap_run "what arrives damaged past TCP is not delivered" all_damaged
-tap_run "the CRC of each was found wrong" \
+tap_run "data that is damaged past TCP is not delivered" all_damaged
+tap_run "each damaged FPDU was found by its CRC" \
 	grown "$DEV_A" crc_errors "$((3 * ROUNDS))"
 
 # No RTO doubling for 15 minutes: the third is the last.
@@ -141,11 +141,11 @@ ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_retries2=3
 tap_run "a connection is under load" load_up lost
 ip -n "$NS_A" addr del "$A4/24" dev "$VETH_A"
 tap_run "an address that stays away: both ends are notified" load_ended lost
-tap_run "as a lost connection" \
+tap_run "the connection is counted as lost" \
 	grown "$DEV_B" connections_lost 1
 ip -n "$NS_A" addr add "$A4/24" dev "$VETH_A"
-tap_run "and back again: a connection works" load_up back
-tap_run "and ends in order" load_end back
+tap_run "an address that comes back: a connection works" load_up back
+tap_run "an address that comes back: the connection ends in order" load_end back
 tap_objects "nothing is left behind" "$TMP/baseline"
 load_stop
 tap_done

@@ -58,7 +58,7 @@ for ((n = 1; n <= KILLS; n++)); do
 	tap_run "killed in the middle, $n" killed
 	tap_objects "nothing is left behind" "$TMP/baseline"
 done
-tap_run "after that $MANY more" at_once
+tap_run "after the kill, $MANY connections at once" at_once
 tap_objects "nothing is left behind" "$TMP/baseline"
 
 tap_done

@@ -208,10 +208,10 @@ refused()
 	log_since | grep -F "$says"
 }
 
-tap_run "without a GID index it is refused, with the remedy" \
+tap_run "no GID index: the connect is refused, with the remedy" \
 	refused "no GID was given; many programs have an option"
 policy oob_port 0
-tap_run "and where it is switched off" \
+tap_run "oob_port 0: the connect is refused, with the remedy" \
 	refused "switched off; write a port number to mpa/oob_port" \
 	-g "$a4"
 policy oob_port 4799
@@ -228,7 +228,7 @@ netem "$NS_B" "$VETH_B"
 tap_run "the port is closed when no queue pair of the namespace needs it" \
 	wait_for 10 closed
 tap_run "on the host no other program gets it" reserved
-tap_run "and it follows the interface into a VRF" enslaved
+tap_run "the port follows the interface into a VRF" enslaved
 tap_run "a namespace with a device ends" namespace_ends
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_done

@@ -41,7 +41,7 @@ tap_run "a connection of others is under load" load_up bystander
 sessions "$((COUNT - BESIDE))" "$BESIDE"
 for name in mpa_malformed crc_errors protocol_errors terminates_sent \
 	    terminates_received; do
-	tap_run "some of them were: $name" \
+	tap_run "some sessions were: $name" \
 		test "$(counter "$DEV_A" "$name")" -gt 0
 	tap_note "$name $(counter "$DEV_A" "$name")"
 done

@@ -51,12 +51,12 @@ vanishes()
 	start=$SECONDS
 	tap_run_not "$1: it is there until 3 s have passed" \
 		wait_for 3 given_up $(($2 + 1))
-	tap_run "$1: both ends lose it within 12 s" \
+	tap_run "$1: both ends lose the connection within 12 s" \
 		wait_for $((12 - (SECONDS - start))) given_up $(($2 + 1))
 	tap_note "after $((SECONDS - start)) s"
 	[[ $1 != idle ]] ||
 		kill -CONT "${load_pid[active-idle]}" "${load_pid[passive-idle]}"
-	tap_run "$1: the processes are told, and had all data right" \
+	tap_run "$1: the processes are notified, and had all data right" \
 		load_ended "$1"
 	netem "$NS_A" "$VETH_A"
 	netem "$NS_B" "$VETH_B"
@@ -97,9 +97,9 @@ full()
 	tap_run_not "full: neither end gives up" wait_for $SHUT stopped
 	rm "$TMP/shut"
 	before=$(counter "$DEV_A" rx_bytes)
-	tap_run "full: it goes on" wait_for 90 \
+	tap_run "full: the connection goes on" wait_for 90 \
 		grown "$DEV_A" rx_bytes "$((before + 50000))"
-	tap_run "full: it ends in good order" load_end tun
+	tap_run "full: the connection ends in order" load_end tun
 }
 
 topo_up

@@ -31,7 +31,7 @@ follows()
 		"taskset -c $2 ib_send_lat -R -F -d $DEV_B -p @PORT@ -n $MESSAGES $A4"
 	tap_note "$(($(steered "$1") - before)) packets were steered there"
 	(($(steered "$1") - before > MESSAGES / 2))
-	tap_result $? "they come there"
+	tap_result $? "packets are steered to the processor of the server"
 }
 
 topo_up

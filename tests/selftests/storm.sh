@@ -224,7 +224,7 @@ if chosen exclusive; then
 	topo_down
 	tap_run "devices can have namespaces of their own" \
 		wait_for "$BOUND" rdma system set netns exclusive
-	tap_run "and are in them" own_devices
+	tap_run "devices are in namespaces of their own" own_devices
 	storm "end of namespaces, devices of their own" own_namespaces "$ROUNDS"
 	tap_run "a connection works there" load_up own
 	tap_run "and ends in order there" load_end own

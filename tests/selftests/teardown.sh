@@ -75,9 +75,10 @@ LOAD_ARGS=(-k)
 tap_run "a connection whose processes stay" load_up keep
 LOAD_ARGS=()
 tap_run "rdma link del does not wait for them" within rdma link del "$DEV_A"
-tap_run "nor does the other one" within rdma link del "$DEV_B"
+tap_run "rdma link del of the peer's device does not wait for them" \
+	within rdma link del "$DEV_B"
 tap_run "the processes are still there" load_alive keep
-tap_run "the devices are not" both_gone
+tap_run "the devices are gone" both_gone
 links_up
 works "beside processes with handles of dead devices"
 tap_run "the processes can be killed" load_kill {active,passive}-keep
@@ -112,7 +113,7 @@ works "after the interface was deleted"
 connect_to_mute netdev
 tap_run "ip link del does not wait for the peer" \
 	within ip -n "$NS_A" link del "$VETH_A"
-tap_run "nor do the devices" wait_for "$BOUND" both_gone
+tap_run "the devices do not wait for the peer" wait_for "$BOUND" both_gone
 resume
 net_down
 
@@ -146,10 +147,10 @@ for i in 1 2; do
 	tap_run "round $i: a connection is under load" load_up "module$i"
 	tap_run "round $i: the module can be removed" \
 		within modprobe -r "$XIW_LINK_TYPE"
-	tap_run "round $i: it is gone" module_gone
+	tap_run "round $i: the module is gone" module_gone
 	tap_run "round $i: both ends are notified" load_ended "module$i"
 	net_down
-	tap_run "round $i: it can be loaded again" modprobe "$XIW_LINK_TYPE"
+	tap_run "round $i: the module can be loaded again" modprobe "$XIW_LINK_TYPE"
 done
 net_up
 links_up

@@ -64,10 +64,10 @@ wildcard()
 	tap_run_not "that opens nothing in b" listening "$NS_B" "$at"
 	tap_run "b listens on the same port" serve b "$NS_B"
 	tap_run "b's client reaches a" ping_to "$NS_B" "$A4"
-	tap_run "it was a that served it" wait_server a
+	tap_run "a served b's client" wait_server a
 	tap_run "b still listens" serves b
 	tap_run "a's client reaches b" ping_to "$NS_A" "$B4"
-	tap_run "it was b that served it" wait_server b
+	tap_run "b served a's client" wait_server b
 }
 
 # A device on lo is added later, in b, then in a.
@@ -100,10 +100,10 @@ moves()
 	at=$(free_port)
 	tap_run "a listens" serve a "$NS_A"
 	tap_run "a netdev moves from b to a" ip -n "$NS_B" link set ea netns "$NS_A"
-	tap_run "its device is removed" wait_for 20 dev_gone xiwE
+	tap_run "the device of the netdev is removed" wait_for 20 dev_gone xiwE
 	ip -n "$NS_A" addr add 10.78.2.1/24 dev ea
 	ip -n "$NS_A" link set ea up
-	tap_run "it gets one in a" link_add "$NS_A" xiwE ea
+	tap_run "the netdev gets a device in a" link_add "$NS_A" xiwE ea
 	wait_for 20 port_active xiwF
 	tap_run "a's listener accepts through it" ping_to "$NS_B" 10.78.2.1
 	wait_server a
@@ -123,13 +123,13 @@ twins()
 	in_twin links_up
 	at=$(free_port)
 	tap_run "equal addresses: a listens" serve a "$NS_A"
-	tap_run "equal addresses: its twin listens" serve c "$TWIN_A"
+	tap_run "equal addresses: the twin of a listens" serve c "$TWIN_A"
 	tap_run "equal addresses: the twin's client connects" \
 		ping_to "$TWIN_B" "$A4"
-	tap_run "equal addresses: it was the twin that served it" wait_server c
+	tap_run "equal addresses: the twin served its client" wait_server c
 	tap_run "equal addresses: a still listens" serves a
 	tap_run "equal addresses: b's client connects" ping_to "$NS_B" "$A4"
-	tap_run "equal addresses: it was a that served it" wait_server a
+	tap_run "equal addresses: a served b's client" wait_server a
 	pair_in_both
 	in_twin links_down
 	in_twin net_down

@@ -116,10 +116,10 @@ for size in 1 4096 100001 20000000; do
 	run_claim "an object of $size bytes is the same when it comes back" \
 		whole "$TMP/object"
 done
-run_claim "its benchmark writes" \
+run_claim "the benchmark writes" \
 	at_b rados -p pool bench 5 write -b 65536 -t 8 --no-cleanup
 tap_note "$(grep -E '^Bandwidth' "$TMP/out")"
-run_claim "and reads, and compares" at_b rados -p pool bench 5 seq -t 8
+run_claim "the benchmark reads and compares" at_b rados -p pool bench 5 seq -t 8
 tap_note "$(grep -E '^Bandwidth' "$TMP/out")"
 if [[ $XIW_LINK_TYPE == xiw ]]; then
 	tap_note "received $(counter "$DEV_A" rx_bytes) bytes"

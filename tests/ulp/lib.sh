@@ -178,9 +178,9 @@ disk_loses()
 	kill_connections "$port"
 	tap_run "the disk is being written when its connections break" \
 		kill -0 $fio
-	tap_run "new ones are made" wait_for 60 connected "$port"
+	tap_run "new connections are made" wait_for 60 connected "$port"
 	wait $fio
-	tap_result $? "what was being written then is intact" ||
+	tap_result $? "data that was being written is intact" ||
 		tap_show "$TMP/fio.log"
 }
 

@@ -118,13 +118,13 @@ run_claim "the client unmounts" umount $MNT
 
 # iw_cm has room for ten requests to the server.
 run_claim "$CLIENTS clients mount" many_up
-tap_run "each has a connection" connected $CLIENTS
+tap_run "each client has a connection" connected $CLIENTS
 before=$(refused)
 for round in 1 2 3; do
 	run_claim "round $round: all connections break, and all clients go on" \
 		many_return "$round"
 done
-tap_is "none of them was reset or refused" "$(refused)" "$before"
+tap_is "no connection was reset or refused" "$(refused)" "$before"
 run_claim "the clients unmount" many_down
 run_claim "the server stops" rpc.nfsd 0
 tap_run "the device can be removed" timeout 60 rdma link del "$DEV_L"

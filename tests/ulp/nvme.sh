@@ -69,5 +69,5 @@ tap_run "the host connects again" timeout 60 nvme connect -t rdma -a "$L4" \
 	-s 4420 -n $NQN -i 2 -c 1 -l 5
 wait_for 20 test -b /dev/nvme0n1
 tap_run "the device can be removed under both" timeout 60 rdma link del "$DEV_L"
-tap_run "it is gone" dev_gone "$DEV_L"
+tap_run "the device is gone" dev_gone "$DEV_L"
 tap_done

@@ -46,7 +46,7 @@ wrote()
 # in_memory: what the server has is all that was written.
 in_memory()
 {
-	run_claim "the server's memory holds every block of it" "$FIO" \
+	run_claim "the server's memory holds every block that was written" "$FIO" \
 		--name=client --filename="$TMP/memory" --ioengine=psync \
 		--size=$SIZE --bs=4k --rw=write --verify=crc32c \
 		--verify_fatal=1 --verify_state_save=0 --verify_only

@@ -101,6 +101,6 @@ head -c 24000001 /dev/urandom >"$TMP/source"
 programs "a web server and a client" \
 	"python3 -m http.server -d $TMP -b $A4 @PORT@" \
 	"curl -sS -o $TMP/got http://$A4:@PORT@/source"
-tap_run "its file is the same" cmp "$TMP/source" "$TMP/got"
+tap_run "the file is the same" cmp "$TMP/source" "$TMP/got"
 through "$DEV_B" "the file"
 tap_done

@@ -93,7 +93,7 @@ under_way()
 tap_run "a copy is under way" wait_for 30 under_way
 kill_connections 5445
 wait $copy
-tap_result $? "it goes on when its connection breaks"
+tap_result $? "the copy goes on when its connection breaks"
 drop_caches
 run_claim "the copy is complete" cmp "$TMP/source" "$EXPORT/copied"
 tap_run "the client has connected again" test "$(connects)" -gt "$before"

@@ -109,7 +109,7 @@ disk_loses "$disk" 32M $PORT
 log_out
 tap_run "the initiator logs out" wait_for 20 no_session
 # Its last session may still be on the way out.
-tap_run "and logs in again" wait_for 20 eval "log_in 2>/dev/null"
+tap_run "the initiator logs in again" wait_for 20 eval "log_in 2>/dev/null"
 tap_run "the disk appears again" wait_for 20 disk_of_session
 tap_run "the device can be removed below both" \
 	timeout 60 rdma link del "$DEV_L"

@@ -75,7 +75,7 @@ run_claim "valkey's own test of its transport, four threads" \
 for size in 1 65535 65537 $LARGE; do
 	head -c "$size" /dev/urandom >"$TMP/source"
 	run_claim "a value of $size bytes is stored" store "key$size" "$TMP/source"
-	run_claim "and is the same when it comes back" \
+	run_claim "a value is the same when it is read" \
 		fetched "key$size" "$TMP/source"
 done
 if [[ $XIW_LINK_TYPE == xiw ]]; then
@@ -100,8 +100,8 @@ quiet()
 {
 	(($(cli info clients | tr -d '\r' | sed -n 's/^connected_clients://p') == 1))
 }
-tap_run "they are killed, and the server knows" wait_for 60 quiet
-run_claim "and has its data" fetched key$LARGE "$TMP/source"
+tap_run "the clients are killed, and their connections end" wait_for 60 quiet
+run_claim "the server has its data" fetched key$LARGE "$TMP/source"
 for size in 64 65536; do
 	for command in set get; do
 		beside $command $size
