@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Many bad peers at once: silent, slow, cut off at any octet, or talking
+"""Many bad peers at once: silent, slow, cut off at any byte, or talking
 nonsense, before, during and right after the startup frames, as Initiators and
 as Responders. Each connection they opened must end within the timeout.
 

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""capture.py FILE [ADDRESS]: every octet of the iWARP streams in a capture.
+"""capture.py FILE [ADDRESS]: every byte of the iWARP streams in a capture.
 
 Puts the TCP streams of FILE (Ethernet, complete from their first segment on)
-together, takes them apart again by the RFCs, and fails at the first octet that
+together, takes them apart again by the RFCs, and fails at the first byte that
 is not as it must be: framing, PAD, CRC, Markers, DDP and RDMAP headers, message
 sequence numbers, the answers to requests, Immediate Data behind its Write.  The
 PAD that ADDRESS sends is only counted.
 
 Prints a line for each connection with what its startup frames say and the kind
 of the first message behind them, how many messages of each kind and segments of
-each opcode were seen, and the octets of the Immediate Data of the first stream
+each opcode were seen, and the bytes of the Immediate Data of the first stream
 that has any.
 """
 
@@ -69,7 +69,7 @@ def packets(path):
 
 
 class Half:
-    """One direction of a connection: octets in the order of the stream."""
+    """One direction of a connection: bytes in the order of the stream."""
 
     def __init__(self, isn, source):
         self.isn = isn
@@ -193,7 +193,7 @@ class Direction:
         assert mo == want, f"queue {qn}: MO {mo}, not {want}"
         if op in SIZE:
             assert last and len(body) == SIZE[op], \
-                f"opcode {op}: {len(body)} octets, L={last}"
+                f"opcode {op}: {len(body)} bytes, L={last}"
             self.body(op, body)
         if last:
             self.msn[qn] = (msn + 1) & 0xFFFFFFFF
@@ -214,7 +214,7 @@ class Direction:
             # Nothing of the send queue comes between it and its Write.
             assert self.previous == (WRITE, True), \
                 f"Immediate Data after {self.previous}"
-            assert body[4:] == bytes(4), f"octets 4..7: {body[4:].hex()}"
+            assert body[4:] == bytes(4), f"bytes 4..7: {body[4:].hex()}"
             self.imms.append(body[:4].hex())
             self.counts["imm_of_nothing"] += self.empty
 

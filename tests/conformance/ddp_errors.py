@@ -3,7 +3,7 @@
 """DDP and RDMAP: what a peer may do wrong, and what follows from it.
 
 Most cases send one segment with one fault on a fresh connection. They check
-the Terminate octet by octet, that it is the last thing sent, the asynchronous
+the Terminate byte by byte, that it is the last thing sent, the asynchronous
 event, the completions, and that no memory was touched.
 """
 
@@ -49,7 +49,7 @@ def clean(bench):
 
 
 def read_responses(peer, enough=float("inf")):
-    """Octets of Read Responses until there are enough or something else comes.
+    """Bytes of Read Responses until there are enough or something else comes.
 
     That is the second result, None if there were enough.
     """
@@ -129,7 +129,7 @@ def read_responses(peer, enough=float("inf")):
      lambda t: [wire.write(t.local.stag, t.local.base, DATA)],
      0x1100, ACCESS_ERR),
     # Covers: DDP-24
-    ("N21", "Write whose last octet is behind the end: 0x1101",
+    ("N21", "Write whose last byte is behind the end: 0x1101",
      with_bounds(lambda rw: (rw.base + rw.len - 7, DATA)), 0x1101, ACCESS_ERR),
     # Covers: DDP-24
     ("N22", "Write that begins before the base: 0x1101",
@@ -141,7 +141,7 @@ def read_responses(peer, enough=float("inf")):
     ("N23_last", "Write that ends with the last of all offsets: 0x1103",
      with_bounds(lambda rw: (0xFFFFFFFFFFFFFFF8, DATA)), 0x1103, ACCESS_ERR),
     # Covers: DDP-24
-    ("N23_before", "Write that ends one octet earlier: 0x1101",
+    ("N23_before", "Write that ends one byte earlier: 0x1101",
      with_bounds(lambda rw: (0xFFFFFFFFFFFFFFF7, DATA)), 0x1101, ACCESS_ERR),
     # Covers: RDMAP-23 TERM-04
     ("N24", "Read of an unknown STag: 0x0100 with the RDMAP header",
@@ -155,7 +155,7 @@ def read_responses(peer, enough=float("inf")):
      lambda t: [wire.read_req(1, 8, t.local.stag, t.local.base)],
      0x0102, ACCESS_ERR),
     # Covers: RDMAP-26
-    ("N27", "Read of one octet too many: 0x0101",
+    ("N27", "Read of one byte too many: 0x0101",
      lambda t: [wire.read_req(1, 9, t.rw.stag, t.rw.base + t.rw.len - 8)],
      0x0101, ACCESS_ERR),
     # Covers: RDMAP-26
@@ -167,19 +167,19 @@ def read_responses(peer, enough=float("inf")):
      lambda t: [wire.read_req(1, 8, t.rw.stag, 0xFFFFFFFFFFFFFFF8)],
      0x0104, ACCESS_ERR),
     # Covers: RDMAP-26
-    ("N28_before", "Read that ends one octet earlier: 0x0101",
+    ("N28_before", "Read that ends one byte earlier: 0x0101",
      lambda t: [wire.read_req(1, 8, t.rw.stag, 0xFFFFFFFFFFFFFFF7)],
      0x0101, ACCESS_ERR),
     # Covers: RDMAP-27
-    ("N30", "Read Request of 27 octets: 0x02FF",
+    ("N30", "Read Request of 27 bytes: 0x02FF",
      lambda t: [wire.read_req(1, 8, t.rw.stag, t.rw.base)[:-1]],
      0x02FF, REQ_ERR),
     # Covers: RDMAP-27
-    ("N30_29", "Read Request of 29 octets: 0x02FF",
+    ("N30_29", "Read Request of 29 bytes: 0x02FF",
      lambda t: [wire.read_req(1, 8, t.rw.stag, t.rw.base) + b"\0"],
      0x02FF, REQ_ERR),
     # Covers: RDMAP-27 DDP-21
-    ("N30_53", "Read Request of 53 octets, beyond the buffer: 0x1205",
+    ("N30_53", "Read Request of 53 bytes, beyond the buffer: 0x1205",
      lambda t: [wire.read_req(1, 8, t.rw.stag, t.rw.base) + bytes(25)],
      0x1205, REQ_ERR),
     # Covers: RDMAP-33
@@ -222,21 +222,21 @@ def read_responses(peer, enough=float("inf")):
      lambda t: [wire.atomic_req(1, t.rw.stag, 0xFFFFFFFFFFFFFFF8)],
      0x0104, ACCESS_ERR),
     # Covers: ATOM-18
-    ("N37", "Atomic Request of 44 octets: 0x02FF",
+    ("N37", "Atomic Request of 44 bytes: 0x02FF",
      lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base)[:18 + 44]],
      0x02FF, REQ_ERR),
     # Covers: ATOM-18 DDP-21
-    ("N37_53", "Atomic Request of 53 octets, beyond the buffer: 0x1205",
+    ("N37_53", "Atomic Request of 53 bytes, beyond the buffer: 0x1205",
      lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base) + b"\0"],
      0x1205, REQ_ERR),
     # Covers: ATOM-23
     ("N38", "Atomic Response that nobody waits for: 0x1202",
      lambda t: [wire.atomic_resp(1, 0x01020304, 1)], 0x1202, FATAL),
     # Covers: DDP-29 TERM-05
-    ("N42", "segment of 10 octets: 0x1000 and no header",
+    ("N42", "segment of 10 bytes: 0x1000 and no header",
      lambda t: [wire.send(1)[:10]], 0x1000, FATAL),
     # Covers: DDP-29
-    ("N42_one", "segment of one octet: 0x1000 and no header",
+    ("N42_one", "segment of one byte: 0x1000 and no header",
      lambda t: [b"\x41"], 0x1000, FATAL),
     # Covers: TERM-08
     ("two_faults", "of two faults in one TCP segment the first is reported",
@@ -273,7 +273,7 @@ def inject(bench, build, code, event):
 @case
 # Covers: DDP-29 MPA-16
 def short_segments(bench):
-    """segments of each length that holds no header, whole and in octets"""
+    """segments of each length that holds no header, whole and in bytes"""
     rw = bench.target.rw
     for head in wire.send(1), wire.write(rw.stag, rw.base):
         for size in range(1, len(head)):
@@ -357,7 +357,7 @@ def late_receive(bench):
 @case
 # Covers: DDP-21 RDMAP-09
 def N17(bench):
-    """a Send one octet longer than the receive: 0x1205, nothing beyond it"""
+    """a Send one byte longer than the receive: 0x1205, nothing beyond it"""
     peer, conn = bench.open()
     segment = wire.send(1, b"\x55" * 65)
     peer.send(segment)
@@ -425,7 +425,7 @@ def N29(bench):
 @case
 # Covers: IMM-11
 def N40(bench):
-    """Immediate Data of other than 8 octets: 0x02FF"""
+    """Immediate Data of other than 8 bytes: 0x02FF"""
     for size in 0, 4, 7, 9, 12:
         peer, conn = bench.open()
         segment = wire.send(1, b"\0" * size, op=wire.IMM)
@@ -458,7 +458,7 @@ def N43(bench):
      wire.terminate_for(0x1202, wire.send(9, b"x" * 100))),
     ("N45_msn", "a Terminate with MSN 2 is not answered",
      wire.terminate(0, msn=2)),
-    ("N45_short", "a Terminate of 20 octets is not answered",
+    ("N45_short", "a Terminate of 20 bytes is not answered",
      wire.terminate(0)[:20]),
     ("term_mpa3", "an MPA error with error type 3 is fatal",
      wire.terminate(0x2302)),
@@ -466,7 +466,7 @@ def N43(bench):
      wire.terminate(0xF7AB)),
     ("term_cut", "a Terminate whose quoted header is cut is fatal",
      wire.terminate(0x0100, b"\0\x2e\x41\x41", 0xE0)),
-    ("term_long", "a Terminate of 53 octets is not answered",
+    ("term_long", "a Terminate of 53 bytes is not answered",
      wire.terminate(0, bytes(49))),
 ])
 def terminated(bench, ulpdu):
@@ -514,9 +514,9 @@ def atomic(peer, msn):
      lambda s, o: response(s ^ 1, o, bytes(16)), 0x1100, ACCESS_ERR),
     ("N47", "Read Response for another offset: 0x1101",
      lambda s, o: response(s, o + 1, bytes(15)), 0x1101, ACCESS_ERR),
-    ("N48", "Read Response with an octet too many: 0x1101",
+    ("N48", "Read Response with a byte too many: 0x1101",
      lambda s, o: response(s, o, bytes(17)), 0x1101, ACCESS_ERR),
-    ("N49", "Read Response that ends an octet early: 0x02FF",
+    ("N49", "Read Response that ends a byte early: 0x02FF",
      lambda s, o: response(s, o, b"\x77" * 15), 0x02FF, REQ_ERR),
     ("resp_empty", "Read Response without the data: 0x02FF",
      lambda s, o: response(s, o), 0x02FF, REQ_ERR),
@@ -579,7 +579,7 @@ def N39(bench):
 @case
 # Covers: ATOM-23 DDP-21
 def long_atomic_response(bench):
-    """an Atomic Response of 13 octets, beyond the buffer: 0x1205"""
+    """an Atomic Response of 13 bytes, beyond the buffer: 0x1205"""
     peer, conn = bench.open()
     peer.send(wire.RTR["C"])
     conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
@@ -809,7 +809,7 @@ def sent_message(peer, data, head, build):
 # Covers: DDP-01 DDP-05 DDP-06 DDP-07 DDP-08 DDP-11 RDMAP-01 RDMAP-17
 # Covers: IMM-01 IMM-02 IMM-03 IMM-09 IMM-14
 def sent_segments(bench):
-    """every octet of Sends, Writes and Immediate Data, of one segment or more"""
+    """every byte of Sends, Writes and Immediate Data, of one segment or more"""
     data = bytes(n * 7 & 0xFF for n in range(5000))
     peer, conn = bench.open()
     peer.send(wire.RTR["C"])
@@ -970,7 +970,7 @@ def masked_atomics(bench):
 @case
 # Covers: IMM-04 IMM-05 IMM-06 IMM-10
 def immediate(bench):
-    """Immediate Data: the octets behind it ignored, the length of the Write"""
+    """Immediate Data: the bytes behind it ignored, the length of the Write"""
     rw = bench.target.rw
     peer, conn = bench.open()
     peer.send(wire.send(1, bytes.fromhex("c0ffee01ffffffff"), op=wire.IMM),
@@ -1074,7 +1074,7 @@ def fault_while_closing(bench, stag, crc_xor, code, event):
 
 
 def revoked(bench, peer):
-    """Revokes what all Reads but the first are of: octets read, what follows.
+    """Revokes what all Reads but the first are of: bytes read, what follows.
 
     The first is of all of "big", and the second is being answered by then.
     """
@@ -1187,7 +1187,7 @@ def take_send(peer, msn, size=1 << 17):
 @case
 # Covers: MPA-89
 def slow_close(bench):
-    """a close may take as long as it gets on: every octet, then FIN"""
+    """a close may take as long as it gets on: every byte, then FIN"""
     bench.policy(close_timeout_ms=3000)
     timeouts = bench.counter("connections_timed_out")
     peer, conn = full_of_sends(bench)
@@ -1405,7 +1405,7 @@ def revoked_in_between(bench):
               wire.read_req(2, big.len, stag, big.base, sink, sink_to))
     got, ulpdu = revoked(bench, peer)
     got -= big.len
-    assert 0 < got < big.len, f"{got} octets were read"
+    assert 0 < got < big.len, f"{got} bytes were read"
     rest = wire.read_req(2, big.len - got, stag, big.base + got, sink,
                          sink_to + got)
     assert ulpdu == wire.terminate_for(0x0100, rest), \

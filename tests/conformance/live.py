@@ -316,7 +316,7 @@ class Peer:
         self.sock.sendall(data)
 
     def octets(self, data):
-        """One TCP segment for each octet."""
+        """One TCP segment for each byte."""
         for octet in data:
             self.sock.send(bytes([octet]))
 
@@ -324,12 +324,12 @@ class Peer:
         data, self.early = self.early[:size], self.early[size:]
         while len(data) < size:
             more = self.sock.recv(size - len(data))
-            assert more, f"FIN after {len(data)} of {size} octets: {data.hex()}"
+            assert more, f"FIN after {len(data)} of {size} bytes: {data.hex()}"
             data += more
         return data
 
     def take(self, size):
-        """Octets that are looked at later."""
+        """Bytes that are looked at later."""
         kept, self.early = self.early, b""
         self.early = kept + self.read(size)
 
@@ -358,18 +358,18 @@ class Peer:
 
     def expect_fin(self):
         data = self.sock.recv(4096)
-        assert not data, f"octets instead of FIN: {data.hex()}"
+        assert not data, f"bytes instead of FIN: {data.hex()}"
 
     def expect_end(self):
-        """FIN or RST without any octet."""
+        """FIN or RST without any byte."""
         try:
             data = self.sock.recv(4096)
         except ConnectionResetError:
             return
-        assert not data, f"octets instead of the end: {data.hex()}"
+        assert not data, f"bytes instead of the end: {data.hex()}"
 
     def expect_reset(self):
-        """RST without any octet, at once and not at the end of some time."""
+        """RST without any byte, at once and not at the end of some time."""
         begin = time.monotonic()
         try:
             data = self.sock.recv(4096)
@@ -623,7 +623,7 @@ def run_all(args, make_bench):
 
 
 def segments_of_send(peer, conn, msn, size=20000):
-    """The lengths of the ULPDUs that a Send of so many octets consists of."""
+    """The lengths of the ULPDUs that a Send of so many bytes consists of."""
     conn.post("send", size)
     lengths, left = [], size
     while left:

@@ -35,7 +35,7 @@ def agreed(bench, types="C", rest=b"", flags=E, **dial):
 @case
 # Covers: MPA-09 MPA-33 MPA-35 MPA-48 MPA-77 MPA-81 MPA-88
 def request_octets(bench):
-    """the Request, octet by octet, and both ways Private Data"""
+    """the Request, byte by byte, and both ways Private Data"""
     peer, conn, req = bench.called(ird=5, ord=6, data=b"hi there")
     assert (req.key, req.flags, req.rev) == (wire.REQ_KEY, E, 2)
     assert (req.first, req.second) == (0x8005, 0xC006)
@@ -79,7 +79,7 @@ def client_server(bench):
 @case
 # Covers: MPA-49 MPA-53
 def slow_reply(bench):
-    """a Reply octet by octet; nothing is sent before its last one"""
+    """a Reply byte by byte; nothing is sent before its last one"""
     peer, conn, _ = bench.called()
     peer.expect_silence()
     octets = reply()
@@ -109,9 +109,9 @@ def not_connected(bench, conn, status, event="CONNECT_ERROR"):
     ("SF_17", "a Reply that is not enhanced", reply(wire.C, 2, b"")),
     ("reply_rev3", "a Reply of revision 3", reply(E, 3)),
     ("reply_513", "PD_Length 513", reply(E, 2, BOTH + bytes(509))),
-    ("reply_260", "256 octets of Private Data", reply(E, 2, BOTH + bytes(256))),
+    ("reply_260", "256 bytes of Private Data", reply(E, 2, BOTH + bytes(256))),
     ("reply_0", "enhanced with nothing", reply(E, 2, b"")),
-    ("reply_3", "enhanced with three octets", reply(E, 2, b"\x80\x04\xC0")),
+    ("reply_3", "enhanced with three bytes", reply(E, 2, b"\x80\x04\xC0")),
 ])
 def bad_reply(bench, octets):
     malformed = bench.counter("mpa_malformed")
@@ -125,7 +125,7 @@ def bad_reply(bench, octets):
 @case
 # Covers: MPA-46 MPA-48
 def private_data(bench):
-    """255 octets of Private Data arrive with the Reply"""
+    """255 bytes of Private Data arrive with the Reply"""
     data = bytes(range(255))
     _, conn, _ = agreed(bench, rest=data)
     conn.event("ESTABLISHED", status=0, data=data.hex())
@@ -423,7 +423,7 @@ def nobody(bench):
 @case
 # Covers: MPA-66
 def fallback(bench):
-    """closed without an octet: revision 1 on a new connection, if allowed"""
+    """closed without a byte: revision 1 on a new connection, if allowed"""
     with bench.listener() as sock:
         for allowed in 0, 1:
             bench.policy(fallback=allowed)
@@ -446,7 +446,7 @@ def fallback(bench):
             assert (req.flags, req.rev) == (wire.C, 1), vars(req)
             second.raw(reply(wire.C, 1, b""))
             conn.event("ESTABLISHED", status=0)
-        # Not after an octet of an answer.
+        # Not after a byte of an answer.
         conn = bench.target.dial(sock.getsockname()[1])
         first = bench.peer_of(sock.accept()[0])
         first.startup()
@@ -473,7 +473,7 @@ def lost(bench):
 @case
 # Covers: MPA-39
 def urgent_reply(bench):
-    """an urgent octet inside the Reply: not a proper one"""
+    """an urgent byte inside the Reply: not a proper one"""
     peer, conn, _ = bench.called()
     peer.raw(reply()[:10])
     peer.sock.send(b"!", socket.MSG_OOB)

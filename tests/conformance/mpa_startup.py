@@ -38,21 +38,21 @@ def refused(bench, octets, piecemeal=False):
 
 
 BAD_REQUESTS = [
-    ("NF_01", "wrong last octet of the key", wire.startup(
+    ("NF_01", "wrong last byte of the key", wire.startup(
         wire.REQ_KEY[:15] + b"\x66", wire.C, 1)),
     ("NF_02", "revision 0", request(wire.M | wire.C, 0)),
     ("NF_03", "revision 3", request(E, 3, wire.enhanced(0x8010, 0xC010))),
     ("NF_rev255", "revision 255", request(wire.C, 255)),
     ("NF_04", "PD_Length 513", request(wire.C, 1, bytes(513))),
     ("NF_04_max", "PD_Length 65535", request(wire.C, 1, b"", length=0xFFFF)),
-    ("NF_05", "enhanced with three octets",
+    ("NF_05", "enhanced with three bytes",
      request(E, 2, b"\x80\x10\xC0")),
     ("NF_06", "enhanced with nothing", request(E, 2)),
     ("NF_10", "the key of a Reply", wire.startup(wire.REP_KEY, wire.C, 1)),
-    ("NF_random", "64 octets of something else", bytes(range(64, 128))),
+    ("NF_random", "64 bytes of something else", bytes(range(64, 128))),
     ("NF_http", "a question in another protocol",
      b"GET / HTTP/1.0\r\n\r\n"),
-    ("NF_first_octet", "one wrong octet is enough", b"X"),
+    ("NF_first_octet", "one wrong byte is enough", b"X"),
 ]
 
 
@@ -81,7 +81,7 @@ def bad_request_with_more(bench):
 @case
 # Covers: MPA-46
 def private_data_limit(bench):
-    """255 octets of Private Data arrive, 256 and more are not cut but refused"""
+    """255 bytes of Private Data arrive, 256 and more are not cut but refused"""
     data = bytes(range(255))
     enh = wire.enhanced(0x0004, 0x0004)
     for flags, rev, head in (wire.C, 1, b""), (E, 2, enh):
@@ -95,7 +95,7 @@ def private_data_limit(bench):
 @case
 # Covers: MPA-50
 def early_octets(bench):
-    """octets behind the Request and before the Reply: closed"""
+    """bytes behind the Request and before the Reply: closed"""
     refused(bench, request(wire.C, 1) + b"\0")
     rtr = wire.Framer().fpdu(wire.RTR["C"])
     refused(bench, request(wire.C, 1) + rtr)
@@ -113,7 +113,7 @@ def early_octets(bench):
 @case
 # Covers: MPA-54 MPA-49 MPA-15
 def octet_by_octet(bench):
-    """startup frame and FPDUs, one octet in each TCP segment"""
+    """startup frame and FPDUs, one byte in each TCP segment"""
     peer = bench.tcp()
     peer.expect_silence()
     peer.octets(request(E, 2, wire.enhanced(0x8004, 0xC004) + b"hello"))
@@ -563,7 +563,7 @@ def crc_covers_all(bench):
     """the CRC covers the length, the ULPDU, PAD and Markers: 0x2002"""
     ulpdu = wire.send(1, DATA[:5])
     places = {
-        # With a PAD of three, one octet more or less changes no boundary.
+        # With a PAD of three, one byte more or less changes no boundary.
         "length": lambda f: wire.patched(f, 0, struct.pack(">H", 24)),
         "header": lambda f: wire.patched(f, 2 + 17, b"\1"),
         "payload": lambda f: wire.patched(f, 2 + 18, b"\0"),
@@ -586,7 +586,7 @@ def crc_covers_all(bench):
     peer, conn = bench.open()
     fpdu = peer.tx.fpdu(wire.RTR["C"])
     peer.raw(fpdu)
-    # The second Marker, 512 octets on, its reserved half spoilt.
+    # The second Marker, 512 bytes on, its reserved half spoilt.
     fpdu = peer.tx.fpdu(wire.write(bench.target.rw.stag, bench.target.rw.base,
                                    bytes(700)))
     where = -(peer.tx.pos - len(fpdu)) % 512
@@ -650,7 +650,7 @@ def absurd_lengths(bench):
     peer.send(wire.RTR["C"], b"")
     peer.expect_terminate(0x1000)
     conn.asynchronous(FATAL)
-    # With all its octets: a Send that is too long.
+    # With all its bytes: a Send that is too long.
     peer, conn = bench.open()
     ulpdu = wire.send(1, bytes(65535 - 18))
     peer.send(ulpdu)
@@ -697,7 +697,7 @@ def slow_request(bench):
     for start in b"", frame[:1], frame[:16], frame[:19]:
         peers.append(bench.tcp())
         peers[-1].raw(start)
-    # Not per octet, but for the whole frame.
+    # Not per byte, but for the whole frame.
     dripping = bench.tcp()
     begin = time.monotonic()
     try:

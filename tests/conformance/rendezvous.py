@@ -42,7 +42,7 @@ NUMBER = 0x0a0b0c
 # Another host, which the device has a way to.
 ELSEWHERE = "10.77.0.9"
 MALFORMED, VERSION, NO_MATCH, _, ROLE, BUSY, LATE, FAILED, PROVE = range(1, 10)
-# Octets in front of the reason in a Reply, and in all.
+# Bytes in front of the reason in a Reply, and in all.
 REASON, REPLY = 24, 44
 # Of this peer's connections; the device draws its own at random.
 NONCE = 0x0102030405060708
@@ -54,7 +54,7 @@ HALF_A_SECOND = 14, 7
 TURNS = 40
 
 
-# ---- octets, sections 4.2 and 4.3 ------------------------------------------
+# ---- bytes, sections 4.2 and 4.3 ------------------------------------------
 
 def gid(address):
     ip = ipaddress.ip_address(address)
@@ -406,7 +406,7 @@ def accepted(peer):
 
 
 def refused(peer, reason, init=0, resp=0):
-    """By a Reply of the prescribed octets, then the end."""
+    """By a Reply of the prescribed bytes, then the end."""
     rep = peer.startup()
     want = head(init, resp, 0, 0) + bytes(8) + bytes([reason])
     assert rep.key == wire.REP_KEY and rep.flags & wire.R
@@ -473,12 +473,12 @@ def still_reachable(bench, qp, **how):
     works(peer, qp)
 
 
-# ---- octets ----------------------------------------------------------------
+# ---- bytes ----------------------------------------------------------------
 
 @case
 # Covers: RDV-04 RDV-05 RDV-06
 def vectors(_bench):
-    """the octets of this suite are the vectors of section 10"""
+    """the bytes of this suite are the vectors of section 10"""
     a, b = gid("192.0.2.1"), gid("192.0.2.2")
     c, d = gid("2001:db8::1"), gid("2001:db8::2")
     nonces = NONCE, 0x1112131415161718
@@ -527,7 +527,7 @@ def vectors(_bench):
 @case
 # Covers: RDV-02 RDV-06 RDV-08 RDV-12
 def responder(bench):
-    """a Request at RTS: the Reply, octet by octet; nothing before an FPDU"""
+    """a Request at RTS: the Reply, byte by byte; nothing before an FPDU"""
     qp = bench.qp("R", dest_rd=7, rnr=6, rd=3)
     qp.post("send", 8)
     peer = bench.ask_first(qp, ird=5, ord=4)
@@ -587,8 +587,8 @@ def ord_at_rts(bench):
     ("magic", "a wrong magic", MALFORMED, {"magic": b"XRDW"}),
     ("no_data", "no Private Data", MALFORMED, {"size": 0}),
     ("magic_only", "the magic and nothing else", MALFORMED, {"size": 4}),
-    ("short", "an octet too few", MALFORMED, {"size": 71}),
-    ("long", "an octet too many", MALFORMED, {"size": 73}),
+    ("short", "a byte too few", MALFORMED, {"size": 71}),
+    ("long", "a byte too many", MALFORMED, {"size": 73}),
     ("much", "as much as MPA has room for", MALFORMED, {"size": 252}),
     ("reserved_flag", "a reserved flag", MALFORMED, {"flags": 0x75}),
     ("high_flag", "another reserved flag", MALFORMED, {"flags": 0xf1}),
@@ -898,7 +898,7 @@ def waits_too_long(bench):
 
 # Covers: RDV-18
 @cases([
-    ("behind_waiting", "octets behind a Request that waits", b"\0", "octet"),
+    ("behind_waiting", "bytes behind a Request that waits", b"\0", "octet"),
     ("fpdu_waiting", "an FPDU behind a Request that waits",
      wire.Framer().fpdu(FIRST), "octet"),
     ("fin_waiting", "FIN behind a Request that waits", b"", "fin"),
@@ -1499,7 +1499,7 @@ def requests_survive(bench):
 @case
 # Covers: RDV-02 RDV-04 RDV-12
 def initiator(bench):
-    """the Request, octet by octet; behind the Reply the first FPDU"""
+    """the Request, byte by byte; behind the Reply the first FPDU"""
     with bench.listening() as sock:
         qp = bench.qp("I", dest_rd=9, rnr=5, rd=3)
         qp.post("send", 8)
@@ -1699,8 +1699,8 @@ def refused_for_good(bench, answer):
 # Covers: RDV-10 RDV-07
 @cases([
     ("rep_magic", "a wrong magic", {"magic": b"XRDW"}),
-    ("rep_short", "an octet too few", {"size": 43}),
-    ("rep_long", "an octet too many", {"size": 45}),
+    ("rep_short", "a byte too few", {"size": 43}),
+    ("rep_long", "a byte too many", {"size": 45}),
     ("rep_none", "no Private Data", {"size": 0}),
     ("rep_version", "version 1", {"version": 1}),
     ("rep_old", "one of version 1", {"version": 1, "size": 28}),
@@ -1744,7 +1744,7 @@ def bad_reply(bench, how):
 @case
 # Covers: RDV-10
 def rest_not_looked_at(bench):
-    """the last three octets of a Reply are not looked at"""
+    """the last three bytes of a Reply are not looked at"""
     qp = bench.qp("I")
     peer, _ = bench.answered(qp, rest=b"abc")
     works(peer, qp)

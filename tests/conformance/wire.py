@@ -45,7 +45,7 @@ def startup(key, flags, rev, pdata=b"", length=None):
 
 
 def enhanced(first, second):
-    """The four octets in front of the Private Data of a frame with S=1."""
+    """The four bytes in front of the Private Data of a frame with S=1."""
     return struct.pack(">HH", first, second)
 
 
@@ -87,7 +87,7 @@ class Framer:
         self.pos = 0
 
     def fpdu(self, ulpdu, pad=b"\0\0\0", crc_xor=0, length=None):
-        """The octets of an FPDU; the arguments spoil it."""
+        """The bytes of an FPDU; the arguments spoil it."""
         size = len(ulpdu) if length is None else length
         body = struct.pack(">H", size) + ulpdu + pad[:pad_of(len(ulpdu))]
         out = bytearray()
@@ -109,7 +109,7 @@ class Framer:
 
 
 class Deframer:
-    """The receiving side. READ(n) gives exactly n octets of the stream."""
+    """The receiving side. READ(n) gives exactly n bytes of the stream."""
 
     def __init__(self, read, markers=False, crc=True):
         self.read = read
@@ -163,7 +163,7 @@ class Deframer:
 
 
 def patched(octets, at, new):
-    """A segment or an FPDU with some octets replaced, and nothing else."""
+    """A segment or an FPDU with some bytes replaced, and nothing else."""
     return octets[:at] + new + octets[at + len(new):]
 
 

@@ -27,7 +27,7 @@ struct fuzz_in {
 	size_t left;
 };
 
-/* Takes @len octets; behind the end of the input there are zeros. */
+/* Takes @len bytes; behind the end of the input there are zeros. */
 static inline void fuzz_take(struct fuzz_in *in, void *dst, size_t len)
 {
 	size_t n = min(len, in->left);

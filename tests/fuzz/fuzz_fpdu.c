@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The FPDU stream.  A receiver built like the driver's takes a stream split
- * at any octet and must find the same ULPDUs, and the same bad Markers, as a
- * model that walks the stream octet by octet with the rules of RFC 5044
+ * at any byte and must find the same ULPDUs, and the same bad Markers, as a
+ * model that walks the stream byte by byte with the rules of RFC 5044
  * section 4.  The stream is the input itself, or what the sender makes of it.
  */
 #include "fuzz.h"
@@ -20,7 +20,7 @@ struct model_fpdu {
 	bool mismatch;
 };
 
-/* Collects the octets between Markers of one FPDU into @flat. */
+/* Collects the bytes between Markers of one FPDU into @flat. */
 static struct model_fpdu model_next(const u8 *s, u32 left, u32 pos,
 				    bool markers, u8 *flat)
 {
@@ -97,7 +97,7 @@ static bool receive(struct receiver *r, const u8 *s, u32 left)
 	return true;
 }
 
-/* Walks @len octets of @s.  Returns how many belong to good FPDUs. */
+/* Walks @len bytes of @s.  Returns how many belong to good FPDUs. */
 static u32 compare(const u8 *s, u32 len, u32 base, bool markers, u32 dice)
 {
 	static u8 flat[STREAM_MAX];
@@ -149,7 +149,7 @@ static u32 put(struct xiw_mpa_tx *tx, u32 at, u32 len, u8 fill)
 	return at;
 }
 
-/* Octets of the length field never have a Marker between them. */
+/* Bytes of the length field never have a Marker between them. */
 static u32 put_length(struct xiw_mpa_tx *tx, u32 at, u32 ulpdu_len)
 {
 	at = put(tx, at, 2, 0);
@@ -158,7 +158,7 @@ static u32 put_length(struct xiw_mpa_tx *tx, u32 at, u32 ulpdu_len)
 	return at;
 }
 
-/* Frames ULPDUs of lengths from the input; the octets of the stream. */
+/* Frames ULPDUs of lengths from the input; the bytes of the stream. */
 static u32 transmit(struct fuzz_in *in, u32 base, bool markers, u32 most)
 {
 	struct xiw_mpa_tx tx;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA Request and Reply Frames: as they arrive octet by octet, decoded
+ * MPA Request and Reply Frames: as they arrive byte by byte, decoded
  * against a plain reading of RFC 5044 section 7.1 and RFC 6581 section 6, and
  * encoded and decoded again.
  */
@@ -23,7 +23,7 @@ static int model_len(const u8 *s, size_t have, bool reply)
 	return 20 + (int)fuzz_be(s + 18, 2);
 }
 
-/* The reader of a stream asks for so many octets and never for too many. */
+/* The reader of a stream asks for so many bytes and never for too many. */
 static int arrive(const u8 *s, size_t left, bool reply)
 {
 	size_t have = 0;
@@ -43,7 +43,7 @@ static int arrive(const u8 *s, size_t left, bool reply)
 			return len;
 		if (have == left)
 			return 0;
-		/* The header octet by octet, the rest as it is. */
+		/* The header byte by byte, the rest as it is. */
 		have = have < 20 ? have + 1 : min(left, have + more);
 	}
 }

@@ -2,7 +2,7 @@
 /*
  * The untagged queue: a peer sends segments that are mostly, but not always,
  * what should come next.  The model keeps the buffer itself: nothing is
- * placed outside of it, a message is complete only if each of its octets was
+ * placed outside of it, a message is complete only if each of its bytes was
  * placed once, and messages begin in the order of their numbers (RFC 5041
  * section 7.1).
  */
@@ -68,7 +68,7 @@ static void model_open(struct model *m, u8 opcode, u32 size)
 	m->buffer = size <= BUFFER_MAX ? calloc(1, size) : NULL;
 }
 
-/* Every octet of the buffer may be written once. */
+/* Every byte of the buffer may be written once. */
 static void model_place(struct model *m, const struct xiw_ddp_hdr *h)
 {
 	u32 i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP message bodies and rules: every decoder against its octets, Read
+ * RDMAP message bodies and rules: every decoder against its bytes, Read
  * Responses against a sink buffer, range checks in other words,
  * and the atomics bit by bit (RFC 5040, RFC 7306).
  */

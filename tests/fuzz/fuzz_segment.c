@@ -51,7 +51,7 @@ static void plan(struct fuzz_in *in)
 	struct xiw_seg seg = {};
 	unsigned int n;
 
-	/* Octets before the offset are taken as sent. */
+	/* Bytes before the offset are taken as sent. */
 	if (offset == m.len)
 		offset = 0;
 	xiw_ddp_queue_open(&q, m.opcode, m.len);

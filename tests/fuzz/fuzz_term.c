@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Terminate messages: what is sent for each fault comes back from the decoder
- * as it was meant, and any octets from a peer are read within their bounds
+ * as it was meant, and any bytes from a peer are read within their bounds
  * and mean something to the consumer (RFC 5040 section 4.8).
  */
 #include "fuzz.h"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # What is on the wire: each form of startup and each kind of message is captured
-# and taken apart twice, octet by octet by tests/conformance/capture.py and by
+# and taken apart twice, byte by byte by tests/conformance/capture.py and by
 # tshark, which must find nothing malformed and the same segments.
 #
 # xiw-kernel: uml
@@ -28,7 +28,7 @@ judge()
 {
 	local what=$1 file=$2
 
-	tap_run "$what: every octet is as the RFCs want it" take_apart "$file"
+	tap_run "$what: every byte is as the RFCs require" take_apart "$file"
 	shark "$file" -T fields -e iwarp_mpa.rev -e iwarp_rdma.opcode \
 		-e _ws.malformed -e _ws.expert.severity -e frame.number \
 		>"$TMP/fields"

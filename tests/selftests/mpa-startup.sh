@@ -6,7 +6,7 @@
 # tests/conformance/mpa_startup.py in xb against xa.
 #
 # xiw-timeout: 900
-# xiw-leaks: startup ends at every octet
+# xiw-leaks: startup ends at every byte
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"

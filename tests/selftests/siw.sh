@@ -59,7 +59,7 @@ spoken()
 		"rping -s -V -a $A4 -p @PORT@ -C 10 -S 3000" \
 		"rping -c -V -a $A4 -p @PORT@ -C 10 -S 3000"
 	capture_stop
-	tap_run "$what: every octet is as the RFCs want it" \
+	tap_run "$what: every byte is as the RFCs require" \
 		take_apart "$TMP/startup.pcap" "$B4"
 	tap_is "$what: startup when xiw connects" "$(startups | sed -n 1p)" "$2"
 	tap_is "$what: startup when siw connects" "$(startups | sed -n 2p)" "$3"
@@ -121,7 +121,7 @@ fenced()
 		>"$TMP/client.log" 2>&1 </dev/null
 	stop_server server
 	capture_stop
-	tap_run "siw asks for no RTR and does not speak: all octets are right" \
+	tap_run "siw asks for no RTR and does not speak: all bytes are right" \
 		take_apart "$TMP/startup.pcap"
 	tap_is "  and none was sent by xiw" "$(startups), $(seen fpdus)" \
 		"$SIW_ASKS - / $WITH_CRC - / nothing, 0"
@@ -137,7 +137,7 @@ rev1()
 	perf ib_write_bw 65536 20
 	perf ib_read_bw 65536 20
 	capture_stop
-	tap_run "revision 1: every octet is as the RFCs want it" \
+	tap_run "revision 1: every byte is as the RFCs require" \
 		take_apart "$TMP/startup.pcap" "$B4"
 	startups | grep -v '^rev1 -C-- pd0 / rev1 -C-- pd0 /' |
 		grep -v '^rev1 ---- pd0 / rev1 -C-- pd0 /' >"$TMP/others"

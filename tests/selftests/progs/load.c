@@ -378,7 +378,7 @@ static void call(struct load *l, const struct load_opts *lo,
 	send_message(l);
 }
 
-/* The block that the peer writes has only octets that the peer did write. */
+/* The block that the peer writes has only bytes that the peer did write. */
 static void check_written(const struct load *l)
 {
 	static __u8 want[BLOCK];

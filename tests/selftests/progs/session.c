@@ -25,7 +25,7 @@ enum opcode { WRITE, READ_REQ, READ_RESP, SEND, SEND_INV, SEND_SE, SEND_SE_INV,
 
 /**
  * struct unit - a DDP segment
- * @b: its octets
+ * @b: its bytes
  * @len: how many
  */
 struct unit {

@@ -35,10 +35,10 @@ enum session_end { SESSION_FIN, SESSION_RESET, SESSION_CLOSE };
  * struct session - what one connection carries
  * @state: of the random numbers
  * @request: startup frame
- * @request_len: its octets
+ * @request_len: its bytes
  * @request_bad: it was tampered with, there may be no Reply
  * @stream: FPDUs
- * @stream_len: their octets
+ * @stream_len: their bytes
  * @chunk: write so many at a time
  * @end: and then
  */

@@ -23,7 +23,7 @@
 #define BURST		32
 #define NOBODY		65534
 
-/* A message of one octet from @from to a receive @wr_id of @to. */
+/* A message of one byte from @from to a receive @wr_id of @to. */
 static void message(struct xt_end *from, struct xt_end *to, __u64 wr_id)
 {
 	struct ibv_sge sge = xt_sge(&from->spare, 0, 1);
@@ -697,7 +697,7 @@ struct stream {
 	struct xt_buf to;
 };
 
-/* Writes, each of another octet, until it fails. */
+/* Writes, each of another byte, until it fails. */
 static void *write_on(void *arg)
 {
 	struct stream *s = arg;

@@ -6,7 +6,7 @@
  *	xt_relay [NS/]ADDRESS PORT TO-ADDRESS TO-PORT SEED
  *
  * listens, connects on from the same namespace, and says "flipped ..." when it
- * did. The bit is one of the first SPAN octets after the startup frames, in
+ * did. The bit is one of the first SPAN bytes after the startup frames, in
  * a direction that also depends on SEED. The length of an FPDU may be hit;
  * that is noticed only as long as its sender goes on sending.
  */
@@ -29,9 +29,9 @@
  * @name: of the direction
  * @from: socket
  * @to: socket
- * @flip: offset of the octet that is damaged, or -1
+ * @flip: offset of the byte that is damaged, or -1
  * @bit: which bit of it
- * @passed: octets passed on
+ * @passed: bytes passed on
  */
 struct way {
 	pthread_t thread;

@@ -264,7 +264,7 @@ static void send_chunk(int chunk, int slot)
 	}
 }
 
-/* The first octets of what came. */
+/* The first bytes of what came. */
 static void read_again(int slot)
 {
 	struct ibv_sge sge = xt_sge(&buf, offsetof(struct memory, again), 8);

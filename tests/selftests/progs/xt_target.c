@@ -305,7 +305,7 @@ static struct xt_buf *find(const char *name)
 	return NULL;
 }
 
-/* Each octet is its offset times STEP. */
+/* Each byte is its offset times STEP. */
 static void pattern(struct xt_buf *buf, unsigned int step)
 {
 	size_t i;
