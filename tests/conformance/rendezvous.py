@@ -37,20 +37,20 @@ COMM_EST = 4
 PEER_PSN, OWN_PSN = 0x111111, 0x222222
 DATA = bytes(range(0x40, 0x48))
 FIRST = wire.RTR["C"]
-# Of the peer's queue pairs.
+# Numbers of the peer's queue pairs.
 NUMBER = 0x0a0b0c
-# Another host, which the device has a way to.
+# Another host, to which the device has a route.
 ELSEWHERE = "10.77.0.9"
 MALFORMED, VERSION, NO_MATCH, _, ROLE, BUSY, LATE, FAILED, PROVE = range(1, 10)
-# Bytes in front of the reason in a Reply, and in all.
+# Offset of the reason in a Reply, and length of the Reply, in bytes.
 REASON, REPLY = 24, 44
-# Of this peer's connections; the device draws its own at random.
+# This peer's nonce; the device draws its own at random.
 NONCE = 0x0102030405060708
 # Bytes and messages that TCP accepts although the peer does not read.
 MUCH = 4000, 10
 # timeout, retry_cnt
 HALF_A_SECOND = 14, 7
-# Of what happens at a moment that a test cannot choose.
+# Repetitions of what happens at a moment that a test cannot choose.
 TURNS = 40
 
 
@@ -170,7 +170,7 @@ class Target(live.Target):
 
 
 class Number(live.Conn):
-    """A queue pair of the device. Its role is that of its index's address."""
+    """A queue pair of the device. The address of its GID decides its role."""
 
     def __init__(self, bench, role, peer=NUMBER, shared=False):
         new = ["new"] + ["shared"] * shared
@@ -229,7 +229,7 @@ class Number(live.Conn):
         return self.asking(nonces=(NONCE, nonce), **how)
 
     def ends(self, nonces):
-        """Of a connection that the device has made."""
+        """The proofs of a connection that the device has made."""
         return Ends(self.qpn, self.peer, gid(self.address), self.dgid, nonces)
 
     def reply(self, s=True, psn=PEER_PSN, expected=OWN_PSN, rnr=7, flags=None,
@@ -262,7 +262,7 @@ class Bench(live.Bench):
         self.gids = self.policy_dir.parent / "ports/1/gids"
 
     def index(self, address):
-        """Of an address in the device's GID table."""
+        """The index of an address in the device's GID table."""
         want = gid(address)
         for file in self.gids.iterdir():
             if bytes.fromhex(file.read_text().strip().replace(":", "")) == want:
@@ -272,7 +272,7 @@ class Bench(live.Bench):
     # Queue pairs of the device.
 
     def qp(self, role, state=RTS, recvs=4, **how):
-        """One that has come so far, ready for the peer of NUMBER."""
+        """A queue pair in that state, its peer's number is NUMBER."""
         qp = Number(self, role, how.pop("peer", NUMBER),
                     how.pop("shared", False)).init(recvs)
         with_rtr = {k: how.pop(k) for k in ("expected", "min_rnr", "dgid")
@@ -290,7 +290,7 @@ class Bench(live.Bench):
     # The device's host.
 
     def program(self, address, port):
-        """One that listens in the namespace of the device."""
+        """A socket that listens in the namespace of the device."""
         return subprocess.Popen(
             ["ip", "netns", "exec", self.namespaces[0], "python3", "-c", LISTEN,
              address, str(port)], stdin=subprocess.PIPE,
@@ -317,13 +317,13 @@ class Bench(live.Bench):
         return peer
 
     def ask_first(self, qp, **how):
-        """The same, with nothing behind the first Request."""
+        """A connection with only the first Request: the peer's end of it."""
         peer = self.tcp()
         peer.raw(qp.asking(**how))
         return peer
 
     def asked(self, qp, first=True, **how):
-        """The same, accepted, and the first FPDU sent: peer, Reply."""
+        """As ask, accepted, and the first FPDU sent: peer, Reply."""
         peer = self.ask(qp, **how)
         rep = accepted(peer)
         peer.full_operation(E, rep.flags)
@@ -349,7 +349,7 @@ class Bench(live.Bench):
         return peer, peer.startup()
 
     def accept(self, sock):
-        """The same, and the one that proves: peer, Request."""
+        """The device's next try, with its proof: peer, Request."""
         while True:
             peer, first = self.accept_first(sock)
             init, resp = struct.unpack(">II", first.data[8:16])
@@ -366,7 +366,7 @@ class Bench(live.Bench):
             return peer, req
 
     def answer(self, sock, qp, **how):
-        """The same, answered with a Reply, and the first FPDU received."""
+        """As accept, answered with a Reply, and the first FPDU received."""
         peer, req = self.accept(sock)
         peer.raw(qp.reply(**how))
         peer.full_operation(E, req.flags)
@@ -374,7 +374,7 @@ class Bench(live.Bench):
         return peer, req
 
     def answer_last(self, sock, qp):
-        """The same where older tries may be waiting that have ended."""
+        """As answer, after older tries that have ended."""
         while True:
             try:
                 return self.answer(sock, qp)
@@ -406,7 +406,7 @@ def accepted(peer):
 
 
 def refused(peer, reason, init=0, resp=0):
-    """By a Reply of the prescribed bytes, then the end."""
+    """A refusing Reply of the specified bytes, then the end."""
     rep = peer.startup()
     want = head(init, resp, 0, 0) + bytes(8) + bytes([reason])
     assert rep.key == wire.REP_KEY and rep.flags & wire.R
@@ -429,14 +429,14 @@ def refused_of(qp, peer, reason, init=None, resp=None):
 
 
 def message(peer, qp, msn, nr):
-    """One arrives as receive number NR."""
+    """A Send of the peer completes receive number NR."""
     data = DATA + bytes([nr])
     peer.send(wire.send(msn, data))
     qp.wc(f"r{nr}", data=data.hex())
 
 
 def sends(peer, qp, msn=1, nr=0):
-    """One is sent as request number NR."""
+    """Request number NR, a Send, reaches the peer."""
     qp.post("send", 8)
     got = peer.rx.fpdu()
     assert got[:18] == wire.send(msn), got.hex()
@@ -458,7 +458,7 @@ def end_silently(peer, how):
 
 
 def left_unanswered(bench, role="R", how="fin", number=NUMBER):
-    """Its peer has ended, and what is posted waits for seconds."""
+    """A queue pair after its peer's end; a request waits for seconds."""
     qp = bench.qp(role, peer=number, timing=(20, 7))
     peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
     works(peer, qp)
@@ -552,7 +552,7 @@ def responder(bench):
 @case
 # Covers: RDV-05 RDV-12
 def responder_rtr(bench):
-    """a Request at RTR: the Reply says so; COMM_EST; it sends from RTS on"""
+    """a Request at RTR: the Reply has no PSN; COMM_EST; it sends from RTS on"""
     qp = bench.qp("R", RTR)
     peer, rep = bench.asked(qp, ird=9)
     want = head(NUMBER, qp.qpn, 0, 0) + bytes(20)
@@ -567,7 +567,7 @@ def responder_rtr(bench):
 @case
 # Covers: RDV-12
 def ord_at_rts(bench):
-    """what was agreed on before RTS is limited by RTS"""
+    """ORD that was agreed on before RTS is limited by the one of RTS"""
     qp = bench.qp("R", RTR)
     peer, rep = bench.asked(qp, ird=4)
     assert rep.ord >= 4, rep.ord
@@ -589,7 +589,7 @@ def ord_at_rts(bench):
     ("magic_only", "the magic and nothing else", MALFORMED, {"size": 4}),
     ("short", "a byte too few", MALFORMED, {"size": 71}),
     ("long", "a byte too many", MALFORMED, {"size": 73}),
-    ("much", "as much as MPA has room for", MALFORMED, {"size": 252}),
+    ("much", "512 bytes of Private Data", MALFORMED, {"size": 252}),
     ("reserved_flag", "a reserved flag", MALFORMED, {"flags": 0x75}),
     ("high_flag", "another reserved flag", MALFORMED, {"flags": 0xf1}),
     ("rnr_without_s", "RNR retries before RTS", MALFORMED, {"flags": 0x10}),
@@ -599,7 +599,8 @@ def ord_at_rts(bench):
      {"proofs": bytes(15) + b"\1"}),
     ("init_25", "an Initiator's number of 25 bits", MALFORMED,
      {"init": 1 << 24 | NUMBER}),
-    ("init_1", "an Initiator's number of 1", MALFORMED, {"init": 1}),
+    ("init_1", "an Initiator's number of 1, which is reserved", MALFORMED,
+     {"init": 1}),
     ("resp_0", "a Responder's number of 0", MALFORMED, {"resp": 0}),
     ("model", "not the peer-to-peer model", MALFORMED,
      {"a": False, "types": ""}),
@@ -689,11 +690,11 @@ def long_fpdus(bench):
      lambda b, q: {"init_gid": gid(b.responder)[:-1] + b"\xee"}),
     ("role_number", "equal addresses, the Initiator's number is greater", ROLE,
      lambda b, q: {"init_gid": gid(b.responder), "init": q.qpn + 1}),
-    ("role_self", "both ends are one", ROLE,
+    ("role_self", "both ends are one queue pair", ROLE,
      lambda b, q: {"init_gid": gid(b.responder), "init": q.qpn}),
-    ("from", "it does not come from where it says", NO_MATCH,
+    ("from", "its source address is not the GID that it names", NO_MATCH,
      lambda b, q: {"init_gid": gid(b.addr_b)[:-1] + b"\x03"}),
-    ("to", "TCP brought it to another address", NO_MATCH,
+    ("to", "its destination address is not the GID that it names", NO_MATCH,
      lambda b, q: {"resp_gid": gid(b.responder)[:-1] + b"\x33"}),
     ("family", "an address of the other family", ROLE,
      lambda b, q: {"init_gid": b"\xfd" + gid(b.addr_b)[1:]}),
@@ -711,7 +712,7 @@ def no_match(bench, reason, how):
 
 # Covers: RDV-08 RDV-09 RDV-26
 @cases([
-    ("no_such_number", "nobody has that number",
+    ("no_such_number", "no queue pair has that number",
      lambda q: {"resp": q.qpn ^ 0x155}),
     ("another_peer", "the queue pair has another peer",
      lambda q: {"init": NUMBER + 1}),
@@ -724,7 +725,7 @@ def no_match(bench, reason, how):
     ("half_proof", "it proves one PSN", lambda q: {"expected": 5}),
 ])
 def no_match_waits(bench, how):
-    """is not answered, whatever it is, and is no obstacle for the peer"""
+    """a Request that does not match gets no answer, and the peer connects"""
     qp = bench.qp("R")
     peer = bench.ask(qp, **how(qp))
     peer.expect_silence()
@@ -743,7 +744,7 @@ def another_address(bench):
 @case
 # Covers: RDV-08 RDV-16
 def had_its_stream(bench):
-    """one stream in each use: another Request waits"""
+    """one stream until reset: another Request waits"""
     qp = bench.qp("R")
     peer, _ = bench.asked(qp)
     works(peer, qp)
@@ -824,7 +825,7 @@ def waits(bench):
 @case
 # Covers: RDV-18 RDV-26
 def waits_for_another(bench):
-    """what waited goes on to do so when the peer named is another one"""
+    """RTR names another peer: the Request that waited goes on waiting"""
     bench.opener()
     qp = bench.qp("R", INIT)
     stranger, peer = bench.ask(qp, init=NUMBER + 1), bench.ask(qp)
@@ -839,7 +840,7 @@ def waits_for_another(bench):
 @case
 # Covers: RDV-05 RDV-09
 def both_at_rtr(bench):
-    """there is no PSN that both know: it waits until one comes to RTS"""
+    """both ends in RTR prove no PSN: the Request waits until one is in RTS"""
     qp = bench.qp("R", RTR)
     peer = bench.ask(qp, s=False)
     peer.expect_silence()
@@ -857,7 +858,7 @@ def both_at_rtr(bench):
 @case
 # Covers: RDV-18
 def eight_wait(bench):
-    """eight Requests of a host may wait; an end has one place"""
+    """eight Requests of a host may wait, and one of each pair of numbers"""
     bench.opener()
     qp, other = bench.qp("R", INIT), bench.qp("R", INIT)
     peers = [bench.ask(qp, init=NUMBER + n) for n in range(8)]
@@ -933,7 +934,7 @@ def destroyed_while_waiting(bench):
 @case
 # Covers: RDV-18
 def port_closes_while_waiting(bench):
-    """the last Responder goes while Requests wait: their connections end"""
+    """the last Responder is reset while Requests wait: they end"""
     opener = bench.opener()
     qp = bench.qp("R", INIT)
     peers = [bench.ask(qp, init=NUMBER + n) for n in range(3)] + [bench.tcp()]
@@ -1017,7 +1018,7 @@ def silence_first(bench):
     ("fenced_reset", "and then it is reset", live.Peer.reset),
 ])
 def fenced(bench, then):
-    """posted before the first FPDU: fails in time if no peer connects"""
+    """a request before the first FPDU fails in time if no peer connects"""
     qp = bench.qp("R")
     peer, _ = bench.asked(qp, first=False)
     begin = time.monotonic()
@@ -1032,7 +1033,7 @@ def fenced(bench, then):
 @case
 # Covers: RDV-16
 def takes_its_place(bench):
-    """another Request takes the place of one that still stands"""
+    """a new Request replaces an older one that has no first FPDU yet"""
     qp = bench.qp("R")
     qp.post("send", 8)
     old = None
@@ -1042,7 +1043,7 @@ def takes_its_place(bench):
             end_of(old)
         old = peer
     qp.is_as_before()
-    # A stranger does not.
+    # A Request of another number does not.
     bench.ask(qp, init=NUMBER + 1).expect_silence()
     bench.ask(qp, psn=5).expect_silence()
     peer.send(FIRST)
@@ -1054,7 +1055,7 @@ def takes_its_place(bench):
 @case
 # Covers: RDV-16 RDV-18
 def many_at_once(bench):
-    """an end that asks again and again has one place"""
+    """Requests of one pair of numbers replace each other"""
     bench.opener()
     qp = bench.qp("R", INIT)
     peer = bench.ask(qp)
@@ -1070,7 +1071,7 @@ def many_at_once(bench):
 @case
 # Covers: RDV-09
 def psn_at_rts(bench):
-    """at RTS the PSN is another one: it was no stream, the next one is"""
+    """at RTS the PSN differs: the stream is undone, the next one counts"""
     qp = bench.qp("R", RTR)
     peer, _ = bench.asked(qp, expected=0x333333)
     qp.asynchronous(COMM_EST)
@@ -1085,7 +1086,7 @@ def psn_at_rts(bench):
 @case
 # Covers: RDV-09 RDV-19
 def fault_after_undo(bench):
-    """behind a stream that was none, a fault ends the true one"""
+    """after a stream that was undone, an error ends the next one"""
     for role in "RI":
         qp = bench.qp(role, RTR)
         if role == "R":
@@ -1108,7 +1109,7 @@ def fault_after_undo(bench):
 @case
 # Covers: RDV-09 RDV-16
 def half_message_undone(bench):
-    """half a message came on a stream that was none: its receive is kept"""
+    """half a message on a stream that is undone: its receive is kept"""
     qp = bench.qp("R", RTR, recvs=1)
     peer, _ = bench.asked(qp, expected=0x333333)
     qp.asynchronous(COMM_EST)
@@ -1124,7 +1125,7 @@ def half_message_undone(bench):
 @case
 # Covers: RDV-09
 def posted_in_rtr_undone(bench):
-    """a Read on a stream that was none is asked for again on the true one"""
+    """a Read on a stream that is undone is sent again on the next one"""
     qp = bench.qp("R", RTR)
     peer, _ = bench.asked(qp, expected=0x333333)
     qp.asynchronous(COMM_EST)
@@ -1150,7 +1151,7 @@ def posted_in_rtr_undone(bench):
 @case
 # Covers: RDV-09
 def psn_at_rts_behind_end(bench):
-    """the stream with the other PSN has ended before RTS: it was none, too"""
+    """a stream with a differing PSN that ended before RTS is undone, too"""
     for role in "RI":
         for how in "fin", "rst":
             qp = bench.qp(role, RTR)
@@ -1175,7 +1176,7 @@ def psn_at_rts_behind_end(bench):
 @case
 # Covers: RDV-09 RDV-16
 def psn_at_rts_before_first(bench):
-    """the same before the first FPDU"""
+    """a differing PSN before the first FPDU: the connection is undone"""
     qp = bench.qp("R", RTR)
     peer, _ = bench.asked(qp, first=False, expected=0x333333)
     qp.rts()
@@ -1193,7 +1194,7 @@ def goes_silently(bench, qp, peer, how):
     qp.is_as_before()
     time.sleep(live.SILENCE)
     qp.is_as_before()
-    # Receives can still be posted, and nothing becomes of them.
+    # Receives can still be posted, and do not complete.
     qp.recv()
     qp.is_as_before()
     begin = time.monotonic()
@@ -1209,7 +1210,7 @@ def goes_silently(bench, qp, peer, how):
 
 
 def waited(begin):
-    """As on RoCE, where it is sent again and again: HALF_A_SECOND."""
+    """HALF_A_SECOND, as long as RoCE would retransmit the request."""
     took = time.monotonic() - begin
     assert 0.5 < took < 0.5 + 2 * PROMPT, f"{took:.1f} s"
 
@@ -1279,7 +1280,7 @@ def end_while_reading(bench, how):
 @case
 # Covers: RDV-19
 def end_and_credits(bench):
-    """the peer ends at RTR: what is posted there fails at once"""
+    """the peer ends at RTR: requests that are posted there fail at once"""
     for role in "RI":
         qp = bench.qp(role, RTR)
         peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
@@ -1298,7 +1299,7 @@ def end_and_credits(bench):
 @case
 # Covers: RDV-19
 def end_meanwhile(bench):
-    """something is posted while the stream ends: it is sent, or fails"""
+    """a request that is posted while the stream ends is sent, or fails"""
     for turn in range(TURNS):
         role = "RI"[turn % 2]
         qp = bench.qp(role, RTR, recvs=1)
@@ -1322,7 +1323,7 @@ def end_meanwhile(bench):
     ("rst_patient", "RST", "rst"),
 ])
 def end_and_patience(bench, how):
-    """the peer ends: what is posted waits; error state and reset end that"""
+    """the peer ends: requests wait, until the error state or reset"""
     for role, leave in ("R", "fail"), ("I", "fail"), ("R", "reset"):
         qp = left_unanswered(bench, role, how)
         time.sleep(live.SILENCE)
@@ -1340,7 +1341,7 @@ def end_and_patience(bench, how):
 @case
 # Covers: RDV-19
 def terminate_ends(bench):
-    """a Terminate of the peer ends it as every other stream"""
+    """a Terminate of the peer: the error state and the event"""
     qp = bench.qp("R")
     peer, _ = bench.asked(qp)
     works(peer, qp)
@@ -1353,7 +1354,7 @@ def terminate_ends(bench):
 @case
 # Covers: RDV-19
 def fault_ends(bench):
-    """a fault of the peer ends it with a Terminate and the event"""
+    """an error of the peer: a Terminate, the error state and the event"""
     for role in "RI":
         qp = bench.qp(role)
         peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
@@ -1377,7 +1378,7 @@ def ends_by_fault(peer, qp):
     ("fail", "moved to the error state", "fail"),
 ])
 def what_completed_is_sent(bench, how):
-    """ends with much under way: what has completed is sent, then FIN"""
+    """the end with requests in progress: completed ones are sent, then FIN"""
     for role in "RI":
         qp = bench.qp(role, recvs=0)
         peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
@@ -1397,7 +1398,7 @@ def what_completed_is_sent(bench, how):
 @case
 # Covers: RDV-19
 def killed(bench):
-    """its process is killed: what has completed is sent, then FIN"""
+    """its process is killed: completed requests are sent, then FIN"""
     target, bench.target = bench.target, Target(
         f"{bench.namespaces[0]}/{bench.addr_a}", bench.addr_b)
     try:
@@ -1431,7 +1432,7 @@ def killed(bench):
 @case
 # Covers: RDV-20
 def another_use(bench):
-    """reset and named again: Requests of the old use are not of the new one"""
+    """reset and RTR again: Requests from before the reset do not match"""
     bench.opener()
     qp = bench.qp("R")
     peer, _ = bench.asked(qp)
@@ -1452,7 +1453,7 @@ def another_use(bench):
 @case
 # Covers: RDV-20
 def reset_in_any_state(bench):
-    """reset before the stream, at each point of both ways to it"""
+    """reset before the stream, at each step of Initiator and Responder"""
     for state in RTR, RTS:
         qp = bench.qp("R", state)
         qp.reset().init().rtr().rts()
@@ -1482,7 +1483,7 @@ def reset_in_any_state(bench):
 @case
 # Covers: RDV-20
 def requests_survive(bench):
-    """a Responder's posted requests wait over streams that were none"""
+    """a Responder's requests wait while connections end early"""
     qp = bench.qp("R")
     qp.post("send", 8, 3)
     for _ in range(3):
@@ -1506,7 +1507,7 @@ def initiator(bench):
         peer, req = bench.accept(sock)
         assert peer.sock.getpeername()[0] == bench.addr_a
         while req.data[5] & 1 == 0:
-            # It was before RTS.
+            # Posted before RTS.
             peer.reset()
             peer, req = bench.accept(sock)
         want = qp_request(bench, qp, True, 5)
@@ -1533,7 +1534,7 @@ def qp_request(bench, qp, s, rnr):
 @case
 # Covers: RDV-05 RDV-12
 def initiator_rtr(bench):
-    """the Request before RTS says so; COMM_EST; it sends from RTS on"""
+    """the Request before RTS has no PSN; COMM_EST; it sends from RTS on"""
     with bench.listening() as sock:
         qp = bench.qp("I", RTR, dest_rd=2)
         peer, req = bench.accept(sock)
@@ -1555,7 +1556,7 @@ def initiator_rtr(bench):
 @case
 # Covers: RDV-09
 def initiator_psn_at_rts(bench):
-    """at RTS the PSN is another one: reset, and connected again"""
+    """at RTS the PSN differs: reset, and connected again"""
     with bench.listening() as sock:
         qp = bench.qp("I", RTR)
         peer, _ = bench.answer(sock, qp, expected=0x333333)
@@ -1589,7 +1590,7 @@ def rts_behind_request(bench):
 @case
 # Covers: RDV-09
 def nothing_in_common(bench):
-    """an Initiator in RTR takes no Responder that is there, too"""
+    """an Initiator in RTR does not accept a Responder in RTR"""
     with bench.listening() as sock:
         qp = bench.qp("I", RTR)
         peer, _ = bench.accept(sock)
@@ -1604,7 +1605,7 @@ def nothing_in_common(bench):
 @case
 # Covers: RDV-04 RDV-09
 def first_says_nothing(bench):
-    """the first Request has no proof, and each connection another nonce"""
+    """the first Request has no proof, and each connection a new nonce"""
     seen = set()
     with bench.listening() as sock:
         qp = bench.qp("I")
@@ -1620,19 +1621,19 @@ def first_says_nothing(bench):
 # Covers: RDV-11 RDV-15
 @cases([
     ("retry_3", "no match", lambda q: q.refusal(NO_MATCH)),
-    ("retry_4", "a reason of earlier days", lambda q: q.refusal(4)),
+    ("retry_4", "a reason of earlier versions", lambda q: q.refusal(4)),
     ("retry_6", "no room", lambda q: q.refusal(BUSY)),
     ("retry_7", "too late", lambda q: q.refusal(LATE)),
     ("retry_8", "no memory", lambda q: q.refusal(FAILED)),
-    ("retry_9", "it wants a proof again", lambda q: q.challenge()),
-    ("retry_10", "a reason that nobody knows", lambda q: q.refusal(10)),
-    ("retry_255", "another one", lambda q: q.refusal(255)),
-    ("retry_longer", "of a later version that is longer",
+    ("retry_9", "another challenge", lambda q: q.challenge()),
+    ("retry_10", "an unknown reason", lambda q: q.refusal(10)),
+    ("retry_255", "another unknown reason", lambda q: q.refusal(255)),
+    ("retry_longer", "a longer Reply of a later version",
      lambda q: q.refusal(LATE, version=3, size=60)),
-    ("retry_other", "by something else than rendezvous",
+    ("retry_other", "a Reply without the magic",
      lambda q: wire.startup(wire.REP_KEY, E | wire.R, 2,
                             depths(1, 1) + b"go away")),
-    ("retry_plain", "of revision 1, with nothing",
+    ("retry_plain", "a Reply of revision 1, without Private Data",
      lambda q: wire.startup(wire.REP_KEY, wire.R, 1)),
 ])
 def refused_again(bench, answer):
@@ -1659,14 +1660,14 @@ def refused_again(bench, answer):
 @cases([
     ("final_1", "malformed", lambda q: q.refusal(MALFORMED, init=0, resp=0)),
     ("final_2", "version", lambda q: q.refusal(VERSION, init=0, resp=0)),
-    ("final_2_longer", "version, of a later one that is longer",
+    ("final_2_longer", "version, in a longer Reply of a later version",
      lambda q: q.refusal(VERSION, init=0, resp=0, version=3, size=60)),
-    ("final_2_shorter", "version, of the earlier one that is shorter",
+    ("final_2_shorter", "version, in the shorter Reply of the earlier version",
      lambda q: q.refusal(VERSION, init=0, resp=0, version=1, size=28)),
     ("final_5", "role", lambda q: q.refusal(ROLE)),
 ])
 def refused_for_good(bench, answer):
-    """what is posted, and what will be, fails at once; there is no next try"""
+    """requests fail at once, also later ones; there is no next try"""
     with bench.listening() as sock:
         idle, qp = bench.qp("I", peer=5), bench.qp("I")
         qp.post("send", 8, 2)
@@ -1762,7 +1763,7 @@ def rest_not_looked_at(bench):
      lambda p, q: p.raw(request(5, 6, bytes(16), bytes(16)))),
 ])
 def no_reply(bench, then):
-    """is tried again"""
+    """no Reply: the connect is tried again"""
     with bench.listening() as sock:
         qp = bench.qp("I")
         for _ in range(3):
@@ -1825,7 +1826,7 @@ def port_on_demand(bench):
 @case
 # Covers: RDV-21
 def port_0(bench):
-    """with port 0 no peer can be named, and what is no stream yet ends"""
+    """with port 0 RTR fails, and connections without a stream end"""
     stands = bench.qp("R")
     peer, _ = bench.asked(stands)
     before = bench.qp("R", peer=5)
@@ -1857,7 +1858,7 @@ def port_0(bench):
 @case
 # Covers: RDV-21
 def port_other(bench):
-    """another port is that of both sides"""
+    """another port applies to Initiators and Responders"""
     bench.policy(oob_port=5791)
     bench.port = 5791
     try:
@@ -1885,7 +1886,7 @@ def port_privileged(bench):
             bench.target.do("plain")
             with raises(errno.EACCES):
                 two.rtr()
-            # The Initiator needs none.
+            # The Initiator needs no capability.
             bench.qp("I", RTR).reset()
             bench.target.do("privileged")
             if not open_already:
@@ -1907,7 +1908,7 @@ LISTEN = "import socket,sys; s=socket.create_server((sys.argv[1], " \
 @case
 # Covers: RDV-21
 def port_in_use(bench):
-    """another program had the port before: EADDRINUSE, and again without it"""
+    """another program has the port: EADDRINUSE; without it RTR succeeds"""
     qp = bench.qp("R", INIT)
     with bench.program(bench.responder, 4794) as other:
         other.stdout.readline()
@@ -1916,7 +1917,7 @@ def port_in_use(bench):
             qp.rtr()
         assert qp.state() == INIT
         qp.is_as_before(INIT)
-        # The Initiator needs none.
+        # The Initiator needs no port.
         bench.qp("I", RTR).reset()
         other.stdin.close()
         other.wait()
@@ -1960,7 +1961,7 @@ def guesses(bench):
 @case
 # Covers: RDV-09
 def replayed(bench):
-    """a recorded proof is none on another connection"""
+    """a recorded proof is not valid on another connection"""
     qp = bench.qp("R")
     peer = bench.ask_first(qp)
     proof = qp.proving(challenged(peer))
@@ -1978,7 +1979,7 @@ def replayed(bench):
 @case
 # Covers: RDV-09
 def echoed(bench):
-    """a squatter that sends the Initiator's own proofs back is no Responder"""
+    """a Reply with the Initiator's own proofs is not accepted"""
     with bench.listening() as sock:
         qp = bench.qp("I")
         qp.post("send", 8)
@@ -1998,7 +1999,7 @@ def echoed(bench):
 @case
 # Covers: RDV-09
 def unasked(bench):
-    """an accepting Reply to the first Request is none"""
+    """an accepting Reply to the first Request is not accepted"""
     with bench.listening() as sock:
         qp = bench.qp("I")
         peer, first = bench.accept_first(sock)
@@ -2012,7 +2013,7 @@ def unasked(bench):
 @case
 # Covers: RDV-18
 def crowded(bench):
-    """an Initiator that was refused for others' sake has a privileged port"""
+    """an Initiator refused for lack of room tries a privileged port"""
     with bench.listening() as sock:
         qp = bench.qp("I")
         peer, _ = bench.accept(sock)
@@ -2029,7 +2030,7 @@ def crowded(bench):
 # Covers: RDV-01
 @cases([
     ("no_grh", "no GRH", errno.EINVAL, {"is_global": 0}),
-    ("number_1", "a number that cannot be", errno.EINVAL, {"peer": 1}),
+    ("number_1", "number 1, which is reserved", errno.EINVAL, {"peer": 1}),
     ("number_25", "a number of 25 bits", errno.EINVAL, {"peer": 1 << 24}),
     ("multicast", "a multicast address", errno.EADDRNOTAVAIL,
      {"dgid": gid("ff02::1")}),
@@ -2042,7 +2043,7 @@ def crowded(bench):
      {"dgid": gid("224.0.0.1")}),
 ])
 def cannot_be(bench, number, how):
-    """RTR is refused, and possible with another peer"""
+    """RTR with an invalid peer fails, and then succeeds with a valid one"""
     qp = bench.qp("R", INIT)
     with raises(number):
         qp.rtr(**how)
@@ -2092,7 +2093,7 @@ def elsewhere(bench):
 @case
 # Covers: RDV-13
 def no_route(bench):
-    """there is no way to the peer: RTR and RTS succeed; it may still come"""
+    """no route to the peer: RTR and RTS succeed, as it may be added"""
     far = "198.51.100.7"
     to, here = (["ip", "-n", name] for name in bench.namespaces)
     lost = bench.qp("I", peer=5, dgid=gid(far))
@@ -2156,7 +2157,7 @@ def not_shown(bench):
 @case
 # Covers: RDV-17
 def not_for_rdma_cm(bench):
-    """rdma_cm cannot have a queue pair that was named a peer, until reset"""
+    """rdma_cm cannot use a queue pair in RTR by number, until reset"""
     for state in RTR, RTS:
         for role in "RI":
             qp = bench.qp(role, state)
@@ -2218,7 +2219,7 @@ def time_of_requests(bench):
 @case
 # Covers: RDV-13
 def time_saved(bench):
-    """the stream stands before its time is over: nothing is over then"""
+    """connected within 5 s: the requests do not fail"""
     qp = bench.qp("R")
     qp.post("send", 8)
     time.sleep(2)
@@ -2233,7 +2234,7 @@ def time_saved(bench):
 @case
 # Covers: RDV-14
 def late_receive(bench):
-    """no receive, 7 RNR retries: the message waits without end"""
+    """no receive, 7 RNR retries: the message waits without limit"""
     for how, ms in ({"rnr": 7}, 100), ({"s": False}, 100), ({"rnr": 7}, 0):
         bench.policy(rnr_timeout_ms=ms)
         qp = bench.qp("R", recvs=0, min_rnr=1)
@@ -2265,7 +2266,7 @@ def too_late_receive(bench):
 @case
 # Covers: RDV-14
 def shared_receives(bench):
-    """receives that are shared: whose time is over ends, others go on"""
+    """a shared receive queue: a connection whose time is over ends alone"""
     bench.policy(rnr_timeout_ms=300)
     first, second, last = (bench.qp("R", recvs=0, shared=True, min_rnr=1)
                            for _ in range(3))
@@ -2322,7 +2323,7 @@ def receiver_not_ready(bench):
 @case
 # Covers: RDV-19
 def device_goes(bench):
-    """a device goes with queue pairs in all states: it does not take long"""
+    """a device is deleted with queue pairs in all states, in bounded time"""
     side = f"{bench.namespaces[1]}/{bench.addr_b}"
     here = Target(side, bench.addr_b)
     # Both ends at one address; the number says which one connects.
@@ -2369,7 +2370,7 @@ def imm(msn, value, kind=1, op=wire.IMM, **how):
 
 
 def agreed(bench, **how):
-    """A stream that has it: peer, queue pair."""
+    """A stream with Send with Immediate: peer, queue pair."""
     qp = bench.qp("R", **how)
     peer, rep = bench.asked(qp, features=IMM)
     assert rep.data[6:8] == b"\0\1", rep.data.hex()
@@ -2379,7 +2380,7 @@ def agreed(bench, **how):
 @case
 # Covers: RDV-23
 def imm_offered(bench):
-    """a Request offers it; a Reply without it does not agree on it"""
+    """Send with Immediate is offered; a Reply without it does not agree"""
     qp = bench.qp("I")
     peer, req = bench.answered(qp)
     assert req.data[7] & IMM, req.data.hex()
@@ -2394,7 +2395,7 @@ def imm_offered(bench):
 @case
 # Covers: RDV-23
 def imm_agreed(bench):
-    """accepted with it, the Initiator sends and receives such messages"""
+    """Send with Immediate agreed on: the Initiator sends and receives it"""
     qp = bench.qp("I")
     peer, _ = bench.answered(qp, features=IMM)
     qp.post("send_imm", 8, 1, 0xcafe0001)
@@ -2471,7 +2472,7 @@ def imm_no_receive(bench):
      lambda: wire.send(2, DATA, op=wire.SEND_INV)),
 ])
 def imm_and_then(bench, segment):
-    """behind the first half: 0x0206, and no receive is taken"""
+    """anything else after the first half: 0x0206, no receive is taken"""
     peer, qp = agreed(bench)
     bad = segment()
     peer.send(imm(1, 1), bad)
@@ -2483,7 +2484,7 @@ def imm_and_then(bench, segment):
 @case
 # Covers: RDV-23
 def imm_other(bench):
-    """other Immediate Data are what they always were"""
+    """Immediate Data without a first half is not changed"""
     peer, qp = agreed(bench, recvs=4)
     peer.send(imm(1, 1, op=wire.IMM_SE), imm(2, 2, kind=2),
               wire.send(3, struct.pack(">I", 3), op=wire.IMM, last=False),
@@ -2497,7 +2498,7 @@ def imm_other(bench):
 @case
 # Covers: RDV-23
 def imm_then_end(bench):
-    """an end between the halves tells the consumer nothing"""
+    """an end between the halves completes no receive"""
     peer, qp = agreed(bench)
     peer.send(imm(1, 1))
     peer.fin()
