@@ -38,7 +38,7 @@ NONSENSE = bytes(random.Random(5044).randbytes(64))
 
 
 class Bad:
-    """One of them. What it sends, piece by piece, and what it does then."""
+    """A bad peer: the pieces that it sends, and what it does then."""
 
     def __init__(self, sock, pieces, then, pause=0.0):
         self.sock = sock
@@ -48,7 +48,7 @@ class Bad:
         self.due = self.begin = time.monotonic()
 
     def step(self):
-        """Whether it is still there."""
+        """Send a piece. Returns whether the peer is still there."""
         if self.pieces:
             self.sock.send(self.pieces[0])
             self.pieces.popleft()
@@ -88,7 +88,7 @@ def kinds(frame):
 
 
 class Crowd:
-    """Keeps AT_ONCE of them going until as many as wanted are through."""
+    """Keeps AT_ONCE bad peers active until the wanted number is done."""
 
     def __init__(self, frame, count, seed):
         self.kinds = kinds(frame)
@@ -108,7 +108,7 @@ class Crowd:
         return self.kinds[self.begun % len(self.kinds)]
 
     def next_goes_on(self):
-        """Whether it does not stop before the end of its startup frame."""
+        """Whether the next peer completes its startup frame."""
         name, _ = self.next_kind()
         return "behind" in name or name == "leaves"
 
@@ -127,7 +127,7 @@ class Crowd:
             self.late.append((name, lasted))
 
     def hear(self, sock):
-        """Whether the device has not hung up."""
+        """Read. Returns whether the device has not closed the connection."""
         try:
             return bool(sock.recv(4096))
         except BlockingIOError:
@@ -176,8 +176,8 @@ class Crowd:
 
 
 class Host:
-    """The application: takes everybody in, and forgets those who left. Those
-    that it asked, it leaves itself."""
+    """The application: accepts every request, and frees connections that
+    ended. With ASKS it disconnects them once they are established."""
 
     def __init__(self, target, asks=False):
         self.target = target
@@ -218,7 +218,7 @@ class Host:
         target.conns = [c for c in target.conns if c.nr in self.known]
 
     def settle(self):
-        """All have left, and were reported."""
+        """Wait until all connections have ended, and were reported."""
         end = time.monotonic() + BOUND
         while self.asked or self.known:
             assert time.monotonic() < end, f"still there: {self.known}"

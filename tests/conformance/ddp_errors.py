@@ -125,7 +125,7 @@ def read_responses(peer, enough=float("inf")):
      lambda t: [wire.write(t.other.stag, t.other.base, DATA)],
      0x1102, ACCESS_ERR),
     # Covers: RDMAP-18
-    ("N20", "Write without the right to: 0x1100",
+    ("N20", "Write without remote write access: 0x1100",
      lambda t: [wire.write(t.local.stag, t.local.base, DATA)],
      0x1100, ACCESS_ERR),
     # Covers: DDP-24
@@ -151,7 +151,7 @@ def read_responses(peer, enough=float("inf")):
      lambda t: [wire.read_req(1, 8, t.other.stag, t.other.base)],
      0x0103, ACCESS_ERR),
     # Covers: RDMAP-25
-    ("N26", "Read without the right to: 0x0102",
+    ("N26", "Read without remote read access: 0x0102",
      lambda t: [wire.read_req(1, 8, t.local.stag, t.local.base)],
      0x0102, ACCESS_ERR),
     # Covers: RDMAP-26
@@ -183,7 +183,7 @@ def read_responses(peer, enough=float("inf")):
      lambda t: [wire.read_req(1, 8, t.rw.stag, t.rw.base) + bytes(25)],
      0x1205, REQ_ERR),
     # Covers: RDMAP-33
-    ("N31", "Read Response that nobody waits for: 0x0206",
+    ("N31", "Read Response without a Read: 0x0206",
      lambda t: [wire.tagged(wire.READ_RESP, t.rw.stag, t.rw.base, DATA)],
      0x0206, REQ_ERR),
     # Covers: ATOM-14 TERM-04
@@ -199,7 +199,7 @@ def read_responses(peer, enough=float("inf")):
      lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base, aop=15)],
      0x0206, REQ_ERR),
     # Covers: ATOM-16
-    ("N36", "atomic without the right to: 0x0102",
+    ("N36", "atomic without remote atomic access: 0x0102",
      lambda t: [wire.atomic_req(1, t.local.stag, t.local.base)],
      0x0102, ACCESS_ERR),
     # Covers: ATOM-17
@@ -230,7 +230,7 @@ def read_responses(peer, enough=float("inf")):
      lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base) + b"\0"],
      0x1205, REQ_ERR),
     # Covers: ATOM-23
-    ("N38", "Atomic Response that nobody waits for: 0x1202",
+    ("N38", "Atomic Response without an Atomic: 0x1202",
      lambda t: [wire.atomic_resp(1, 0x01020304, 1)], 0x1202, FATAL),
     # Covers: DDP-29 TERM-05
     ("N42", "segment of 10 bytes: 0x1000 and no header",
@@ -243,11 +243,11 @@ def read_responses(peer, enough=float("inf")):
      lambda t: [wire.send(1, DATA, op=0xC), wire.write(BAD_STAG, 0, DATA)],
      0x0206, REQ_ERR),
     # Covers: TERM-08 ATOM-14
-    ("two_faults_atomic", "an Atomic is judged before what follows it",
+    ("two_faults_atomic", "an Atomic is checked before the next segment",
      lambda t: [wire.atomic_req(1, t.rw.stag, t.rw.base + 1),
                 wire.write(BAD_STAG, 0, DATA)], 0x0207, REQ_ERR),
     # Covers: TERM-08 RDMAP-23
-    ("two_faults_read", "a Read is judged before what follows it",
+    ("two_faults_read", "a Read is checked before the next segment",
      lambda t: [wire.read_req(1, 8, BAD_STAG, 0),
                 wire.send(1, DATA, op=0xC)], 0x0100, ACCESS_ERR),
 ])
@@ -289,7 +289,7 @@ def short_segments(bench):
 @case
 # Covers: TERM-08 RDMAP-21 ATOM-06
 def answers_first(bench):
-    """what was asked before a faulty request is answered before the Terminate"""
+    """requests before a faulty one are answered before the Terminate"""
     rw = bench.target.rw
     for bad in (wire.atomic_req(3, rw.stag, rw.base + 1),
                 wire.read_req(3, 8, BAD_STAG, 0)):
@@ -343,7 +343,7 @@ def N15(bench):
 @case
 # Covers: DDP-18
 def late_receive(bench):
-    """a receive posted late is in time for the message that waits for it"""
+    """a receive posted late completes with the message that waits for it"""
     bench.policy(rnr_timeout_ms=20000)
     late = bench.counter("rx_rnr_waits")
     peer, conn = bench.open(recvs=0)
@@ -382,7 +382,7 @@ def N17_second(bench):
 @case
 # Covers: RDMAP-12 RDMAP-13
 def N32_N33(bench):
-    """Send with Invalidate of what cannot be invalidated: 0x0209, 0x0109"""
+    """Send with Invalidate of an unfit STag: 0x0209, 0x0109"""
     target = bench.target
     for stag, code in ((BAD_STAG, 0x0209), (target.rw.stag, 0x0209),
                        (target.other.stag, 0x0109)):
@@ -393,7 +393,7 @@ def N32_N33(bench):
             peer.expect_terminate(code, segment)
             conn.wc("r0", INV_REQ, vendor=code)
             down(bench, conn, ACCESS_ERR, first=1)
-    # The region is still good.
+    # The region is still valid.
     peer, conn = bench.open()
     peer.send(wire.write(target.rw.stag, target.rw.base, DATA),
               wire.send(1))
@@ -405,14 +405,14 @@ def N32_N33(bench):
 @case
 # Covers: RDMAP-29
 def N29(bench):
-    """one Read more than the IRD, while not reading: 0x1202"""
+    """more Reads than the IRD by a peer that does not read: 0x1202"""
     big = bench.target.big
     peer, conn = bench.open(ird=2)
     requests = [wire.read_req(msn, big.len, big.stag, big.base)
                 for msn in range(1, 13)]
     peer.send(*requests)
     conn.asynchronous(FATAL)
-    # The segments already under way may come first, whole.
+    # Whole segments that were sent before may come first.
     _, ulpdu = read_responses(peer)
     assert ulpdu[1] & 0xF == wire.TERMINATE
     msn = struct.unpack(">I", ulpdu[24 + 10:24 + 14])[0]
@@ -538,7 +538,7 @@ def bad_response(bench, build, code, event):
 @case
 # Covers: RDMAP-34
 def long_response(bench):
-    """a Read Response that outgrows the Read in its last segment: 0x1101"""
+    """a Read Response longer than the Read, by its last segment: 0x1101"""
     for extra in 1, 1000, 65535 - 14 - 8:
         bench.target.do("fill", "sink", 0)
         peer, conn = reading(bench)
@@ -608,7 +608,7 @@ def terminated_read(bench):
 @case
 # Covers: TERM-14
 def unknown_opcode(bench):
-    """a peer without atomics that quotes nothing: the Atomic is to blame"""
+    """a Terminate without headers, from a peer without atomics: the Atomic"""
     for code in 0x0206, 0x2006:
         peer, conn = reading(bench)
         conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
@@ -619,7 +619,7 @@ def unknown_opcode(bench):
         conn.wc("s0", FLUSH)
         conn.wc("s1", INV_REQ, vendor=code)
         down(bench, conn, FATAL)
-    # Any other code says nothing of the kind.
+    # Any other code does not blame the Atomic.
     peer, conn = bench.open()
     peer.send(wire.RTR["C"])
     conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
@@ -661,7 +661,7 @@ def reserved_bits(bench):
 @case
 # Covers: DDP-13 DDP-12
 def nothing_to_nowhere(bench):
-    """tagged segments without payload: STag and offset are not looked at"""
+    """tagged segments without payload: STag and offset are not checked"""
     peer, conn = bench.open()
     peer.send(wire.write(BAD_STAG, 0xFFFFFFFFFFFFFFFF),
               wire.write(BAD_STAG, 1, last=False),
@@ -673,7 +673,7 @@ def nothing_to_nowhere(bench):
 @case
 # Covers: DDP-24 DDP-27 RDMAP-08 RDMAP-15
 def exact_fit(bench):
-    """what just fits is taken: Writes to both ends, a Send of all sizes"""
+    """exact bounds: Writes to both ends, a Send of the receive's length"""
     target, rw = bench.target, bench.target.rw
     peer, conn = bench.open()
     peer.send(wire.write(rw.stag, rw.base, b"a"),
@@ -740,7 +740,7 @@ def ord_limit(bench):
         peer.expect_silence()
         peer.send(response(*sinks.pop(0), bytes(16)))
         sinks.append(request(peer, msn, 16)[:2])
-    # The Send is behind the last Read and follows it at once.
+    # The Send is posted after the last Read and is sent right after it.
     got = peer.rx.fpdu()
     assert got[:18] == wire.send(1) and len(got) == 26
     for sink in sinks:
@@ -850,7 +850,7 @@ def several_segments(bench):
     else:
         assert False, "47 was taken"
     emss = None
-    # With 0 a stranger gets what an adapter would want.
+    # With 0 a peer that is not xiw gets FPDUs of one segment.
     for value in 0, 1, 4, 16, 46:
         bench.policy(fpdu_segments=value)
         peer, conn = bench.open()
@@ -1123,9 +1123,9 @@ def late_fault(bench):
 
 # Covers: TERM-17 ATOM-14
 @cases([
-    ("late_read", "a Read that cannot be answered harms nothing before it",
+    ("late_read", "a Read behind the own FIN: earlier data is delivered",
      lambda t: wire.read_req(1, 8, t.rw.stag, t.rw.base)),
-    ("late_atomic", "nor does an Atomic, which is not executed",
+    ("late_atomic", "an Atomic behind the own FIN is not executed",
      lambda t: wire.atomic_req(1, t.rw.stag, t.rw.base)),
 ])
 def behind_own_fin(bench, build):
@@ -1150,7 +1150,7 @@ def behind_own_fin(bench, build):
 @case
 # Covers: TERM-19 MPA-89
 def posted_while_closing(bench):
-    """what is posted after a disconnect is not sent any more, but flushed"""
+    """requests posted after a disconnect are not sent, but flushed"""
     peer, conn = reading(bench)
     sink = request(peer, 1, 16)[:2]
     conn.post("send", 8, flags=1)
@@ -1187,7 +1187,7 @@ def take_send(peer, msn, size=1 << 17):
 @case
 # Covers: MPA-89
 def slow_close(bench):
-    """a close may take as long as it gets on: every byte, then FIN"""
+    """a close may take as long as it makes progress: every byte, then FIN"""
     bench.policy(close_timeout_ms=3000)
     timeouts = bench.counter("connections_timed_out")
     peer, conn = full_of_sends(bench)
@@ -1209,7 +1209,7 @@ def slow_close(bench):
 @case
 # Covers: MPA-89
 def slow_arrival(bench):
-    """so may what the peer still sends: all of it, then FIN"""
+    """a close waits while the peer still sends: all of it, then FIN"""
     bench.policy(close_timeout_ms=2000)
     timeouts = bench.counter("connections_timed_out")
     peer, conn = bench.open(recvs=12)
@@ -1226,12 +1226,14 @@ def slow_arrival(bench):
 
 # Covers: MPA-89
 @cases([
-    ("unstalled", "in one packet", lambda peer, data: peer.raw(data)),
-    ("unstalled_split", "in two", lambda peer, data:
+    ("unstalled", "a message that waits for its receive, in one packet",
+     lambda peer, data: peer.raw(data)),
+    ("unstalled_split", "a message that waits for its receive, in two packets",
+     lambda peer, data:
      (peer.raw(data[:9]), time.sleep(0.1), peer.raw(data[9:]))),
 ])
 def flushed_while_stalled(bench, put):
-    """flushed while a message waits for its receive: the close goes on"""
+    """flushed while a message waits for its receive: the close continues"""
     bench.policy(rnr_timeout_ms=30000, close_timeout_ms=30000)
     late = bench.counter("rx_rnr_waits")
     timeouts = bench.counter("connections_timed_out")
@@ -1253,7 +1255,7 @@ def flushed_while_stalled(bench, put):
 @case
 # Covers: MPA-89
 def slow_end(bench):
-    """so may what TCP still has to send when there is no queue pair any more"""
+    """a close without a queue pair may take as long as TCP makes progress"""
     bench.policy(close_timeout_ms=2000)
     peer, conn = full_of_sends(bench, 2)
     conn.disconnect()
@@ -1308,7 +1310,7 @@ def read_behind_fin(bench):
 @case
 # Covers: MPA-89
 def endless_close(bench):
-    """a peer that takes a little now and then cannot keep it for ever"""
+    """a peer that reads a little now and then cannot delay a close for ever"""
     bench.policy(close_timeout_ms=300)
     peer, conn = full_of_sends(bench)
     conn.post("send", 1 << 17, 16)
@@ -1320,7 +1322,7 @@ def endless_close(bench):
             time.sleep(0.02)
     except ConnectionResetError:
         pass
-    # How much depends on the machine; that it gets on is slow_close's claim.
+    # How much depends on the machine; slow_close claims the progress.
     assert got < 32 << 17, "it got all of it"
     conn.event("DISCONNECTED")
 
@@ -1328,7 +1330,7 @@ def endless_close(bench):
 @case
 # Covers: MPA-89
 def stuck_close(bench):
-    """one that does not get on ends with a reset when its time is up"""
+    """a close without progress ends with a reset when its time is up"""
     bench.policy(close_timeout_ms=300)
     timeouts = bench.counter("connections_timed_out")
     peer, conn = full_of_sends(bench)
@@ -1373,7 +1375,7 @@ def slow_reader(bench):
 
 
 def settled(bench, counter):
-    """Nothing counts any more."""
+    """Wait until the counter no longer changes."""
     before = None
     while before != (before := bench.counter(counter)):
         time.sleep(0.3)
@@ -1382,7 +1384,7 @@ def settled(bench, counter):
 @case
 # Covers: TERM-22
 def unsent_terminate(bench):
-    """if the consumer leaves before it fits in, a reset and no orderly end"""
+    """the queue pair is destroyed before the Terminate is sent: a reset"""
     peer, conn = full_of_sends(bench)
     settled(bench, "tx_bytes")
     peer.send(wire.write(BAD_STAG, 0, DATA))
@@ -1395,7 +1397,7 @@ def unsent_terminate(bench):
 @case
 # Covers: TERM-06
 def revoked_in_between(bench):
-    """a Read whose source goes away is quoted as far as it remains"""
+    """a Read of a revoked region: the Terminate quotes the part left"""
     big = bench.target.big
     stag = int(bench.target.do("lend", "big"))
     peer, conn = bench.open(ird=4)

@@ -134,7 +134,7 @@ def one_address(bench):
 @case
 # Covers: MPA-51
 def one_network(bench):
-    """nor do those from 64 addresses of a network lock out another network"""
+    """silent ones from 64 addresses do not lock out another network"""
     flooded(bench, far(bench, 2), [near(bench, 100 + n) for n in range(64)])
 
 
@@ -169,13 +169,13 @@ def burst(bench):
 
 
 def pending(bench):
-    """The requests that the application has heard of."""
+    """The requests that were reported to the application."""
     bench.target.pump(0)
     return bench.target.reports.pop((None, "request"), [])
 
 
 def owned(bench):
-    """Closed connections of the target that are not TCP's alone."""
+    """Closed connections that the driver still holds."""
     suffix = "6" if bench.family == socket.AF_INET6 else ""
     count = 0
     with open(f"/proc/{bench.target.proc.pid}/net/tcp{suffix}",
@@ -192,7 +192,7 @@ def owned(bench):
 @case
 # Covers: MPA-61
 def rejected(bench):
-    """a rejected connection is TCP's at once, and the peer has the Reply"""
+    """the driver frees a rejected connection at once; the Reply arrives"""
     for n in range(20):
         peer, conn = bench.ask()
         text = b"no %d" % n
@@ -231,7 +231,7 @@ def terminated(bench, source):
 
 
 def is_reset(peer):
-    """What is sent now is answered by a reset."""
+    """Whether data that is sent now is answered by a reset."""
     end = time.monotonic() + PROMPT
     while time.monotonic() < end:
         try:
@@ -245,7 +245,7 @@ def is_reset(peer):
 @case
 # Covers: TERM-10
 def lingering(bench):
-    """of terminated connections so many are kept, those of the others first"""
+    """256 terminated connections are kept, the busiest peer's go first"""
     bench.policy(close_timeout_ms=120000)
     others = [terminated(bench, far(bench, 2)) for _ in range(3)]
     flood = [terminated(bench, near(bench, 2)) for _ in range(LINGERING + 20)]

@@ -22,11 +22,12 @@ import traceback
 
 import wire
 
-# The slow debug kernel is allowed to need it.
+# Seconds that the slow debug kernel may need for a step.
 PATIENCE = 30
-# What does not wait for a timer of the device; they have ten seconds or more.
+# Seconds for a step that waits for no timer of the device; timers have ten or
+# more.
 PROMPT = 5
-# So long nothing must happen, where that is the claim.
+# Seconds without an event that prove that none comes.
 SILENCE = 0.3
 # A state of TCP, from linux/tcp.h.
 FIN_WAIT2 = 5
@@ -37,7 +38,7 @@ class Skip(Exception):
 
 
 class Refusal:
-    """While it lasts, a function of the driver gets no memory."""
+    """A context in which a function of the driver gets no memory."""
 
     DIR = pathlib.Path("/sys/kernel/debug/failslab")
 
@@ -285,7 +286,7 @@ class Target:
         return bytes.fromhex(self.do("peek", region, offset, size))
 
     def clear(self):
-        """Frees what a case left, and forgets what was said about it."""
+        """Free the objects of a case, and drop unread reports."""
         for conn in self.conns:
             try:
                 conn.free()
@@ -329,7 +330,7 @@ class Peer:
         return data
 
     def take(self, size):
-        """Bytes that are looked at later."""
+        """Read bytes that expect functions return later."""
         kept, self.early = self.early, b""
         self.early = kept + self.read(size)
 
@@ -433,7 +434,7 @@ class Bench:
         self.policy_dir = pathlib.Path("/sys/class/infiniband",
                                        self.target.device, "mpa")
         self.counter_dir = self.policy_dir.parent / "ports/1/hw_counters"
-        # Not as they were at the last look.
+        # No cached values of counters.
         (self.counter_dir / "lifespan").write_text("0")
         self.saved = {}
         self.peers = []
@@ -496,7 +497,7 @@ class Bench:
             path.write_text(str(value))
 
     def set_mtu(self, mtu):
-        """Of the netdevs on both sides, which are all there are beside lo."""
+        """Set the MTU of all netdevs but lo on both sides."""
         for namespace in self.namespaces:
             for link in json.loads(subprocess.run(
                     ["ip", "-n", namespace, "-j", "link", "show", "up"],
@@ -507,12 +508,13 @@ class Bench:
                                    check=True)
 
     def counter(self, name):
-        # The core looks at them once in a tick of its clock.
+        # The core reads the counters at most once a tick.
         time.sleep(0.012)
         return int((self.counter_dir / name).read_text())
 
     def counter_is(self, name, value):
-        """Soon; the clock of an emulated machine may stand still for long."""
+        """Wait until the counter has the value. An emulated clock may stop for
+        a while."""
         end = time.monotonic() + PATIENCE
         while (got := self.counter(name)) != value:
             assert time.monotonic() < end, f"{name} is {got}, not {value}"
@@ -549,7 +551,7 @@ class Bench:
         self.target.clear()
 
     def drop(self):
-        """After a failure nothing is known about the target."""
+        """End the target: after a failure its state is unknown."""
         for name, value in self.saved.items():
             (self.policy_dir / name).write_text(value)
         for peer in self.peers:

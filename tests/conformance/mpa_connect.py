@@ -252,11 +252,11 @@ def long_fpdus(bench):
     several = longest(wire.HELLO)
     one = longest(wire.RTR["C"])
     assert several == 16384 // (one + 6) * (one + 6) - 6, (one, several)
-    # Bits to come, and others than the one that counts
+    # Reserved bits are ignored; the magic and the bit are required.
     assert longest(wire.write(0x78697721, 1 << 63 | 3)) == several
     assert longest(wire.write(0x78697721, 2)) == one
     assert longest(wire.write(0x78697722, 1)) == one
-    # Who asks for so many does not want to know.
+    # With a fixed number of segments the device does not ask.
     bench.policy(fpdu_segments=1)
     assert longest(wire.HELLO, wire.RTR["C"]) == one
 
@@ -273,7 +273,7 @@ def unasked_rtr(bench):
 
 @case
 def given_up(bench):
-    """the error state while the Reply is awaited: a reset, and it is reported"""
+    """the error state before the Reply: a reset, and the connect fails"""
     for revision in 2, 1:
         bench.policy(revision=revision)
         peer, conn, _ = bench.called()
@@ -330,7 +330,7 @@ def responder_ord(bench):
 @case
 # Covers: MPA-10 MPA-06
 def crc(bench):
-    """CRCs on the way out follow both C bits"""
+    """CRCs are sent if either C bit is set"""
     for own, theirs in (1, 0), (0, wire.C), (0, 0):
         bench.policy(crc=own)
         peer, conn, req = bench.called()
@@ -411,7 +411,7 @@ def closed(bench):
 @case
 # Covers: MPA-60
 def nobody(bench):
-    """nobody listens: reported once"""
+    """no listener: reported once"""
     sock = bench.listener()
     port = sock.getsockname()[1]
     sock.close()

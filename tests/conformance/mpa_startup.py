@@ -50,7 +50,7 @@ BAD_REQUESTS = [
     ("NF_06", "enhanced with nothing", request(E, 2)),
     ("NF_10", "the key of a Reply", wire.startup(wire.REP_KEY, wire.C, 1)),
     ("NF_random", "64 bytes of something else", bytes(range(64, 128))),
-    ("NF_http", "a question in another protocol",
+    ("NF_http", "a request in another protocol, HTTP",
      b"GET / HTTP/1.0\r\n\r\n"),
     ("NF_first_octet", "one wrong byte is enough", b"X"),
 ]
@@ -135,7 +135,7 @@ def octet_by_octet(bench):
     ("SF_01", "revision 1 is answered in revision 1", wire.C, 1, b"", b"",
      wire.C, 1),
     ("SF_03", "without C the device asks for it", 0, 1, b"", b"", wire.C, 1),
-    ("SF_16", "revision 2 without S is answered so", wire.C, 2, b"", b"",
+    ("SF_16", "revision 2 without S is answered without S", wire.C, 2, b"", b"",
      wire.C, 2),
     ("SF_02", "Private Data arrives", wire.M | wire.C, 1, b"hello", b"hello",
      wire.C, 1),
@@ -201,7 +201,7 @@ def depths(bench):
 @case
 # Covers: MPA-67 MPA-68
 def ord_from_request(bench):
-    """an Initiator with IRD 2 sees two Reads at a time, one with 0 sees none"""
+    """to IRD 2 two Reads are sent at a time, to IRD 0 none"""
     for ird in 2, 0:
         peer, conn, reply = bench.answered(E, 2, wire.enhanced(ird, 4),
                                            ird=4, ord=16)
@@ -262,7 +262,7 @@ def p2p(bench, types="CD", **accept):
 @case
 # Covers: MPA-55 MPA-82
 def write_rtr(bench):
-    """fence: what was posted leaves only after the RTR, which costs nothing"""
+    """requests are sent only after the RTR, which takes no receive"""
     for types in "C", "CD":
         peer, conn, _ = p2p(bench, types, recvs=1)
         conn.post("send", 8)
@@ -323,7 +323,7 @@ def rtr_unchecked(bench):
 @case
 # Covers: MPA-85 MPA-86
 def message_as_rtr(bench):
-    """any message may come first: it is processed and lifts the fence"""
+    """any message may come first: it is processed and ends the fence"""
     peer, conn, _ = p2p(bench)
     conn.post("send", 8)
     peer.send(wire.send(1, DATA))
@@ -635,7 +635,7 @@ def long_fpdus(bench):
     one = longest(wire.RTR["C"])
     several = longest(wire.HELLO, wire.HELLO)
     assert several == 16384 // (one + 6) * (one + 6) - 6, (one, several)
-    # Bits to come, and others than the one that counts
+    # Reserved bits are ignored; the bit for long FPDUs is required.
     assert longest(wire.write(0x78697721, 1 << 63 | 3), wire.HELLO) == several
     assert longest(wire.write(0x78697721, 2)) == one
     bench.policy(fpdu_segments=1)
@@ -645,7 +645,7 @@ def long_fpdus(bench):
 @case
 # Covers: MPA-23 MPA-24
 def absurd_lengths(bench):
-    """ULPDU_Length 0 and 65535: an error, or patience, but no harm"""
+    """ULPDU_Length 0 is an error, 65535 waits for the rest"""
     peer, conn = bench.open()
     peer.send(wire.RTR["C"], b"")
     peer.expect_terminate(0x1000)
@@ -667,7 +667,7 @@ def absurd_lengths(bench):
 
 @case
 def urgent(bench):
-    """urgent data, of which no RDMA stream knows, end it at any time"""
+    """urgent data of TCP end a connection at any time"""
     peer, conn = bench.open()
     peer.send(wire.RTR["C"], wire.send(1, DATA))
     conn.wc("r0", data=DATA.hex())
@@ -697,7 +697,7 @@ def slow_request(bench):
     for start in b"", frame[:1], frame[:16], frame[:19]:
         peers.append(bench.tcp())
         peers[-1].raw(start)
-    # Not per byte, but for the whole frame.
+    # The time is for the whole frame, not for each byte.
     dripping = bench.tcp()
     begin = time.monotonic()
     try:
@@ -716,7 +716,7 @@ def slow_request(bench):
 @case
 # Covers: MPA-51
 def half_open(bench):
-    """200 silent connections: a good one works on, new ones are served"""
+    """200 silent connections: a good one continues, new ones are served"""
     peer, conn = bench.open(recvs=50)
     silent = [bench.tcp() for _ in range(200)]
     for msn in range(1, 51):
@@ -750,7 +750,7 @@ def slow_rtr(bench):
 @case
 # Covers: MPA-61
 def gone_before_accept(bench):
-    """the peer goes while the application thinks: accept fails, no event"""
+    """the peer ends before the application accepts: accept fails, no event"""
     for end in "reset", "fin":
         failed = bench.counter("connections_failed")
         peer, conn = bench.ask()
