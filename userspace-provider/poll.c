@@ -38,16 +38,9 @@ static void cqe_to_wc(const struct xiw_cqe *cqe, struct ibv_wc *wc)
 	wc->invalidated_rkey = cqe->ext;
 }
 
-static bool may_not_run_work(const struct xiw_cq *cq)
-{
-	return atomic_load_explicit(&cq->no_busy_poll, memory_order_relaxed);
-}
-
 /* The ring is empty: run the kernel's work now? Called with the lock held. */
 static bool polled_enough(struct xiw_cq *cq)
 {
-	if (unlikely(may_not_run_work(cq)))
-		return false;
 	xiw_ring_count_poll(&cq->ring);
 	if (likely(!xiw_ring_has_work(&cq->ring))) {
 		cq->busy_polls = 0;
@@ -61,12 +54,8 @@ static bool polled_enough(struct xiw_cq *cq)
 static void run_kernel_work(struct xiw_cq *cq)
 {
 	int err = errno;
-	struct ibv_wc wc;
 
-	/* Refused if credentials have changed, see ring_doorbell(). */
-	if (ibv_cmd_poll_cq(&cq->vcq.cq, 1, &wc) < 0 && errno == EACCES)
-		atomic_store_explicit(&cq->no_busy_poll, true,
-				      memory_order_relaxed);
+	xiw_call(cq->vcq.cq.context->cmd_fd, &cq->busy_poll);
 	/* Keep errno: polling an empty queue is no error. */
 	errno = err;
 }
@@ -82,7 +71,7 @@ static void wait_resized(struct xiw_cq *cq)
 static void before_waiting(struct xiw_cq *cq, bool work)
 {
 	xiw_cq_ring_deferred(cq);
-	if (unlikely(work && !may_not_run_work(cq)))
+	if (unlikely(work))
 		run_kernel_work(cq);
 }
 

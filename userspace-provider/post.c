@@ -9,11 +9,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <infiniband/driver.h>
-#include <rdma/ib_user_ioctl_cmds.h>
-#include <rdma/rdma_user_ioctl_cmds.h>
 #include <util/compiler.h>
 
 #include "xiw.h"
@@ -203,112 +200,60 @@ static int build_send(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 	return xiw_sqe_set_sge(qp, sqe, op, wr->sg_list, wr->num_sge);
 }
 
-static int doorbell_write(int fd, const struct xiw_doorbell *doorbell)
+void xiw_call_init(struct xiw_call *call, uint16_t object, uint16_t method,
+		   uint32_t handle)
 {
-	ssize_t ret = write(fd, doorbell, sizeof(*doorbell));
-
-	if (likely(ret == sizeof(*doorbell)))
-		return 0;
-	return ret < 0 ? errno : EIO;
-}
-
-/* The same command by ioctl(), which is slower. */
-static int doorbell_ioctl(int fd, const struct xiw_doorbell *doorbell)
-{
-	const struct ib_uverbs_attr attrs[] = {
-		{
-			.attr_id = UVERBS_ATTR_WRITE_CMD,
-			.len = sizeof(__u64),
-			.flags = UVERBS_ATTR_F_MANDATORY,
-			.data = doorbell->hdr.command,
-		}, {
-			.attr_id = UVERBS_ATTR_CORE_IN,
-			.len = sizeof(*doorbell) - sizeof(doorbell->hdr),
-			.flags = UVERBS_ATTR_F_MANDATORY,
-			.data = (uintptr_t)(&doorbell->hdr + 1),
-		}, {
-			.attr_id = UVERBS_ATTR_CORE_OUT,
-			.len = doorbell->hdr.out_words * 4,
-			.flags = UVERBS_ATTR_F_MANDATORY,
-			.data = doorbell->response,
-		},
-	};
-	union {
-		struct ib_uverbs_ioctl_hdr hdr;
-		char room[sizeof(struct ib_uverbs_ioctl_hdr) + sizeof(attrs)];
-	} cmd = {
+	*call = (struct xiw_call){
 		.hdr = {
-			.length = sizeof(cmd),
-			.object_id = UVERBS_OBJECT_DEVICE,
-			.method_id = UVERBS_METHOD_INVOKE_WRITE,
-			.num_attrs = sizeof(attrs) / sizeof(attrs[0]),
+			.length = sizeof(*call),
+			.object_id = object,
+			.method_id = method,
+			.num_attrs = 1,
 			.driver_id = XIW_RDMA_DRIVER_ID,
 		},
+		.object = {
+			.attr_id = XIW_ATTR_HANDLE,
+			.flags = UVERBS_ATTR_F_MANDATORY,
+			.data = handle,
+		},
 	};
+}
 
-	memcpy(cmd.hdr.attrs, attrs, sizeof(attrs));
-	return ioctl(fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
+int xiw_call(int fd, const struct xiw_call *call)
+{
+	return ioctl(fd, RDMA_VERBS_IOCTL, call) ? errno : 0;
 }
 
 /*
- * The command only makes the kernel process the ring. Retry temporary errors
+ * The call only makes the kernel process the ring. Retry temporary errors
  * instead of reporting them: the requests are in the ring, and an application
  * that repeats them would post them twice. EFAULT is temporary if the kernel
- * had no memory to swap the command in. An error of a removed device is final.
- *
- * ib_uverbs refuses write() if the credentials have changed since the device
- * was opened, for example in daemons that drop privileges. Then use ioctl().
+ * had no memory to swap the call in. An error of a removed device is final.
  */
-static int ring_doorbell(int fd, const struct xiw_doorbell *doorbell)
+static int ring_doorbell(int fd, const struct xiw_call *doorbell)
 {
-	static atomic_bool refused;
 	enum { TRIES = 64 };
 	int err = 0;
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
-		bool other = atomic_load_explicit(&refused,
-						  memory_order_relaxed);
-
-		err = other ? doorbell_ioctl(fd, doorbell) :
-			      doorbell_write(fd, doorbell);
+		err = xiw_call(fd, doorbell);
 		if (likely(!err))
 			return 0;
-		if (err == EACCES && !other)
-			atomic_store_explicit(&refused, true,
-					      memory_order_relaxed);
-		else if (err != EINTR && err != EAGAIN && err != ENOMEM &&
-			 err != EFAULT)
+		if (err != EINTR && err != EAGAIN && err != ENOMEM &&
+		    err != EFAULT)
 			break;
 	}
 	return err;
 }
 
-void xiw_doorbell_init(struct xiw_doorbell *doorbell, uint32_t command,
-		       uint32_t handle, uint32_t wqe_size,
-		       struct ib_uverbs_post_send_resp *resp)
-{
-	*doorbell = (struct xiw_doorbell){
-		.hdr = {
-			.command = command,
-			.in_words = sizeof(*doorbell) / 4,
-			.out_words = sizeof(*resp) / 4,
-		},
-		.response = (uintptr_t)resp,
-		.handle = handle,
-		.wqe_size = wqe_size,
-	};
-}
-
 /* Ring the doorbell of the queue pair in @db, which may be destroyed. */
 static void ring_for(struct xiw_cq *cq, uint32_t db)
 {
-	struct ib_uverbs_post_send_resp resp;
-	struct xiw_doorbell doorbell;
+	struct xiw_call doorbell;
 
-	xiw_doorbell_init(&doorbell, IB_USER_VERBS_CMD_POST_SEND,
-			  db - 1, sizeof(struct ib_uverbs_send_wr),
-			  &resp);
+	xiw_call_init(&doorbell, UVERBS_OBJECT_QP, XIW_METHOD_QP_SEND_DOORBELL,
+		      db - 1);
 	ring_doorbell(cq->vcq.cq.context->cmd_fd, &doorbell);
 }
 
@@ -327,7 +272,7 @@ void xiw_ring_deferred(struct xiw_cq *cq)
 /* Defer the doorbell to the next empty poll of a completion queue. */
 static void owe_doorbell(const struct xiw_queue *queue)
 {
-	uint32_t db = queue->doorbell.handle + 1;
+	uint32_t db = queue->doorbell.object.data + 1;
 	uint32_t before;
 	size_t i;
 

@@ -94,13 +94,6 @@ static bool pd_single_threaded(struct ibv_pd *pd)
 	return to_xpd(pd)->td;
 }
 
-static void queue_set_doorbell(struct xiw_queue *queue, uint32_t command,
-			       uint32_t handle, uint32_t wqe_size)
-{
-	xiw_doorbell_init(&queue->doorbell, command, handle, wqe_size,
-			  &queue->doorbell_resp);
-}
-
 static void cq_ring_desc(const struct xiw_uresp_create_cq *uresp,
 			 struct ring_desc *desc)
 {
@@ -184,6 +177,8 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 	if (ret)
 		goto err_destroy;
 
+	xiw_call_init(&cq->busy_poll, UVERBS_OBJECT_CQ,
+		      XIW_METHOD_CQ_BUSY_POLL, cq->vcq.cq.handle);
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
 		cq->domain = attr->parent_domain;
 	xiw_pd_hold(cq->domain);
@@ -516,10 +511,10 @@ struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
 	qp->max_inline = resp.max_inline;
 	qp->sq.max_sge = core.cap.max_send_sge;
 	qp->rq.max_sge = core.cap.max_recv_sge;
-	queue_set_doorbell(&qp->sq, IB_USER_VERBS_CMD_POST_SEND,
-			   qp->vqp.qp.handle, sizeof(struct ib_uverbs_send_wr));
-	queue_set_doorbell(&qp->rq, IB_USER_VERBS_CMD_POST_RECV,
-			   qp->vqp.qp.handle, sizeof(struct ib_uverbs_recv_wr));
+	xiw_call_init(&qp->sq.doorbell, UVERBS_OBJECT_QP,
+		      XIW_METHOD_QP_SEND_DOORBELL, qp->vqp.qp.handle);
+	xiw_call_init(&qp->rq.doorbell, UVERBS_OBJECT_QP,
+		      XIW_METHOD_QP_RECV_DOORBELL, qp->vqp.qp.handle);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		xiw_qp_set_wr_ops(&qp->vqp.qp_ex);
 		qp->vqp.comp_mask |= VERBS_QP_EX;
@@ -698,8 +693,8 @@ struct ibv_srq *xiw_create_srq(struct ibv_pd *pd,
 	if (to_xctx(pd->context)->caps & XIW_CAP_SQ_DONE)
 		srq->rq.ring.polled = &srq->rq.polled;
 	srq->rq.max_sge = attr->attr.max_sge;
-	queue_set_doorbell(&srq->rq, IB_USER_VERBS_CMD_POST_SRQ_RECV,
-			   srq->srq.handle, sizeof(struct ib_uverbs_recv_wr));
+	xiw_call_init(&srq->rq.doorbell, UVERBS_OBJECT_SRQ,
+		      XIW_METHOD_SRQ_DOORBELL, srq->srq.handle);
 	srq->domain = pd;
 	xiw_pd_hold(srq->domain);
 	return &srq->srq;

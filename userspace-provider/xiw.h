@@ -43,12 +43,10 @@ static inline void xiw_unlock(struct xiw_lock *lock)
  * @lock: protects @ring except for its mapping
  * @ring: the ring
  * @max_sge: elements that an entry may have
- * @cmd_fd: where to write @doorbell
+ * @cmd_fd: the device's file, for @doorbell
  * @cq: send queues only: completion queues of the queue pair. A poll of either
  *	rings a deferred doorbell. The second is NULL if both are the same
- * @doorbell: the command that makes the kernel look at the ring; constant
- * @doorbell_resp: the kernel's answer to @doorbell. Written by concurrent
- *	calls, never read
+ * @doorbell: the call that makes the kernel look at the ring; constant
  * @polled: number of requests with a completion that was polled, free running;
  *	@ring.polled points to it. Written with the lock of the completion queue
  *	held, for an SRQ atomically
@@ -59,8 +57,7 @@ struct xiw_queue {
 	uint32_t max_sge;
 	int cmd_fd;
 	struct xiw_cq *cq[2];
-	struct xiw_doorbell doorbell;
-	struct ib_uverbs_post_send_resp doorbell_resp;
+	struct xiw_call doorbell;
 	uint32_t polled;
 };
 
@@ -114,7 +111,7 @@ struct xiw_pd {
  * @current: entry that the read functions return
  * @current_qp: its queue pair, or NULL if end_poll releases no slot
  * @kept: copy of @current, if that could not stay in the ring
- * @no_busy_poll: the kernel has refused run_kernel_work(), do not try again
+ * @busy_poll: the call that runs the kernel's work; constant
  * @busy_polls: consecutive empty polls while the kernel had work for busy
  *	pollers; protected by @lock
  * @domain: parent domain it was created in, or NULL
@@ -138,7 +135,7 @@ struct xiw_cq {
 	const struct xiw_cqe *current;
 	struct xiw_qp *current_qp;
 	struct xiw_cqe kept;
-	atomic_bool no_busy_poll;
+	struct xiw_call busy_poll;
 	uint32_t busy_polls;
 	struct ibv_pd *domain;
 	uint32_t deferred_db;
@@ -358,9 +355,10 @@ int xiw_sqe_set_bind(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 int xiw_queue_submit(struct xiw_queue *queue, uint32_t prod);
 
 void xiw_ring_deferred(struct xiw_cq *cq);
-void xiw_doorbell_init(struct xiw_doorbell *doorbell, uint32_t command,
-		       uint32_t handle, uint32_t wqe_size,
-		       struct ib_uverbs_post_send_resp *resp);
+void xiw_call_init(struct xiw_call *call, uint16_t object, uint16_t method,
+		   uint32_t handle);
+/* 0 or an errno. */
+int xiw_call(int fd, const struct xiw_call *call);
 
 /*
  * Ring a deferred doorbell before the application waits, for events or in a

@@ -8,6 +8,7 @@
 
 #include <infiniband/kern-abi.h>
 #include <infiniband/verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <rdma/xiw-abi.h>
 #include <kernel-abi/xiw-abi.h>
 
@@ -70,39 +71,20 @@ XIW_CHECK_SAME(IBV_WC_RECV, XIW_WC_RECV);
 XIW_CHECK_SAME(IBV_WC_RECV_RDMA_WITH_IMM, XIW_WC_RECV_WITH_IMM);
 
 /**
- * struct xiw_doorbell - command that makes the kernel look at a ring
- * @hdr: IB_USER_VERBS_CMD_POST_SEND, POST_RECV or POST_SRQ_RECV
- * @response: where the kernel stores the number of refused work requests
- * @handle: the QP or SRQ
- * @wr_count: 0: the work requests are in the ring
- * @sge_count: 0
- * @wqe_size: must be that of a work request although there is none
+ * struct xiw_call - the argument of ioctl() for a method of the device
+ * @hdr: the method
+ * @object: its one attribute, the handle of the object
  *
- * The layout of all three commands.
+ * The kernel writes nothing into it, so one that is built when the object is
+ * created serves all threads. libibverbs would build it for each call.
  */
-struct xiw_doorbell {
-	struct ib_uverbs_cmd_hdr hdr;
-	__aligned_u64 response;
-	__u32 handle;
-	__u32 wr_count;
-	__u32 sge_count;
-	__u32 wqe_size;
+struct xiw_call {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr object;
 };
 
-#define XIW_CHECK_DOORBELL(_cmd, _handle)                                      \
-	static_assert(sizeof(struct xiw_doorbell) ==                           \
-			      sizeof(struct ib_uverbs_cmd_hdr) +               \
-				      sizeof(struct _cmd) &&                   \
-		      offsetof(struct xiw_doorbell, handle) ==                 \
-			      sizeof(struct ib_uverbs_cmd_hdr) +               \
-				      offsetof(struct _cmd, _handle) &&        \
-		      offsetof(struct xiw_doorbell, wqe_size) ==               \
-			      sizeof(struct ib_uverbs_cmd_hdr) +               \
-				      offsetof(struct _cmd, wqe_size),         \
-		      "Bad doorbell layout for " #_cmd)
-
-XIW_CHECK_DOORBELL(ib_uverbs_post_send, qp_handle);
-XIW_CHECK_DOORBELL(ib_uverbs_post_recv, qp_handle);
-XIW_CHECK_DOORBELL(ib_uverbs_post_srq_recv, srq_handle);
+static_assert(offsetof(struct xiw_call, object) ==
+		      offsetof(struct ib_uverbs_ioctl_hdr, attrs),
+	      "Bad call layout");
 
 #endif /* _XIW_ABI_GLUE_H */

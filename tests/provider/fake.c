@@ -4,6 +4,7 @@
  * commands would describe.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,13 +45,30 @@ static void ring_init(struct xiw_ring *ring, uint32_t size, uint32_t stride,
 	ring->ctrl->cons = start;
 }
 
-static void queue_init(struct xiw_queue *queue, uint32_t command, int cmd_fd)
+/* The device's file is a socket: each call is a message on it. */
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	const struct xiw_call *call;
+	va_list ap;
+
+	va_start(ap, request);
+	call = va_arg(ap, const struct xiw_call *);
+	va_end(ap);
+	CHECK(request == RDMA_VERBS_IOCTL);
+	CHECK(call->hdr.length == sizeof(*call) && call->hdr.num_attrs == 1);
+	CHECK(call->hdr.driver_id == XIW_RDMA_DRIVER_ID);
+	CHECK(call->object.attr_id == XIW_ATTR_HANDLE);
+	CHECK(call->object.flags == UVERBS_ATTR_F_MANDATORY);
+	return send(fd, call, sizeof(*call), 0) < 0 ? -1 : 0;
+}
+
+static void queue_init(struct xiw_queue *queue, uint16_t object,
+		       uint16_t method, int cmd_fd)
 {
 	pthread_spin_init(&queue->lock.lock, PTHREAD_PROCESS_PRIVATE);
 	queue->max_sge = FAKE_MAX_SGE;
 	queue->cmd_fd = cmd_fd;
-	queue->doorbell.hdr.command = command;
-	queue->doorbell.handle = FAKE_HANDLE;
+	xiw_call_init(&queue->doorbell, object, method, FAKE_HANDLE);
 }
 
 void fake_init(struct fake *fake, uint32_t size, uint32_t limit,
@@ -62,8 +80,10 @@ void fake_init(struct fake *fake, uint32_t size, uint32_t limit,
 		bail_out("socketpair");
 	*fake = (struct fake){ .db_kernel = fds[0] };
 
-	queue_init(&fake->qp.sq, IB_USER_VERBS_CMD_POST_SEND, fds[1]);
-	queue_init(&fake->qp.rq, IB_USER_VERBS_CMD_POST_RECV, fds[1]);
+	queue_init(&fake->qp.sq, UVERBS_OBJECT_QP, XIW_METHOD_QP_SEND_DOORBELL,
+		   fds[1]);
+	queue_init(&fake->qp.rq, UVERBS_OBJECT_QP, XIW_METHOD_QP_RECV_DOORBELL,
+		   fds[1]);
 	ring_init(&fake->qp.sq.ring, size, FAKE_SQE_STRIDE, limit, start);
 	ring_init(&fake->qp.rq.ring, size, FAKE_RQE_STRIDE, limit, start);
 	fake->qp.max_inline = FAKE_MAX_INLINE;
@@ -80,6 +100,10 @@ void fake_init(struct fake *fake, uint32_t size, uint32_t limit,
 	xiw_qp_table_add(&fake->cq.qps, &fake->qp.link[0]);
 	ring_init(&fake->cq.ring, size, sizeof(struct xiw_cqe), size, start);
 	xiw_cq_set_poll_ops(&fake->cq.vcq.cq_ex);
+	fake->context.cmd_fd = fds[1];
+	fake->cq.vcq.cq.context = &fake->context;
+	xiw_call_init(&fake->cq.busy_poll, UVERBS_OBJECT_CQ,
+		      XIW_METHOD_CQ_BUSY_POLL, FAKE_HANDLE);
 }
 
 void fake_destroy(struct fake *fake)
@@ -95,7 +119,7 @@ void fake_destroy(struct fake *fake)
 void fake_srq_init(struct xiw_srq *srq, struct fake *fake, uint32_t size)
 {
 	*srq = (struct xiw_srq){};
-	queue_init(&srq->rq, IB_USER_VERBS_CMD_POST_SRQ_RECV,
+	queue_init(&srq->rq, UVERBS_OBJECT_SRQ, XIW_METHOD_SRQ_DOORBELL,
 		   fake->qp.sq.cmd_fd);
 	ring_init(&srq->rq.ring, size, FAKE_RQE_STRIDE, size, 0);
 }
@@ -121,7 +145,7 @@ void fake_count(struct fake *fake, struct xiw_srq *srq)
 	fake->qp.srq = &srq->rq;
 }
 
-int fake_doorbells(struct fake *fake, struct xiw_doorbell *last)
+int fake_calls(struct fake *fake, struct xiw_call *last)
 {
 	int n = 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Provider objects without a device: the rings lie in plain memory, the test
- * plays the kernel on the other side of them, and the doorbell arrives on a
- * socket. Also the assertions.
+ * plays the kernel on the other side of them, and calls of its methods arrive
+ * on a socket. Also the assertions.
  */
 #ifndef _XIW_TEST_FAKE_H
 #define _XIW_TEST_FAKE_H
@@ -34,11 +34,13 @@ void fake_fail(const char *file, int line, const char *what);
  * struct fake - a QP with a send queue, receive queue and CQ
  * @qp: the QP
  * @cq: the CQ
- * @db_kernel: the kernel's end of the doorbell socket
+ * @context: the open device of @cq
+ * @db_kernel: the kernel's end of the socket
  */
 struct fake {
 	struct xiw_qp qp;
 	struct xiw_cq cq;
+	struct ibv_context context;
 	int db_kernel;
 };
 
@@ -54,8 +56,17 @@ void fake_srq_init(struct xiw_srq *srq, struct fake *fake, uint32_t size);
 void fake_srq_destroy(struct xiw_srq *srq);
 /* A poll releases the slots, as with XIW_CAP_SQ_DONE. */
 void fake_count(struct fake *fake, struct xiw_srq *srq);
-/* Doorbells that arrived since the last call; *@last is the last one. */
-int fake_doorbells(struct fake *fake, struct xiw_doorbell *last);
+/* Calls that arrived since the last time; *@last is the last one. */
+int fake_calls(struct fake *fake, struct xiw_call *last);
+
+/* Was the method called for the object of the fake? */
+static inline bool fake_called(const struct xiw_call *call, uint16_t object,
+			       uint16_t method)
+{
+	return call->hdr.object_id == object && call->hdr.method_id == method &&
+	       call->object.data == FAKE_HANDLE;
+}
+
 /* The kernel adds a completion. */
 void fake_complete(struct fake *fake, const struct xiw_cqe *cqe);
 
@@ -101,6 +112,7 @@ void test_wr_api(void);
 void test_wr_errors(void);
 
 /* The linker puts these __wrap_*() in place of functions of libc. */
+int __wrap_ioctl(int fd, unsigned long request, ...);
 void *__wrap_calloc(size_t n, size_t size);
 void *__real_calloc(size_t n, size_t size);
 void __wrap_free(void *mem);

@@ -253,13 +253,11 @@ static void test_qp(void)
 	CHECK(qp->sq.ring.limit == 5 && qp->sq.ring.mask == 7);
 	CHECK(qp->sq.ring.entries ==
 	      (uint8_t *)(qp->sq.ring.ctrl + 1));
-	CHECK(qp->sq.doorbell.hdr.in_words == sizeof(struct xiw_doorbell) / 4);
-	CHECK(qp->sq.doorbell.hdr.out_words == 1);
-	CHECK(qp->sq.doorbell.handle == FAKE_HANDLE);
-	CHECK(qp->sq.doorbell.wqe_size == sizeof(struct ib_uverbs_send_wr));
+	CHECK(fake_called(&qp->sq.doorbell, UVERBS_OBJECT_QP,
+			  XIW_METHOD_QP_SEND_DOORBELL));
 	CHECK(qp->rq.ring.limit == 16 && qp->rq.ring.mask == 15);
-	CHECK(qp->rq.doorbell.hdr.command == IB_USER_VERBS_CMD_POST_RECV);
-	CHECK(qp->rq.doorbell.wqe_size == sizeof(struct ib_uverbs_recv_wr));
+	CHECK(fake_called(&qp->rq.doorbell, UVERBS_OBJECT_QP,
+			  XIW_METHOD_QP_RECV_DOORBELL));
 	CHECK(qp->sq.ring.ctrl != qp->rq.ring.ctrl);
 	CHECK(completes_into(qp, cq) && completes_into(qp, rcq));
 
@@ -294,8 +292,8 @@ static void test_qp_without_queues(void)
 	cq = xiw_create_cq(&ctx.vctx.context, 10, NULL, 0);
 	srq = xiw_create_srq(pd, &srq_attr);
 	CHECK(srq && to_xsrq(srq)->rq.ring.limit == 8);
-	CHECK(to_xsrq(srq)->rq.doorbell.hdr.command ==
-	      IB_USER_VERBS_CMD_POST_SRQ_RECV);
+	CHECK(fake_called(&to_xsrq(srq)->rq.doorbell, UVERBS_OBJECT_SRQ,
+			  XIW_METHOD_SRQ_DOORBELL));
 
 	attr = qp_attr(pd, cq);
 	attr.srq = srq;

@@ -229,7 +229,7 @@ void test_send_refused(void)
 	CHECK(fake_post(&fake, &wr) == EINVAL);
 
 	CHECK(fake.qp.sq.ring.ctrl->prod == 0);
-	CHECK(fake_doorbells(&fake, &(struct xiw_doorbell){}) == 0);
+	CHECK(fake_calls(&fake, &(struct xiw_call){}) == 0);
 	fake_destroy(&fake);
 }
 
@@ -237,7 +237,7 @@ void test_send_refused(void)
 void test_send_list(void)
 {
 	struct ibv_send_wr wr[3] = {};
-	struct xiw_doorbell db = {};
+	struct xiw_call db = {};
 	struct ibv_send_wr *bad_wr;
 	struct fake fake;
 	int i;
@@ -254,10 +254,10 @@ void test_send_list(void)
 	CHECK(bad_wr == &wr[2]);
 	CHECK(fake.qp.sq.ring.ctrl->prod == 2);
 	CHECK(fake_sqe(&fake, 1)->wr_id == 1);
-	CHECK(fake_doorbells(&fake, &db) == 1);
+	CHECK(fake_calls(&fake, &db) == 1);
 
 	CHECK(xiw_post_send(ibqp(&fake), NULL, &bad_wr) == 0);
-	CHECK(fake_doorbells(&fake, &db) == 0);
+	CHECK(fake_calls(&fake, &db) == 0);
 
 	fake.qp.sq_sig_all = true;
 	wr[0].next = NULL;
@@ -345,7 +345,7 @@ void test_doorbell(void)
 	struct ibv_recv_wr rwr = {};
 	struct ibv_recv_wr *bad_rwr;
 	struct ibv_send_wr *bad_wr;
-	struct xiw_doorbell db = {};
+	struct xiw_call db = {};
 	struct xiw_srq srq;
 	struct fake fake;
 	int i;
@@ -360,24 +360,23 @@ void test_doorbell(void)
 	CHECK(!xiw_post_send(ibqp(&fake), wr, &bad_wr));
 	CHECK(!xiw_post_recv(ibqp(&fake), &rwr, &bad_rwr));
 	CHECK(!xiw_post_srq_recv(&srq.srq, &rwr, &bad_rwr));
-	CHECK(fake_doorbells(&fake, &db) == 0);
+	CHECK(fake_calls(&fake, &db) == 0);
 
 	/* One call per list, not per request. */
 	set_need_db(&fake.qp.sq.ring, true);
 	CHECK(!xiw_post_send(ibqp(&fake), wr, &bad_wr));
-	CHECK(fake_doorbells(&fake, &db) == 1);
-	CHECK(db.hdr.command == IB_USER_VERBS_CMD_POST_SEND);
-	CHECK(db.handle == FAKE_HANDLE && !db.wr_count && !db.sge_count);
+	CHECK(fake_calls(&fake, &db) == 1);
+	CHECK(fake_called(&db, UVERBS_OBJECT_QP, XIW_METHOD_QP_SEND_DOORBELL));
 
 	set_need_db(&fake.qp.rq.ring, true);
 	CHECK(!xiw_post_recv(ibqp(&fake), &rwr, &bad_rwr));
-	CHECK(fake_doorbells(&fake, &db) == 1);
-	CHECK(db.hdr.command == IB_USER_VERBS_CMD_POST_RECV);
+	CHECK(fake_calls(&fake, &db) == 1);
+	CHECK(fake_called(&db, UVERBS_OBJECT_QP, XIW_METHOD_QP_RECV_DOORBELL));
 
 	set_need_db(&srq.rq.ring, true);
 	CHECK(!xiw_post_srq_recv(&srq.srq, &rwr, &bad_rwr));
-	CHECK(fake_doorbells(&fake, &db) == 1);
-	CHECK(db.hdr.command == IB_USER_VERBS_CMD_POST_SRQ_RECV);
+	CHECK(fake_calls(&fake, &db) == 1);
+	CHECK(fake_called(&db, UVERBS_OBJECT_SRQ, XIW_METHOD_SRQ_DOORBELL));
 
 	fake_srq_destroy(&srq);
 	fake_destroy(&fake);

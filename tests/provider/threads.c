@@ -36,7 +36,7 @@ struct conv {
 static uint32_t kernel_wait(struct conv *conv, uint32_t cons)
 {
 	struct xiw_ring_ctrl *ctrl = conv->fake.qp.sq.ring.ctrl;
-	struct xiw_doorbell db;
+	struct xiw_call db;
 	uint32_t prod;
 
 	for (;;) {

@@ -11,7 +11,7 @@ void test_wr_api(void)
 	struct ibv_sge sge[2] = { { 0x10, 8, 1 }, { 0x20, 9, 2 } };
 	struct ibv_data_buf buf[2] = { { (void *)"abc", 3 },
 				       { (void *)"de", 2 } };
-	struct xiw_doorbell db = {};
+	struct xiw_call db = {};
 	struct ibv_qp_ex *qp_ex;
 	struct xiw_sqe want;
 	struct fake fake;
@@ -40,7 +40,7 @@ void test_wr_api(void)
 	CHECK(fake.qp.sq.ring.ctrl->prod == 0);
 	CHECK(!ibv_wr_complete(qp_ex));
 	CHECK(fake.qp.sq.ring.ctrl->prod == 7);
-	CHECK(fake_doorbells(&fake, &db) == 1);
+	CHECK(fake_calls(&fake, &db) == 1);
 
 	want = (struct xiw_sqe){
 		.wr_id = 1, .opcode = IB_UVERBS_WR_RDMA_WRITE_WITH_IMM,
@@ -129,7 +129,7 @@ void test_wr_errors(void)
 	ibv_wr_abort(qp_ex);
 
 	CHECK(ring->ctrl->prod == 0 && ring->index == 0);
-	CHECK(fake_doorbells(&fake, &(struct xiw_doorbell){}) == 0);
+	CHECK(fake_calls(&fake, &(struct xiw_call){}) == 0);
 
 	/* After all that the queue works, and all of it is free. */
 	ibv_wr_start(qp_ex);

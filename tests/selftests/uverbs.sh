@@ -27,6 +27,7 @@ topo_up
 objects >"$TMP/baseline"
 tap_note "seed $XIW_SEED"
 cases xt_uverbs "${SIDES4[@]}" "${which[@]}" -n "$ROUNDS" -T 3000
+cases xt_methods "${SIDES4[@]}"
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_run "a connection of others is under load" load_up bystander
 tap_run "commands are sent beside it" \

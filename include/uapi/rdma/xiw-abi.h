@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause */
 /*
- * User ABI of xiw: the responses of the create commands and the layout of
- * the queues mapped into the process. All integers are in host order unless
- * typed __be32. Reserved fields are zero; the kernel refuses a send queue
- * entry with a non-zero reserved field.
+ * User ABI of xiw: methods, the responses of the create commands and the
+ * layout of the queues mapped into the process. All integers are in host order
+ * unless typed __be32. Reserved fields are zero; the kernel refuses a send
+ * queue entry with a non-zero reserved field.
  */
 #ifndef _XIW_ABI_H
 #define _XIW_ABI_H
 
 #include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #define XIW_ABI_VERSION		1
 
@@ -27,6 +28,27 @@
 #define XIW_CAP_IMM		(1U << 1)
 #define XIW_CAP_SEND_IMM	(1U << 2)	/* if connected by QP number */
 #define XIW_CAP_SQ_DONE		(1U << 3)	/* sq_done, dropped */
+
+/* Methods of UVERBS_OBJECT_QP: look at the send or receive ring. */
+enum xiw_qp_methods {
+	XIW_METHOD_QP_SEND_DOORBELL = (1U << UVERBS_ID_NS_SHIFT),
+	XIW_METHOD_QP_RECV_DOORBELL,
+};
+
+/* Method of UVERBS_OBJECT_SRQ: look at the ring. */
+enum xiw_srq_methods {
+	XIW_METHOD_SRQ_DOORBELL = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+/* Method of UVERBS_OBJECT_CQ: run the work announced by XIW_RING_BUSY_POLL. */
+enum xiw_cq_methods {
+	XIW_METHOD_CQ_BUSY_POLL = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+/* The attribute of each method: the handle of the object. */
+enum xiw_method_attrs {
+	XIW_ATTR_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+};
 
 /**
  * struct xiw_uresp_alloc_ctx - response to opening a device
@@ -116,16 +138,14 @@ struct xiw_uresp_create_srq {
  * @cons: number of entries consumed, free running. Stored with release by the
  *	consumer after it has copied the entry out
  * @flags: XIW_RING_*. After storing @prod the user executes a full barrier
- *	and reads this word; with XIW_RING_NEED_DB set it enters the kernel
- *	(an IB_USER_VERBS_CMD_POST_SEND, POST_RECV or POST_SRQ_RECV with no
- *	work request), otherwise the kernel sees the entry without it. With
- *	XIW_RING_DEFER_DB, on send rings only, that may take some microseconds:
- *	the user should ring the doorbell when it has nothing more to post,
- *	for example when a completion ring is empty. On completion rings
- *	XIW_RING_BUSY_POLL means that a queue pair of this ring has work that
- *	the user should run: an IB_USER_VERBS_CMD_POLL_CQ with room for one
- *	entry, which returns none. Set only if @polls of a ring of that queue
- *	pair advances
+ *	and reads this word; with XIW_RING_NEED_DB set it calls the doorbell
+ *	method of the ring, otherwise the kernel sees the entry without it.
+ *	With XIW_RING_DEFER_DB, on send rings only, that may take some
+ *	microseconds: the user should ring the doorbell when it has nothing
+ *	more to post, for example when a completion ring is empty. On
+ *	completion rings XIW_RING_BUSY_POLL means that a queue pair of this
+ *	ring has work that the user should run by XIW_METHOD_CQ_BUSY_POLL. Set
+ *	only if @polls of a ring of that queue pair advances
  * @polls: completion rings only: number of polls that found the ring empty,
  *	free running. A user that does not busy-poll, or does not run the
  *	kernel's work, does not change it

@@ -2,10 +2,12 @@
 /* How to find the queues, see rings.h. */
 #include "rings.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
-#define CTRL	sizeof(struct xiw_ring_ctrl)
+#define HEAD	sizeof(struct xiw_ring_ctrl)
 
 /* Finds the mappings of the device of @e. */
 void xt_find_maps(struct xt_maps *m, struct xt_end *e)
@@ -36,7 +38,7 @@ __u8 *xt_find_word(__u8 *map, size_t len, __u64 word)
 {
 	size_t at;
 
-	for (at = CTRL; at + sizeof(word) <= len; at += sizeof(word))
+	for (at = HEAD; at + sizeof(word) <= len; at += sizeof(word))
 		if (!memcmp(map + at, &word, sizeof(word)))
 			return map + at;
 	return NULL;
@@ -65,10 +67,10 @@ struct xt_sq xt_find_sq(struct xt_maps *m, struct xt_end *e)
 		    ((struct xiw_sqe *)first)->opcode != IBV_WR_SEND)
 			continue;
 		sq.ctrl = (struct xiw_ring_ctrl *)m->map[i];
-		sq.entries = m->map[i] + CTRL;
+		sq.entries = m->map[i] + HEAD;
 		sq.stride = second - first;
 		sq.num = 1;
-		while (2 * sq.num * sq.stride + CTRL <= m->len[i])
+		while (2 * sq.num * sq.stride + HEAD <= m->len[i])
 			sq.num *= 2;
 		if (!((size_t)(first - sq.entries) % sq.stride))
 			return sq;
@@ -80,4 +82,34 @@ struct xiw_sqe *xt_sqe(const struct xt_sq *sq, __u32 index)
 {
 	return (struct xiw_sqe *)(sq->entries +
 				  sq->stride * (index & (sq->num - 1)));
+}
+
+/* As the provider calls it. */
+void xt_call_init(struct xt_call *call, __u16 object, __u16 method,
+		  __u64 handle)
+{
+	memset(call, 0, sizeof(*call));
+	call->hdr.length = offsetof(struct xt_call, attrs[1]);
+	call->hdr.object_id = object;
+	call->hdr.method_id = method;
+	call->hdr.num_attrs = 1;
+	call->hdr.driver_id = XIW_RDMA_DRIVER_ID;
+	call->attrs[0].attr_id = XIW_ATTR_HANDLE;
+	call->attrs[0].flags = UVERBS_ATTR_F_MANDATORY;
+	call->attrs[0].data = handle;
+}
+
+/* Returns 0 or an errno. */
+int xt_send_call(struct ibv_context *ctx, const struct xt_call *call)
+{
+	return ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, call) ? errno : 0;
+}
+
+int xt_method(struct ibv_context *ctx, __u16 object, __u16 method,
+	      __u64 handle)
+{
+	struct xt_call call;
+
+	xt_call_init(&call, object, method, handle);
+	return xt_send_call(ctx, &call);
 }

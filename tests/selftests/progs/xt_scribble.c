@@ -84,6 +84,18 @@ static void command(struct rings *r, __u32 number, void *cmd, size_t len,
 		return;
 }
 
+static void send_doorbell(struct rings *r)
+{
+	xt_method(r->p.b.id->verbs, UVERBS_OBJECT_QP,
+		  XIW_METHOD_QP_SEND_DOORBELL, r->p.b.qp->handle);
+}
+
+static void recv_doorbell(struct rings *r)
+{
+	xt_method(r->p.b.id->verbs, UVERBS_OBJECT_QP,
+		  XIW_METHOD_QP_RECV_DOORBELL, r->p.b.qp->handle);
+}
+
 static void post_send_command(struct rings *r, struct ib_uverbs_send_wr *wr)
 {
 	struct ib_uverbs_post_send_resp resp;
@@ -95,32 +107,13 @@ static void post_send_command(struct rings *r, struct ib_uverbs_send_wr *wr)
 		.cmd = {
 			.response = (uintptr_t)&resp,
 			.qp_handle = r->p.b.qp->handle,
-			.wr_count = wr ? 1 : 0,
+			.wr_count = 1,
 			.wqe_size = sizeof(c.wr),
 		},
+		.wr = *wr,
 	};
 
-	if (wr)
-		c.wr = *wr;
-	command(r, IB_USER_VERBS_CMD_POST_SEND, &c,
-		wr ? sizeof(c) : offsetof(__typeof__(c), wr), sizeof(resp));
-}
-
-static void post_recv_command(struct rings *r)
-{
-	struct ib_uverbs_post_recv_resp resp;
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_post_recv cmd;
-	} c = {
-		.cmd = {
-			.response = (uintptr_t)&resp,
-			.qp_handle = r->p.b.qp->handle,
-			.wqe_size = sizeof(struct ib_uverbs_recv_wr),
-		},
-	};
-
-	command(r, IB_USER_VERBS_CMD_POST_RECV, &c, sizeof(c), sizeof(resp));
+	command(r, IB_USER_VERBS_CMD_POST_SEND, &c, sizeof(c), sizeof(resp));
 }
 
 static void arm_command(struct rings *r, struct ibv_cq *cq)
@@ -155,10 +148,17 @@ static void poll_command(struct rings *r, struct ibv_cq *cq)
 	command(r, IB_USER_VERBS_CMD_POLL_CQ, &c, sizeof(c), sizeof(resp));
 }
 
+static void busy_poll(struct rings *r, struct ibv_cq *cq)
+{
+	xt_method(r->p.b.id->verbs, UVERBS_OBJECT_CQ, XIW_METHOD_CQ_BUSY_POLL,
+		  cq->handle);
+}
+
 static void ring_bells(struct rings *r)
 {
-	post_send_command(r, NULL);
-	post_recv_command(r);
+	send_doorbell(r);
+	recv_doorbell(r);
+	busy_poll(r, r->p.b.rcq);
 	arm_command(r, r->p.b.scq);
 	arm_command(r, r->p.b.rcq);
 }
@@ -282,7 +282,7 @@ static struct xiw_sqe *next_sqe(struct xt_sq *sq)
 static void publish(struct rings *r, struct xt_sq *sq)
 {
 	__atomic_store_n(&sq->ctrl->prod, sq->ctrl->prod + 1, __ATOMIC_RELEASE);
-	post_send_command(r, NULL);
+	send_doorbell(r);
 }
 
 /* A work request that is right but for what the caller changes. */
@@ -458,7 +458,7 @@ static void scribble_endless(struct rings *r, int round)
 	while (__atomic_load_n(&sq.ctrl->prod, __ATOMIC_ACQUIRE) == before)
 		sched_yield();
 	do {
-		post_send_command(r, NULL);
+		send_doorbell(r);
 		done = __atomic_load_n(&sq.ctrl->cons, __ATOMIC_ACQUIRE) -
 		       before;
 	} while (done <= sq.num);
@@ -695,7 +695,7 @@ static const struct xt_case cases[] = {
 	{ "all", "random bytes all over the queues", test_all },
 	{ "some", "random bytes here and there", test_some },
 	{ "indices", "extreme values in the control blocks", test_indices },
-	{ "commands", "posts and polls past the library", test_commands },
+	{ "commands", "posts and polls of other devices", test_commands },
 	{ "room", "an answer that does not fit", test_room },
 	{ "opcodes", "every opcode in the send queue", test_opcodes },
 	{ "fields", "absurd fields in the send queue", test_fields },

@@ -350,9 +350,15 @@ void xiw_cq_cancel_work(struct xiw_cq *cq, struct xiw_stream *s)
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-/* Run the posted work on the CPU of the busy-polling process. */
-static void cq_run_work(struct xiw_cq *cq)
+/**
+ * xiw_cq_busy_poll() - run the posted work on the CPU of the process
+ * @ibcq: completion queue of a process that is busy-polling
+ *
+ * Context: Sleeps.
+ */
+void xiw_cq_busy_poll(struct ib_cq *ibcq)
 {
+	struct xiw_cq *cq = to_xcq(ibcq);
 	struct xiw_stream *s;
 	unsigned long flags;
 
@@ -486,15 +492,12 @@ static bool cq_take_locked(struct xiw_cq *cq, int num_entries, struct ib_wc *wc,
 
 /**
  * xiw_poll_cq() - take completions
- * @ibcq: completion queue
+ * @ibcq: completion queue of a kernel ULP; a process takes them from its ring
  * @num_entries: capacity of @wc
  * @wc: result
  *
- * A process takes them from the ring it maps. Its call runs busy-poll work
- * instead, see XIW_RING_BUSY_POLL.
- *
- * Context: Kernel ULPs: any. A process: sleeps.
- * Return: Number of completions taken; 0 for a process.
+ * Context: Any.
+ * Return: Number of completions taken.
  */
 int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 {
@@ -503,10 +506,6 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	bool more;
 	int n = 0;
 
-	if (!cq->kernel) {
-		cq_run_work(cq);
-		return 0;
-	}
 	do {
 		spin_lock_irqsave(&cq->lock, flags);
 		more = cq_take_locked(cq, num_entries, wc, &n);

@@ -115,6 +115,7 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 int xiw_modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs);
 int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
 int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+void xiw_cq_busy_poll(struct ib_cq *ibcq);
 
 /* cq.c: data path; any context. False if the entry is lost. */
 bool xiw_cq_add(struct xiw_cq *cq, const struct xiw_cqe *cqe);

@@ -26,6 +26,7 @@
 #include "gid.h"
 #include "iwcm.h"
 #include "iwcm_quirks.h"
+#include "methods.h"
 #include "mmap.h"
 #include "mr.h"
 #include "mw.h"
@@ -498,13 +499,10 @@ static void device_init(struct xiw_dev *dev)
 	ibdev->phys_port_cnt = XIW_PORT;
 	ibdev->num_comp_vectors = num_possible_cpus();
 	/*
-	 * The doorbells of a process are the POST commands, without work
-	 * requests. POLL_CQ runs busy-poll work.
+	 * uverbs_cmd_mask has no posting and polling: processes do both in
+	 * mapped rings.
 	 */
-	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
-				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
-				  BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV) |
-				  BIT_ULL(IB_USER_VERBS_CMD_POLL_CQ);
+	ibdev->driver_def = xiw_uapi_methods;
 	/* The device uses TCP's own port space. */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 }

@@ -561,40 +561,8 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  * Posting, and the doorbells of processes
  */
 
-/**
- * xiw_post_send() - ib_device_ops.post_send
- * @ibqp: queue pair
- * @wr: work requests; NULL when a user process rings the doorbell
- * @bad_wr: set to the first one not accepted
- *
- * After the stream has ended, requests are still accepted and completed as
- * flushed, which is what draining a queue relies on.
- *
- * Context: Kernel ULPs: any. User doorbell: may sleep.
- * Return: 0, -EINVAL for a malformed request or a queue pair that was never
- * connected, -ENOMEM if the queue is full.
- */
-int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		  const struct ib_send_wr **bad_wr)
+static void qp_verbs_sends_posted(struct xiw_qp *qp)
 {
-	struct xiw_qp *qp = to_xqp(ibqp);
-	enum ib_qp_state ib_state = READ_ONCE(qp->ib_state);
-	int ret = 0;
-
-	if (!qp->kernel) {
-		if (wr) {
-			*bad_wr = wr;
-			return -EINVAL;
-		}
-		xiw_stat_inc(qp->dev->stats, XIW_STAT_DOORBELL);
-	} else {
-		if (ib_state == IB_QPS_RESET || ib_state == IB_QPS_INIT) {
-			*bad_wr = wr;
-			return -EINVAL;
-		}
-		ret = xiw_sq_post(&qp->sq, wr, bad_wr);
-	}
-
 	/*
 	 * The flush sets sq.stopped before it checks the queue for the last
 	 * time, so either the flush or this post sees the other.
@@ -607,31 +575,82 @@ int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		xiw_tx_kick(&qp->stream, !qp->kernel);
 	if (READ_ONCE(qp->rdv.waits))
 		xiw_qp_await(qp, XIW_RDV_STREAM);
-	return ret;
 }
 
-/*
- * Any context for a kernel ULP. A process rings the doorbell: @wr is NULL, and
- * the call may sleep. 0, -EINVAL or -ENOMEM.
- */
-int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		  const struct ib_recv_wr **bad_wr)
+static void qp_verbs_recvs_posted(struct xiw_qp *qp)
 {
-	struct xiw_qp *qp = to_xqp(ibqp);
-	int ret = 0;
-
-	if (qp->srq || (!qp->kernel && wr)) {
-		*bad_wr = wr;
-		return -EINVAL;
-	}
-	if (qp->kernel)
-		ret = xiw_rq_post(&qp->rq, wr, bad_wr);
-	else
-		xiw_stat_inc(qp->dev->stats, XIW_STAT_DOORBELL);
-	smp_mb(); /* as in xiw_post_send() */
+	smp_mb(); /* as in qp_verbs_sends_posted() */
 	if (READ_ONCE(qp->sq.stopped))
 		xiw_qp_late_flush(qp);
 	else
 		xiw_rx_posted(&qp->stream);
+}
+
+/**
+ * xiw_post_send() - ib_device_ops.post_send
+ * @ibqp: queue pair of a kernel ULP
+ * @wr: work requests
+ * @bad_wr: set to the first one not accepted
+ *
+ * After the stream has ended, requests are still accepted and completed as
+ * flushed, which is what draining a queue relies on.
+ *
+ * Context: Any.
+ * Return: 0, -EINVAL for a malformed request or a queue pair that was never
+ * connected, -ENOMEM if the queue is full.
+ */
+int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad_wr)
+{
+	struct xiw_qp *qp = to_xqp(ibqp);
+	enum ib_qp_state ib_state = READ_ONCE(qp->ib_state);
+	int ret;
+
+	if (ib_state == IB_QPS_RESET || ib_state == IB_QPS_INIT) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	ret = xiw_sq_post(&qp->sq, wr, bad_wr);
+	qp_verbs_sends_posted(qp);
 	return ret;
+}
+
+/* Any context. 0, -EINVAL or -ENOMEM. */
+int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad_wr)
+{
+	struct xiw_qp *qp = to_xqp(ibqp);
+	int ret;
+
+	if (qp->srq) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	ret = xiw_rq_post(&qp->rq, wr, bad_wr);
+	qp_verbs_recvs_posted(qp);
+	return ret;
+}
+
+/* A process has posted in the send ring. Sleeps. */
+void xiw_qp_send_doorbell(struct ib_qp *ibqp)
+{
+	struct xiw_qp *qp = to_xqp(ibqp);
+
+	xiw_stat_inc(qp->dev->stats, XIW_STAT_DOORBELL);
+	qp_verbs_sends_posted(qp);
+}
+
+/*
+ * A process has posted in the receive ring. Sleeps. 0, or -EINVAL if the queue
+ * pair has a shared receive queue.
+ */
+int xiw_qp_recv_doorbell(struct ib_qp *ibqp)
+{
+	struct xiw_qp *qp = to_xqp(ibqp);
+
+	if (qp->srq)
+		return -EINVAL;
+	xiw_stat_inc(qp->dev->stats, XIW_STAT_DOORBELL);
+	qp_verbs_recvs_posted(qp);
+	return 0;
 }

@@ -23,5 +23,7 @@ int xiw_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);
 int xiw_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
+void xiw_qp_send_doorbell(struct ib_qp *ibqp);
+int xiw_qp_recv_doorbell(struct ib_qp *ibqp);
 
 #endif /* _XIW_QP_VERBS_H */

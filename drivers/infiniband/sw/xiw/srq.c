@@ -96,7 +96,6 @@ int xiw_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 
 	INIT_LIST_HEAD(&srq->waiters);
 	INIT_WORK(&srq->event_work, srq_event_work);
-	srq->kernel = !udata;
 	srq->rq.limit = udata ? 0 : attr->attr.srq_limit;
 	attr->attr.max_wr = srq->rq.max_wr;
 
@@ -334,28 +333,22 @@ static void srq_posted(struct xiw_srq *srq)
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 }
 
-/*
- * @wr is NULL when a process rings the doorbell. 0, -EINVAL for a malformed
- * request, -ENOMEM if the queue is full.
- */
+/* 0, -EINVAL for a malformed request, -ENOMEM if the queue is full. */
 int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr)
 {
 	struct xiw_srq *srq = to_xsrq(ibsrq);
-	int ret = 0;
+	int ret = xiw_rq_post(&srq->rq, wr, bad_wr);
 
-	if (srq->kernel) {
-		ret = xiw_rq_post(&srq->rq, wr, bad_wr);
-	} else if (wr) {
-		/* A process posts in its mapped ring instead. */
-		*bad_wr = wr;
-		ret = -EINVAL;
-	} else {
-		xiw_stat_inc(to_xdev(ibsrq->device)->stats,
-			     XIW_STAT_DOORBELL);
-	}
 	srq_posted(srq);
 	return ret;
+}
+
+/* A process has posted in the ring. Any context. */
+void xiw_srq_doorbell(struct ib_srq *ibsrq)
+{
+	xiw_stat_inc(to_xdev(ibsrq->device)->stats, XIW_STAT_DOORBELL);
+	srq_posted(to_xsrq(ibsrq));
 }
 
 /*

@@ -32,7 +32,6 @@ struct xiw_srq_waiter {
  * @ibsrq: as the core sees it; its allocation is this struct
  * @rq: the queue
  * @id: number, not 0
- * @kernel: used by a kernel ULP
  * @waiters: streams that wait for an entry, in the order of their arrival;
  *	protected by @rq.lock, like @woken and @moved_at
  * @woken: streams that were woken and have not taken their entry yet
@@ -48,7 +47,6 @@ struct xiw_srq {
 	struct ib_srq ibsrq;
 	struct xiw_rq rq;
 	u32 id;
-	bool kernel;
 	struct list_head waiters;
 	u32 woken;
 	unsigned long moved_at;
@@ -71,6 +69,7 @@ int xiw_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int xiw_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad_wr);
+void xiw_srq_doorbell(struct ib_srq *ibsrq);
 void xiw_srq_waiter_init(struct xiw_srq_waiter *w, struct xiw_stream *s);
 enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_srq_waiter *w,
 			      struct xiw_recv *recv);
