@@ -97,34 +97,80 @@ static inline void cq_release(struct xiw_cq *cq, const struct xiw_cqe *cqe,
 	uint8_t opcode = cqe->opcode;
 
 	xiw_ring_release(&cq->ring, cons);
-	if (likely(qp))
-		xiw_qp_polled(qp, opcode, sq_done);
+	if (unlikely(!qp))
+		return;
+	if (opcode & XIW_WC_RECV)
+		xiw_qp_polled_recvs(qp, 1);
+	else
+		xiw_qp_polled_send(qp, sq_done);
+}
+
+/**
+ * struct batch - completions in a row of one queue pair
+ * @qp: the queue pair, or NULL
+ * @qpn: its number
+ * @recvs: receives among them
+ * @sends: are there others?
+ * @sq_done: of the last one of those
+ */
+struct batch {
+	struct xiw_qp *qp;
+	uint32_t qpn;
+	uint32_t recvs;
+	bool sends;
+	uint32_t sq_done;
+};
+
+/* Release the slots of @batch, which ends before @cons. */
+static void batch_release(struct xiw_cq *cq, const struct batch *batch,
+			  uint32_t cons)
+{
+	xiw_ring_release(&cq->ring, cons);
+	if (unlikely(!batch->qp))
+		return;
+	if (batch->sends)
+		xiw_qp_polled_send(batch->qp, batch->sq_done);
+	if (batch->recvs)
+		xiw_qp_polled_recvs(batch->qp, batch->recvs);
 }
 
 int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct xiw_cq *cq = to_xcq(ibcq);
+	struct batch batch = {};
 	const struct xiw_cqe *cqe;
-	struct xiw_qp *qp;
 	uint32_t cons;
 	int n;
 
 again:
 	xiw_lock(&cq->lock);
 	cons = cq->ring.index;
-	for (n = 0; n < num_entries; n++) {
+	for (n = 0; n < num_entries; n++, cons++) {
 		cqe = xiw_ring_peek(&cq->ring, cons);
 		if (!cqe)
 			break;
 		cqe_to_wc(cqe, &wc[n]);
-		qp = xiw_qp_table_find(&cq->qps, wc[n].qp_num);
-		cq_release(cq, cqe, qp, ++cons);
+		if (wc[n].qp_num != batch.qpn) {
+			if (batch.qp)
+				batch_release(cq, &batch, cons);
+			batch = (struct batch){
+				.qp = xiw_qp_table_find(&cq->qps, wc[n].qp_num),
+				.qpn = wc[n].qp_num,
+			};
+		}
+		if (cqe->opcode & XIW_WC_RECV) {
+			batch.recvs++;
+		} else {
+			batch.sends = true;
+			batch.sq_done = cqe->sq_done;
+		}
 	}
 	if (!n && num_entries) {
 		if (unlikely(unlock_empty(cq)))
 			goto again;
 		return 0;
 	}
+	batch_release(cq, &batch, cons);
 	xiw_unlock(&cq->lock);
 	return n;
 }

@@ -49,7 +49,7 @@ static inline void *xiw_ring_slot(const struct xiw_ring *ring, uint32_t index)
 }
 
 /*
- * End of the slots that are free. Pairs with the release in xiw_qp_polled(),
+ * End of the slots that are free. Pairs with the release in xiw_qp_polled_*(),
  * which follows the kernel's store of the completion, or with the kernel's
  * release. Both follow the kernel's copy of the entry, so our stores into the
  * slot stay behind its loads.

@@ -199,22 +199,25 @@ struct xiw_srq {
 };
 
 /*
- * Release the slot of a request after a poll of its completion. The slot of the
- * completion must be free before, because the next request may complete at
- * once. The caller holds the lock of the completion queue since it has looked
- * up the queue pair: xiw_destroy_qp() takes it to remove the queue pair from
- * the table. Wrong values in the completion make only the indices of the ring
- * wrong: slots are masked, and the kernel checks each request.
+ * Release the slots of requests after a poll of their completions: of all sends
+ * before @sq_done, or of so many receives. The slots of the completions must be
+ * free before, because the next requests may complete at once. The caller holds
+ * the lock of the completion queue since it has looked up the queue pair:
+ * xiw_destroy_qp() takes it to remove the queue pair from the table. Wrong
+ * values in a completion make only the indices of the ring wrong: slots are
+ * masked, and the kernel checks each request.
  */
-static inline void xiw_qp_polled(struct xiw_qp *qp, uint8_t opcode,
-				 uint32_t sq_done)
+static inline void xiw_qp_polled_send(struct xiw_qp *qp, uint32_t sq_done)
 {
-	if (!(opcode & XIW_WC_RECV))
-		__atomic_store_n(&qp->sq.polled, sq_done, __ATOMIC_RELEASE);
-	else if (qp->srq)
-		__atomic_fetch_add(&qp->srq->polled, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&qp->sq.polled, sq_done, __ATOMIC_RELEASE);
+}
+
+static inline void xiw_qp_polled_recvs(struct xiw_qp *qp, uint32_t recvs)
+{
+	if (qp->srq)
+		__atomic_fetch_add(&qp->srq->polled, recvs, __ATOMIC_RELEASE);
 	else
-		__atomic_store_n(&qp->rq.polled, qp->rq.polled + 1,
+		__atomic_store_n(&qp->rq.polled, qp->rq.polled + recvs,
 				 __ATOMIC_RELEASE);
 }
 

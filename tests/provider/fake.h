@@ -131,6 +131,7 @@ void test_purge(void);
 void test_polled_sends(void);
 void test_polled_recvs(void);
 void test_polled_purge(void);
+void test_polled_batch(void);
 void test_polled_stranger(void);
 
 /* threads.c */

@@ -399,6 +399,55 @@ void test_polled_recvs(void)
 	fake_destroy(&fake);
 }
 
+/* One poll of completions of several queue pairs, and of none. */
+void test_polled_batch(void)
+{
+	static const struct {
+		uint32_t qpn;
+		uint8_t opcode;
+		uint32_t done;
+	} completions[] = {
+		{ FAKE_QPN, IB_UVERBS_WC_SEND, 1 },
+		{ FAKE_QPN, XIW_WC_RECV, 0 },
+		{ FAKE_QPN, IB_UVERBS_WC_RDMA_READ, 4 },
+		{ FAKE_QPN, XIW_WC_RECV, 0 },
+		{ 0, XIW_WC_RECV, 0 },
+		{ 7, XIW_WC_RECV_WITH_IMM, 0 },
+		{ 7, XIW_WC_RECV, 0 },
+		{ 7, IB_UVERBS_WC_SEND, 2 },
+		{ FAKE_QPN, XIW_WC_RECV, 0 },
+	};
+	const int count = sizeof(completions) / sizeof(*completions);
+	struct xiw_qp other = {};
+	struct xiw_srq srq;
+	struct ibv_wc wc[16];
+	struct fake fake;
+	int i;
+
+	fake_init(&fake, 16, 16, 0);
+	fake_srq_init(&srq, &fake, 16);
+	fake_count(&fake, NULL);
+	other.srq = &srq.rq;
+	other.link[0].qp = &other;
+	other.link[0].qpn = 7;
+	xiw_qp_table_add(&fake.cq.qps, &other.link[0]);
+	for (i = 0; i < count; i++)
+		fake_complete(&fake, &(struct xiw_cqe){
+			.wr_id = i, .qp_id = completions[i].qpn,
+			.opcode = completions[i].opcode,
+			.sq_done = completions[i].done,
+		});
+	CHECK(xiw_poll_cq(ibcq(&fake), 16, wc) == count);
+	for (i = 0; i < count; i++)
+		CHECK(wc[i].wr_id == (uint64_t)i);
+	CHECK(fake.cq.ring.ctrl->cons == (uint32_t)count);
+	CHECK(fake.qp.sq.polled == 4 && fake.qp.rq.polled == 3);
+	CHECK(other.sq.polled == 2 && srq.rq.polled == 2);
+	CHECK(other.rq.polled == 0);
+	fake_srq_destroy(&srq);
+	fake_destroy(&fake);
+}
+
 /* Entries in the ring may be forged. */
 void test_polled_stranger(void)
 {

@@ -78,6 +78,7 @@ static const struct {
 	{ "sends: free when polled", test_polled_sends },
 	{ "receives: free when polled", test_polled_recvs },
 	{ "purge frees the slots of a shared queue", test_polled_purge },
+	{ "one poll of several queue pairs", test_polled_batch },
 	{ "completions of no queue pair free nothing", test_polled_stranger },
 	{ "ibv_wr: requests", test_wr_api },
 	{ "ibv_wr: errors and abort", test_wr_errors },
