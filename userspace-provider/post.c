@@ -123,24 +123,17 @@ int xiw_sqe_add_inline(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 	return 0;
 }
 
-int xiw_sqe_set_bind(const struct xiw_qp *qp, struct xiw_sqe *sqe,
-		     uint32_t rkey, const struct ibv_mw_bind_info *info)
+void xiw_sqe_set_bind(struct xiw_sqe *sqe, uint32_t rkey,
+		      const struct ibv_mw_bind_info *info)
 {
-	struct xiw_sge *region = (struct xiw_sge *)(sqe + 1);
-
-	if (unlikely(!qp->sq.max_sge))
-		return EINVAL;
-
 	sqe->rkey = rkey;
-	sqe->raddr = info->addr;
-	sqe->compare_add = info->length;
-	sqe->swap = info->mw_access_flags;
-	/* Without a region the request unbinds the window. */
-	*region = (struct xiw_sge){
+	sqe->bind = (struct xiw_bind){
+		.addr = info->addr,
+		.length = info->length,
+		.access = info->mw_access_flags,
+		/* Without a region the request unbinds the window. */
 		.lkey = info->mr ? info->mr->lkey : 0,
 	};
-	sqe->num_sge = 1;
-	return 0;
 }
 
 static int set_inline_list(const struct xiw_qp *qp, struct xiw_sqe *sqe,
@@ -186,9 +179,10 @@ static int build_send(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 
 	if (!(op & XIW_OP_PAYLOAD)) {
 		if (wr->opcode == IBV_WR_BIND_MW)
-			return xiw_sqe_set_bind(qp, sqe, wr->bind_mw.rkey,
-						&wr->bind_mw.bind_info);
-		sqe->rkey = wr->invalidate_rkey;
+			xiw_sqe_set_bind(sqe, wr->bind_mw.rkey,
+					 &wr->bind_mw.bind_info);
+		else
+			sqe->rkey = wr->invalidate_rkey;
 		return 0;
 	}
 

@@ -146,10 +146,9 @@ static void xiw_wr_bind_mw(struct ibv_qp_ex *qp_ex, struct ibv_mw *mw,
 			   uint32_t rkey, const struct ibv_mw_bind_info *info)
 {
 	struct xiw_sqe *sqe = wr_next(qp_ex, IBV_WR_BIND_MW);
-	struct xiw_qp *qp = to_xqp_ex(qp_ex);
 
 	if (likely(sqe))
-		qp->wr.err = xiw_sqe_set_bind(qp, sqe, rkey, info);
+		xiw_sqe_set_bind(sqe, rkey, info);
 }
 
 static void xiw_wr_set_sge_list(struct ibv_qp_ex *qp_ex, size_t num_sge,

@@ -30,6 +30,7 @@ static_assert(offsetof(struct xiw_ring_ctrl, flags) == 128,
 static_assert(offsetof(struct xiw_ring_ctrl, arm) == 192, "Bad arm offset");
 static_assert(sizeof(struct xiw_sqe) == 64, "Bad sqe size");
 static_assert(offsetof(struct xiw_sqe, raddr) == 24, "Bad raddr offset");
+static_assert(offsetof(struct xiw_sqe, bind) == 24, "Bad bind offset");
 static_assert(sizeof(struct xiw_rqe) == 16, "Bad rqe size");
 static_assert(sizeof(struct xiw_cqe) == 64, "Bad cqe size");
 static_assert(offsetof(struct xiw_cqe, ext) == 32, "Bad ext offset");

@@ -193,6 +193,20 @@ struct xiw_sge {
 #define XIW_SQE_INLINE		(1U << 3)
 
 /**
+ * struct xiw_bind - what a bind of a memory window asks for
+ * @addr: first byte of the window, also its address for the peer
+ * @length: bytes; 0 unbinds a type 1 window
+ * @access: enum ib_uverbs_access_flags: rights of the peer
+ * @lkey: names the region
+ */
+struct xiw_bind {
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__u32 access;
+	__u32 lkey;
+};
+
+/**
  * struct xiw_sqe - head of a send queue entry, 64 bytes
  * @wr_id: returned in the completion
  * @opcode: enum ib_uverbs_wr_opcode
@@ -205,13 +219,13 @@ struct xiw_sge {
  * @imm_data: immediate data in network order
  * @inv_rkey: key to invalidate at the peer
  * @ext: @imm_data or @inv_rkey
- * @raddr: address at the target; base address of the window for bind
- * @compare_add: compare or add operand of an atomic; length for bind
- * @swap: swap operand of an atomic; access flags for bind
+ * @raddr: address at the target
+ * @compare_add: compare or add operand of an atomic
+ * @swap: swap operand of an atomic
+ * @bind: parameters of a bind, in place of @raddr, @compare_add and @swap
  * @reserved2: zero
  *
- * Followed by @num_sge struct xiw_sge or by @inline_len bytes. A bind names
- * the region by the lkey of its one element.
+ * Followed by @num_sge struct xiw_sge or by @inline_len bytes.
  */
 struct xiw_sqe {
 	__aligned_u64 wr_id;
@@ -226,9 +240,14 @@ struct xiw_sqe {
 		__u32 inv_rkey;
 		__u32 ext;
 	};
-	__aligned_u64 raddr;
-	__aligned_u64 compare_add;
-	__aligned_u64 swap;
+	union {
+		struct {
+			__aligned_u64 raddr;
+			__aligned_u64 compare_add;
+			__aligned_u64 swap;
+		};
+		struct xiw_bind bind;
+	};
 	__aligned_u64 reserved2[2];
 };
 

@@ -447,7 +447,6 @@ static void scribble_endless(struct rings *r, int round)
 		memset(sqe, 0, sq.stride);
 		sqe->opcode = IBV_WR_BIND_MW;
 		sqe->rkey = mw->rkey;
-		sqe->num_sge = 1;
 	}
 	XT_OK(pthread_create(&f.thread, NULL, feed, &f));
 	/*

@@ -109,7 +109,7 @@ static bool mw_region_access_ok(const struct xiw_mem *mr, struct ib_pd *pd,
 
 static int mw_bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 			  struct ib_pd *pd, struct xiw_mw_owner *owner,
-			  const struct xiw_bind *bind)
+			  u32 key, const struct xiw_bind *bind)
 {
 	bool admitted;
 
@@ -132,7 +132,7 @@ static int mw_bind_locked(struct xiw_mem *mw, struct xiw_mem *mr,
 	if (mw->type2)
 		mw_join_owner(mw, owner);
 	mw->mr = mr;
-	mw->stag = bind->key;
+	mw->stag = key;
 	mw->iova = bind->addr;
 	mw->length = bind->length;
 	mw->access = bind->access & XIW_MEM_REMOTE;
@@ -159,12 +159,13 @@ static int mw_unbind(struct xiw_mem *mw, struct ib_pd *pd, u32 key)
  * xiw_mw_bind() - carry out a BIND_MW work request
  * @pd: protection domain of the QP
  * @owner: part of the QP that posted it
- * @bind: what it asks for; a length of 0 unbinds a type 1 window
+ * @key: STag of the window, with the new key
+ * @bind: what it asks for
  *
  * Context: Any, with interrupts on.
  * Return: 0 or -EINVAL; then nothing has changed.
  */
-int xiw_mw_bind(struct ib_pd *pd, struct xiw_mw_owner *owner,
+int xiw_mw_bind(struct ib_pd *pd, struct xiw_mw_owner *owner, u32 key,
 		const struct xiw_bind *bind)
 {
 	struct xiw_mem_table *table = &to_xdev(pd->device)->mems;
@@ -173,22 +174,22 @@ int xiw_mw_bind(struct ib_pd *pd, struct xiw_mw_owner *owner,
 	int ret = -EINVAL;
 
 	/* ULPs may set local access as well, which a window does not have. */
-	if (bind->access & ~(u64)(XIW_MEM_REMOTE | IB_ACCESS_LOCAL_WRITE))
+	if (bind->access & ~(XIW_MEM_REMOTE | IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 
 	rcu_read_lock();
-	mw = xiw_stag_find(table, bind->key);
+	mw = xiw_stag_find(table, key);
 	if (!mw || mw->kind != XIW_MEM_MW)
 		goto out;
 	if (!bind->length) {
-		ret = mw_unbind(mw, pd, bind->key);
+		ret = mw_unbind(mw, pd, key);
 		goto out;
 	}
 	mr = xiw_stag_find(table, bind->lkey);
 	if (!mr || mr->kind == XIW_MEM_MW)
 		goto out;
 	xiw_mem_lock(mw);
-	ret = mw_bind_locked(mw, mr, pd, owner, bind);
+	ret = mw_bind_locked(mw, mr, pd, owner, key, bind);
 	xiw_mem_unlock(mw);
 out:
 	rcu_read_unlock();

@@ -6,6 +6,7 @@
 #define _XIW_MW_H
 
 #include <rdma/ib_verbs.h>
+#include <rdma/xiw-abi.h>
 
 #include "mem.h"
 
@@ -24,25 +25,9 @@ static inline struct xiw_mw *to_xmw(struct ib_mw *ibmw)
 	return container_of(ibmw, struct xiw_mw, ibmw);
 }
 
-/**
- * struct xiw_bind - parameters of a BIND_MW work request
- * @key: STag of the window, with the new key
- * @lkey: region to bind it to
- * @addr: first byte of the window, also the address that the peer uses
- * @length: bytes
- * @access: rights of the peer
- */
-struct xiw_bind {
-	u32 key;
-	u32 lkey;
-	u64 addr;
-	u64 length;
-	u64 access;
-};
-
 int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int xiw_dealloc_mw(struct ib_mw *ibmw);
-int xiw_mw_bind(struct ib_pd *pd, struct xiw_mw_owner *owner,
+int xiw_mw_bind(struct ib_pd *pd, struct xiw_mw_owner *owner, u32 key,
 		const struct xiw_bind *bind);
 void xiw_mw_owner_init(struct xiw_mw_owner *owner);
 void xiw_mw_owner_release(struct xiw_mw_owner *owner);

@@ -141,19 +141,13 @@ static u8 qp_stream_run_local(struct xiw_stream *s, const struct xiw_swr *wr)
 {
 	struct xiw_qp *qp = qp_stream_to_qp(s);
 	struct ib_pd *pd = qp->ibqp.pd;
-	struct xiw_bind bind;
 
 	switch (wr->opcode) {
 	case IB_WR_REG_MR:
 		return xiw_mr_fast_register(pd, wr->mr, wr->rkey, wr->access) ?
 			IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
 	case IB_WR_BIND_MW:
-		bind.key = wr->rkey;
-		bind.lkey = wr->sge[0].lkey;
-		bind.addr = wr->raddr;
-		bind.length = wr->compare_add;
-		bind.access = wr->swap;
-		return xiw_mw_bind(pd, &qp->windows, &bind) ?
+		return xiw_mw_bind(pd, &qp->windows, wr->rkey, &wr->bind) ?
 			IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
 	default:
 		return xiw_mem_invalidate(&s->tx.mem, wr->rkey, false) ==

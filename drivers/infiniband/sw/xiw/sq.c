@@ -22,7 +22,7 @@ enum {
 	WR_WRITES_SGE	= BIT(2),	/* the elements are a sink */
 	WR_ATOMIC	= BIT(3),	/* one element of eight bytes */
 	WR_LOCAL	= BIT(4),	/* sends nothing */
-	WR_BIND		= BIT(5),	/* one element names a region */
+	WR_BIND		= BIT(5),	/* has parameters of its own */
 };
 
 static const u8 wr_traits[] = {
@@ -175,8 +175,6 @@ static bool sq_wr_shape_ok(const struct xiw_sq *sq, struct xiw_swr *wr,
 		return false;
 	if (traits & WR_ATOMIC)
 		return wr->num_sge == 1 && wr->len == sizeof(u64);
-	if (traits & WR_BIND)
-		return wr->num_sge == 1;
 	if (traits & WR_LOCAL)
 		return !wr->num_sge;
 	return true;
@@ -226,6 +224,8 @@ static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
 	wr->swap = sqe.swap;
 
 	traits = sq_traits_of(sq, sqe.opcode);
+	if (traits & WR_BIND)
+		wr->bind = sqe.bind;
 	if (!(traits & WR_USER) || sqe.reserved || sqe.reserved2[0] ||
 	    sqe.reserved2[1] || sqe.flags & ~XIW_SQE_FLAGS)
 		return false;

@@ -22,7 +22,7 @@
  * @done: nothing but the completion remains to be done
  * @encoded: all bytes are encoded; complete when TCP took @end_pos bytes
  * @len: payload in bytes
- * @rkey: remote key, key to invalidate, or key of a fast registration
+ * @rkey: remote key, key to invalidate, or new key of a window or region
  * @ext: immediate data (network order) or key to invalidate at the peer
  * @vendor_err: Terminate code behind @status
  * @msn: on queue 0, if @has_msn
@@ -32,6 +32,7 @@
  * @swap: operand of an atomic
  * @compare_add_mask: mask of an atomic
  * @swap_mask: mask of an atomic
+ * @bind: parameters of a bind, in place of the four operands
  * @end_pos: stream position behind the last byte of the request
  * @mr: region of a fast registration
  * @access: rights of a fast registration
@@ -52,10 +53,15 @@ struct xiw_swr {
 	u32 ext;
 	u32 vendor_err;
 	u64 raddr;
-	u64 compare_add;
-	u64 swap;
-	u64 compare_add_mask;
-	u64 swap_mask;
+	union {
+		struct {
+			u64 compare_add;
+			u64 swap;
+			u64 compare_add_mask;
+			u64 swap_mask;
+		};
+		struct xiw_bind bind;
+	};
 	u64 end_pos;
 	struct ib_mr *mr;
 	int access;
