@@ -425,8 +425,8 @@ def nobody(bench):
 def fallback(bench):
     """closed without a byte: revision 1 on a new connection, if allowed"""
     with bench.listener() as sock:
-        for allowed in 0, 1:
-            bench.policy(fallback=allowed)
+        for allowed in False, True:
+            bench.policy(revision="2 1" if allowed else 2)
             conn = bench.target.dial(sock.getsockname()[1])
             first = bench.peer_of(sock.accept()[0])
             assert first.startup().rev == 2

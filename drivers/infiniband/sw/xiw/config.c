@@ -23,11 +23,9 @@
 #define CFG_MAX_SEGMENTS	46
 
 enum config_field {
-	CFG_REV,
 	CFG_CRC,
 	CFG_MARKERS,
 	CFG_P2P,
-	CFG_FALLBACK,
 	CFG_REQUEST_MS,
 	CFG_REPLY_MS,
 	CFG_RTR_MS,
@@ -53,16 +51,12 @@ struct config_attr {
 static u32 config_get(const struct xiw_mpa_policy *p, enum config_field field)
 {
 	switch (field) {
-	case CFG_REV:
-		return p->rev;
 	case CFG_CRC:
 		return p->crc;
 	case CFG_MARKERS:
 		return p->markers;
 	case CFG_P2P:
 		return p->p2p;
-	case CFG_FALLBACK:
-		return p->fallback;
 	case CFG_REQUEST_MS:
 		return p->request_ms;
 	case CFG_REPLY_MS:
@@ -83,9 +77,6 @@ static void config_set(struct xiw_mpa_policy *p, enum config_field field,
 		       u32 value)
 {
 	switch (field) {
-	case CFG_REV:
-		p->rev = value;
-		break;
 	case CFG_CRC:
 		p->crc = value;
 		break;
@@ -94,9 +85,6 @@ static void config_set(struct xiw_mpa_policy *p, enum config_field field,
 		break;
 	case CFG_P2P:
 		p->p2p = value;
-		break;
-	case CFG_FALLBACK:
-		p->fallback = value;
 		break;
 	case CFG_REQUEST_MS:
 		p->request_ms = value;
@@ -135,6 +123,19 @@ static ssize_t config_show(struct device *device,
 	return sysfs_emit(buf, "%u\n", config_get(&policy, pa->field));
 }
 
+/* Replaces the policy of a device, unless @policy is not a valid one. */
+static int config_replace_locked(struct xiw_dev *dev,
+				 const struct xiw_mpa_policy *policy)
+{
+	int ret = xiw_nego_policy_check(policy);
+
+	lockdep_assert_held(&dev->policy_lock);
+
+	if (!ret)
+		dev->policy = *policy;
+	return ret;
+}
+
 static ssize_t config_store(struct device *device,
 			    struct device_attribute *attr, const char *buf,
 			    size_t count)
@@ -152,9 +153,7 @@ static ssize_t config_store(struct device *device,
 	spin_lock(&dev->policy_lock);
 	policy = dev->policy;
 	config_set(&policy, pa->field, value);
-	ret = xiw_nego_policy_check(&policy);
-	if (!ret)
-		dev->policy = policy;
+	ret = config_replace_locked(dev, &policy);
 	spin_unlock(&dev->policy_lock);
 	return ret ?: count;
 }
@@ -162,11 +161,9 @@ static ssize_t config_store(struct device *device,
 #define CFG_FILE(_name)		__ATTR(_name, 0644, config_show, config_store)
 
 static struct config_attr config_files[] = {
-	{ CFG_FILE(revision), CFG_REV, 1, 2 },
 	{ CFG_FILE(crc), CFG_CRC, 0, 1 },
 	{ CFG_FILE(markers), CFG_MARKERS, 0, 1 },
 	{ CFG_FILE(peer_to_peer), CFG_P2P, 0, 1 },
-	{ CFG_FILE(fallback), CFG_FALLBACK, 0, 1 },
 	{ CFG_FILE(request_timeout_ms), CFG_REQUEST_MS, 1,
 	  CFG_MAX_MS },
 	{ CFG_FILE(reply_timeout_ms), CFG_REPLY_MS, 1, CFG_MAX_MS },
@@ -177,6 +174,47 @@ static struct config_attr config_files[] = {
 	{ CFG_FILE(fpdu_segments), CFG_FPDU_SEGMENTS, 0,
 	  CFG_MAX_SEGMENTS },
 };
+
+/* Revisions of own Requests, in the order in which they are tried */
+static const struct {
+	const char *list;
+	u8 rev;
+	bool fallback;
+} config_revisions[] = {
+	{ "1", 1, false },
+	{ "2", 2, false },
+	{ "2 1", 2, true },
+};
+
+static ssize_t revision_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	struct xiw_mpa_policy policy;
+
+	xiw_dev_get_policy(config_to_xdev(device), &policy);
+	return sysfs_emit(buf, "%u%s\n", policy.rev,
+			  policy.fallback ? " 1" : "");
+}
+
+static ssize_t revision_store(struct device *device,
+			      struct device_attribute *attr, const char *buf,
+			      size_t count)
+{
+	struct xiw_dev *dev = config_to_xdev(device);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(config_revisions); i++)
+		if (sysfs_streq(buf, config_revisions[i].list))
+			break;
+	if (i == ARRAY_SIZE(config_revisions))
+		return -EINVAL;
+	spin_lock(&dev->policy_lock);
+	dev->policy.rev = config_revisions[i].rev;
+	dev->policy.fallback = config_revisions[i].fallback;
+	spin_unlock(&dev->policy_lock);
+	return count;
+}
+static DEVICE_ATTR_RW(revision);
 
 static const struct {
 	const char *name;
@@ -237,9 +275,7 @@ static ssize_t rtr_types_store(struct device *device,
 	spin_lock(&dev->policy_lock);
 	policy = dev->policy;
 	policy.rtr = config_rtr_parse(list);
-	ret = xiw_nego_policy_check(&policy);
-	if (!ret)
-		dev->policy = policy;
+	ret = config_replace_locked(dev, &policy);
 	spin_unlock(&dev->policy_lock);
 	return ret ?: count;
 }
@@ -296,8 +332,7 @@ static struct attribute *config_attrs[] = {
 	&config_files[6].attr.attr,
 	&config_files[7].attr.attr,
 	&config_files[8].attr.attr,
-	&config_files[9].attr.attr,
-	&config_files[10].attr.attr,
+	&dev_attr_revision.attr,
 	&dev_attr_rtr_types.attr,
 	&dev_attr_rnr_timeout_ms.attr,
 	&dev_attr_oob_port.attr,
