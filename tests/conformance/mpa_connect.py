@@ -68,7 +68,7 @@ def revision_1(bench):
 # Covers: MPA-35 MPA-75
 def client_server(bench):
     """policy without the peer-to-peer model: A, B, C, D are 0, no RTR"""
-    bench.policy(peer_to_peer=0)
+    bench.policy(rtr_types="none")
     peer, conn, req = bench.called()
     assert (req.flags, req.first, req.second) == (E, 4, 4)
     peer.raw(reply(pdata=wire.enhanced(4, 4)))
@@ -209,7 +209,9 @@ def rtr_read_slot(bench):
      "write", 0, 0x8004, 0x4004),
 ])
 def no_rtr(bench, types, p2p, first, second):
-    bench.policy(rtr_types=types, peer_to_peer=p2p)
+    bench.policy(rtr_types=types)
+    if not p2p:
+        bench.policy(rtr_types="none")
     for flags in E, E | wire.M:
         peer, conn, req = bench.called()
         peer.raw(reply(flags, pdata=wire.enhanced(first, second)))
@@ -265,7 +267,7 @@ def long_fpdus(bench):
 # Covers: MPA-79
 def unasked_rtr(bench):
     """no A answered by A and a usable type: that RTR is sent"""
-    bench.policy(peer_to_peer=0)
+    bench.policy(rtr_types="none")
     peer, conn, _ = agreed(bench, "C")
     peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0)

@@ -82,10 +82,9 @@ policy rtr_types read
 talk "RTR by Read"
 policy rtr_types send
 talk "RTR by Send"
-policy rtr_types "write read"
-policy peer_to_peer 0
+policy rtr_types none
 talk "no RTR"
-policy peer_to_peer 1
+policy rtr_types "write read"
 policy revision 1
 talk "revision 1"
 policy revision 2

@@ -37,7 +37,6 @@ defaults()
 	policy revision 2
 	policy crc 1
 	policy markers 0
-	policy peer_to_peer 1
 	policy rtr_types "write read"
 	param mpa_version 2
 	param mpa_crc_required 0
@@ -209,7 +208,7 @@ policy rtr_types read
 spoken "RTR by Read" "$WITH_CRC AD / $WITH_CRC AD / read_request" \
 	"$SIW_ASKS ACD / $WITH_CRC AD / read_request"
 defaults
-policy peer_to_peer 0
+policy rtr_types none
 spoken "no RTR" "$WITH_CRC - / $WITH_CRC - / send" \
 	"$SIW_ASKS - / $WITH_CRC - / send"
 defaults

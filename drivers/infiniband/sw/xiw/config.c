@@ -25,7 +25,6 @@
 enum config_field {
 	CFG_CRC,
 	CFG_MARKERS,
-	CFG_P2P,
 	CFG_REQUEST_MS,
 	CFG_REPLY_MS,
 	CFG_RTR_MS,
@@ -55,8 +54,6 @@ static u32 config_get(const struct xiw_mpa_policy *p, enum config_field field)
 		return p->crc;
 	case CFG_MARKERS:
 		return p->markers;
-	case CFG_P2P:
-		return p->p2p;
 	case CFG_REQUEST_MS:
 		return p->request_ms;
 	case CFG_REPLY_MS:
@@ -82,9 +79,6 @@ static void config_set(struct xiw_mpa_policy *p, enum config_field field,
 		break;
 	case CFG_MARKERS:
 		p->markers = value;
-		break;
-	case CFG_P2P:
-		p->p2p = value;
 		break;
 	case CFG_REQUEST_MS:
 		p->request_ms = value;
@@ -163,7 +157,6 @@ static ssize_t config_store(struct device *device,
 static struct config_attr config_files[] = {
 	{ CFG_FILE(crc), CFG_CRC, 0, 1 },
 	{ CFG_FILE(markers), CFG_MARKERS, 0, 1 },
-	{ CFG_FILE(peer_to_peer), CFG_P2P, 0, 1 },
 	{ CFG_FILE(request_timeout_ms), CFG_REQUEST_MS, 1,
 	  CFG_MAX_MS },
 	{ CFG_FILE(reply_timeout_ms), CFG_REPLY_MS, 1, CFG_MAX_MS },
@@ -233,6 +226,8 @@ static ssize_t rtr_types_show(struct device *device,
 	int i;
 
 	xiw_dev_get_policy(config_to_xdev(device), &policy);
+	if (!policy.p2p)
+		return sysfs_emit(buf, "none\n");
 	for (i = 0; i < ARRAY_SIZE(rtr_names); i++)
 		if (policy.rtr & rtr_names[i].type)
 			len += sysfs_emit_at(buf, len, "%s%s", len ? " " : "",
@@ -274,7 +269,10 @@ static ssize_t rtr_types_store(struct device *device,
 
 	spin_lock(&dev->policy_lock);
 	policy = dev->policy;
-	policy.rtr = config_rtr_parse(list);
+	/* What this side accepts of a peer that asks stays as it is. */
+	policy.p2p = !sysfs_streq(buf, "none");
+	if (policy.p2p)
+		policy.rtr = config_rtr_parse(list);
 	ret = config_replace_locked(dev, &policy);
 	spin_unlock(&dev->policy_lock);
 	return ret ?: count;
@@ -331,7 +329,6 @@ static struct attribute *config_attrs[] = {
 	&config_files[5].attr.attr,
 	&config_files[6].attr.attr,
 	&config_files[7].attr.attr,
-	&config_files[8].attr.attr,
 	&dev_attr_revision.attr,
 	&dev_attr_rtr_types.attr,
 	&dev_attr_rnr_timeout_ms.attr,
