@@ -420,6 +420,13 @@ class Peer:
         self.sock.close()
 
 
+def index_of(device):
+    """The number of a device, as in debugfs."""
+    shown = subprocess.run(["rdma", "-j", "dev", "show", device], check=True,
+                           capture_output=True).stdout
+    return str(json.loads(shown)[0]["ifindex"])
+
+
 class Bench:
     """What a case works with."""
 
@@ -433,6 +440,8 @@ class Bench:
         self.target = self.TARGET(args.a, self.addr_b)
         self.policy_dir = pathlib.Path("/sys/class/infiniband",
                                        self.target.device, "mpa")
+        self.debug_dir = pathlib.Path("/sys/kernel/debug/xiw",
+                                      index_of(self.target.device))
         self.counter_dir = self.policy_dir.parent / "ports/1/hw_counters"
         # No cached values of counters.
         (self.counter_dir / "lifespan").write_text("0")
@@ -493,7 +502,9 @@ class Bench:
     def policy(self, **values):
         for name, value in values.items():
             path = self.policy_dir / name
-            self.saved.setdefault(name, path.read_text())
+            if not path.exists():
+                path = self.debug_dir / name
+            self.saved.setdefault(path, path.read_text())
             path.write_text(str(value))
 
     def set_mtu(self, mtu):
@@ -543,8 +554,8 @@ class Bench:
         for peer in self.peers:
             peer.close()
         self.peers = []
-        for name, value in self.saved.items():
-            (self.policy_dir / name).write_text(value)
+        for path, value in self.saved.items():
+            path.write_text(value)
         self.saved = {}
         self.target.do("guards")
         self.others_are_well()
@@ -552,8 +563,8 @@ class Bench:
 
     def drop(self):
         """End the target: after a failure its state is unknown."""
-        for name, value in self.saved.items():
-            (self.policy_dir / name).write_text(value)
+        for path, value in self.saved.items():
+            path.write_text(value)
         for peer in self.peers:
             peer.close()
         self.target.proc.kill()

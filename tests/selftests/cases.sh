@@ -41,15 +41,22 @@ cases()
 	((rc < 2)) || { tap_note "status $rc from: $*"; tap_show "$TMP/case.log"; }
 }
 
+# policy_of DEV NAME VALUE: sets a file of the policy, for users in sysfs, for tests
+# in debugfs.
+policy_of()
+{
+	local file=/sys/class/infiniband/$1/mpa/$2
+
+	[[ -e $file ]] ||
+		file=/sys/kernel/debug/xiw/$(rdma dev show "$1" | cut -d: -f1)/$2
+	echo "$3" >"$file" || bail "set-up: policy $2 $3 of $1"
+}
+
 # policy NAME VALUE: sets a file of the policy of both devices.
 policy()
 {
-	local dev
-
-	for dev in "$DEV_A" "$DEV_B"; do
-		echo "$2" >"/sys/class/infiniband/$dev/mpa/$1" ||
-			bail "set-up: policy $1 $2"
-	done
+	policy_of "$DEV_A" "$1" "$2"
+	policy_of "$DEV_B" "$1" "$2"
 }
 
 # both_ends ARGS...: calls "ip link set" for the netdevs of both devices.

@@ -16,12 +16,11 @@
 . "$(dirname "$0")/wire.sh"
 
 DEV_B=siwB
-XIW_POLICY=/sys/class/infiniband/$DEV_A/mpa
 SIW_PARAM=/sys/module/siw/parameters
 
 policy()
 {
-	echo "$2" >"$XIW_POLICY/$1" || bail "set-up: policy $1 $2"
+	policy_of "$DEV_A" "$1" "$2"
 }
 
 param()

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The MPA policy of a device in /sys/class/infiniband/<device>/mpa. New values
- * apply to later connections.
+ * apply to later connections. What only tests change is in debugfs.
  */
 #include "config.h"
 
+#include <linux/debugfs.h>
 #include <linux/kstrtox.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -24,11 +25,7 @@
 
 enum config_field {
 	CFG_CRC,
-	CFG_MARKERS,
-	CFG_REQUEST_MS,
 	CFG_REPLY_MS,
-	CFG_RTR_MS,
-	CFG_CLOSE_MS,
 	CFG_SILENCE_MS,
 	CFG_FPDU_SEGMENTS,
 };
@@ -52,16 +49,8 @@ static u32 config_get(const struct xiw_mpa_policy *p, enum config_field field)
 	switch (field) {
 	case CFG_CRC:
 		return p->crc;
-	case CFG_MARKERS:
-		return p->markers;
-	case CFG_REQUEST_MS:
-		return p->request_ms;
 	case CFG_REPLY_MS:
 		return p->reply_ms;
-	case CFG_RTR_MS:
-		return p->rtr_ms;
-	case CFG_CLOSE_MS:
-		return p->close_ms;
 	case CFG_SILENCE_MS:
 		return p->silence_ms;
 	case CFG_FPDU_SEGMENTS:
@@ -77,20 +66,8 @@ static void config_set(struct xiw_mpa_policy *p, enum config_field field,
 	case CFG_CRC:
 		p->crc = value;
 		break;
-	case CFG_MARKERS:
-		p->markers = value;
-		break;
-	case CFG_REQUEST_MS:
-		p->request_ms = value;
-		break;
 	case CFG_REPLY_MS:
 		p->reply_ms = value;
-		break;
-	case CFG_RTR_MS:
-		p->rtr_ms = value;
-		break;
-	case CFG_CLOSE_MS:
-		p->close_ms = value;
 		break;
 	case CFG_SILENCE_MS:
 		p->silence_ms = value;
@@ -156,12 +133,7 @@ static ssize_t config_store(struct device *device,
 
 static struct config_attr config_files[] = {
 	{ CFG_FILE(crc), CFG_CRC, 0, 1 },
-	{ CFG_FILE(markers), CFG_MARKERS, 0, 1 },
-	{ CFG_FILE(request_timeout_ms), CFG_REQUEST_MS, 1,
-	  CFG_MAX_MS },
 	{ CFG_FILE(reply_timeout_ms), CFG_REPLY_MS, 1, CFG_MAX_MS },
-	{ CFG_FILE(rtr_timeout_ms), CFG_RTR_MS, 1, CFG_MAX_MS },
-	{ CFG_FILE(close_timeout_ms), CFG_CLOSE_MS, 1, CFG_MAX_MS },
 	{ CFG_FILE(silence_timeout_ms), CFG_SILENCE_MS,
 	  CFG_MIN_SILENCE, CFG_MAX_MS },
 	{ CFG_FILE(fpdu_segments), CFG_FPDU_SEGMENTS, 0,
@@ -325,10 +297,6 @@ static struct attribute *config_attrs[] = {
 	&config_files[1].attr.attr,
 	&config_files[2].attr.attr,
 	&config_files[3].attr.attr,
-	&config_files[4].attr.attr,
-	&config_files[5].attr.attr,
-	&config_files[6].attr.attr,
-	&config_files[7].attr.attr,
 	&dev_attr_revision.attr,
 	&dev_attr_rtr_types.attr,
 	&dev_attr_rnr_timeout_ms.attr,
@@ -340,3 +308,64 @@ const struct attribute_group xiw_config_group = {
 	.name = "mpa",
 	.attrs = config_attrs,
 };
+
+/* The folder xiw in debugfs; has one for each device, named by its index */
+static struct dentry *config_debug_root;
+
+/**
+ * xiw_config_debug_add() - add the files of a device in debugfs
+ * @dev: device that is being registered, or has moved to another namespace
+ *
+ * New values apply to later connections, as those in sysfs do, and are not
+ * checked. A device can be renamed, but keeps its index.
+ *
+ * Context: Process context, may sleep.
+ */
+void xiw_config_debug_add(struct xiw_dev *dev)
+{
+	struct xiw_mpa_policy *policy = &dev->policy;
+	char name[16];
+
+	if (dev->debugfs)
+		return;
+	snprintf(name, sizeof(name), "%u", dev->ibdev.index);
+	dev->debugfs = debugfs_create_dir(name, config_debug_root);
+	debugfs_create_bool("markers", 0600, dev->debugfs, &policy->markers);
+	debugfs_create_u32("request_timeout_ms", 0600, dev->debugfs,
+			   &policy->request_ms);
+	debugfs_create_u32("rtr_timeout_ms", 0600, dev->debugfs,
+			   &policy->rtr_ms);
+	debugfs_create_u32("close_timeout_ms", 0600, dev->debugfs,
+			   &policy->close_ms);
+}
+
+/**
+ * xiw_config_debug_remove() - remove the files of a device in debugfs
+ * @dev: device
+ *
+ * Context: Process context, may sleep.
+ */
+void xiw_config_debug_remove(struct xiw_dev *dev)
+{
+	debugfs_remove(dev->debugfs);
+}
+
+/**
+ * xiw_config_module_init() - add the folder in debugfs
+ *
+ * Context: Process context, may sleep.
+ */
+void __init xiw_config_module_init(void)
+{
+	config_debug_root = debugfs_create_dir("xiw", NULL);
+}
+
+/**
+ * xiw_config_module_exit() - remove the folder in debugfs
+ *
+ * Context: Process context, may sleep; there are no devices.
+ */
+void xiw_config_module_exit(void)
+{
+	debugfs_remove(config_debug_root);
+}

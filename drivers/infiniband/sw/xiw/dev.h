@@ -89,6 +89,7 @@ enum xiw_limits {
  * @num_ctx: user contexts
  * @policy: MPA policy for new connections
  * @policy_lock: protects @policy
+ * @debugfs: files of the device, or an error pointer without debugfs
  * @caps: XIW_CAP_* supported
  * @iwcm_user: functions of the endpoints of rdma_cm
  * @rdv_user: functions of the endpoints of out-of-band connections
@@ -142,6 +143,7 @@ struct xiw_dev {
 
 	spinlock_t policy_lock; /* see above */
 	struct xiw_mpa_policy policy;
+	struct dentry *debugfs;
 	u32 caps;
 
 	const struct xiw_cm_user *iwcm_user;

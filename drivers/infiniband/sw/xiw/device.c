@@ -341,6 +341,7 @@ static int xiw_enable_driver(struct ib_device *ibdev)
 	xiw_cm_device_open(dev);
 	/* Reserve before another program can impersonate the device. */
 	xiw_rdv_reserve(dev);
+	xiw_config_debug_add(dev);
 	/* The notifiers find the device now. Check for earlier changes. */
 	xiw_device_update_port(dev);
 	xiw_gid_update(dev);
@@ -355,6 +356,7 @@ static void xiw_dealloc_driver(struct ib_device *ibdev)
 {
 	struct xiw_dev *dev = to_xdev(ibdev);
 
+	xiw_config_debug_remove(dev);
 	/* Listeners may queue what xiw_gid_exit() waits for. */
 	xiw_rdv_device_exit(dev);
 	xiw_gid_exit(dev);

@@ -14,6 +14,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "cm.h"
+#include "config.h"
 #include "dev.h"
 #include "device.h"
 #include "gid.h"
@@ -179,6 +180,7 @@ static int __init xiw_init(void)
 	ret = xiw_gid_module_init();
 	if (ret)
 		goto err_netdev;
+	xiw_config_module_init();
 	rdma_link_register(&xiw_link_ops);
 	return 0;
 
@@ -201,6 +203,7 @@ static void __exit xiw_exit(void)
 	ib_unregister_client(&xiw_client);
 	xiw_stream_module_exit();
 	xiw_iwqp_module_exit();
+	xiw_config_module_exit();
 }
 
 module_init(xiw_init);
