@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# How storage hosts end connections, and make them again from the same port.
+#
+# xiw-kernel: uml debug
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+topo_up
+objects >"$TMP/baseline"
+cases -p IPv4 xt_source "${SIDES4[@]}"
+cases -p IPv6 xt_source "${SIDES6[@]}"
+tap_objects "nothing is left behind" "$TMP/baseline"
+tap_done
