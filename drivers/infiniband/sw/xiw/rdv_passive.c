@@ -46,6 +46,16 @@ static enum xiw_ep_state rdv_refuse_malformed(struct xiw_ep *ep,
 	return rdv_passive_refuse(ep, reason, NULL);
 }
 
+/* Of a Request whose GIDs are not the addresses of its TCP connection */
+static enum xiw_ep_state rdv_refuse_translated(struct xiw_ep *ep,
+					       const struct xiw_rdv_request *req)
+{
+	ibdev_notice_ratelimited(&ep->dev->ibdev,
+				 "connection by number from %pI6c refused: it is for GIDs %pI6c and %pI6c, which are not its addresses; where addresses are translated, use rdma_cm\n",
+				 &ep->place.peer, req->init.gid, req->resp.gid);
+	return rdv_passive_refuse(ep, XIW_RDV_NO_MATCH, req);
+}
+
 /* Of a Request that is complete. */
 static enum xiw_rdv_reason rdv_passive_decode(struct xiw_ep *ep,
 					      struct xiw_rdv_request *req)
@@ -209,7 +219,7 @@ enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep)
 	if (xiw_rdv_role(&req.init, &req.resp) != XIW_RDV_INITIATOR)
 		return rdv_passive_refuse(ep, XIW_RDV_BAD_ROLE, &req);
 	if (!rdv_passive_is_from(ep, &req))
-		return rdv_passive_refuse(ep, XIW_RDV_NO_MATCH, &req);
+		return rdv_refuse_translated(ep, &req);
 	if (req.proves != ep->startup->proves ||
 	    (req.proves && req.nonce != ep->startup->nonces.init))
 		return rdv_passive_refuse(ep, XIW_RDV_MALFORMED, NULL);
