@@ -83,7 +83,9 @@ static void finish(struct load *l, __u64 slot)
 	l->busy[slot] = false;
 }
 
-/* A device that is not there any more says so before the event does. */
+/*
+ * Calls fail with an error of their own before the event of a removed device.
+ */
 static void posted(struct load *l, int ret)
 {
 	if (ret == EIO || ret == ENODEV)
@@ -278,7 +280,7 @@ static void wait_for_something(struct load *l)
 		async_event(l, p[3].revents);
 }
 
-/* Arming may fail when the device has just gone; then an event says so. */
+/* Arming may fail when the device was just removed; an event follows. */
 static void arm(struct ibv_cq *cq)
 {
 	int ret = ibv_req_notify_cq(cq, 0);
@@ -400,7 +402,7 @@ static void check(const struct load *l)
 	check_written(l);
 }
 
-/* load_run: returns when the connection has ended and all was well. */
+/* load_run: returns when the connection has ended without an error. */
 struct load_result load_run(const struct load_opts *lo)
 {
 	static struct load l;

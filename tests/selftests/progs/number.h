@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Queue pairs that are connected by number, for programs that do the rest of it
- * as programs without connection manager do.
+ * Functions that connect queue pairs by number. The program exchanges the
+ * numbers.
  */
 #ifndef _NUMBER_H
 #define _NUMBER_H

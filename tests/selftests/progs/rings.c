@@ -62,7 +62,10 @@ struct xt_sq xt_find_sq(struct xt_maps *m, struct xt_end *e)
 	for (i = 0; i < m->n; i++) {
 		first = xt_find_word(m->map[i], m->len[i], XT_MAGIC);
 		second = xt_find_word(m->map[i], m->len[i], XT_MAGIC + 1);
-		/* The completion queue has both, too, but not the opcode. */
+		/*
+		 * Two completions show where the completion queue is; opcodes
+		 * differ.
+		 */
 		if (!first || !second ||
 		    ((struct xiw_sqe *)first)->opcode != IBV_WR_SEND)
 			continue;
@@ -84,7 +87,7 @@ struct xiw_sqe *xt_sqe(const struct xt_sq *sq, __u32 index)
 				  sq->stride * (index & (sq->num - 1)));
 }
 
-/* As the provider calls it. */
+/* The method as the provider calls it. */
 void xt_call_init(struct xt_call *call, __u16 object, __u16 method,
 		  __u64 handle)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The queues that a process shares with the kernel, and the methods of the
- * device, for programs that use them as no library would.
+ * device, for programs that misuse them.
  */
 #ifndef _RINGS_H
 #define _RINGS_H

@@ -137,7 +137,7 @@ static void run_child(const struct xt_case *c)
 	xt_watchdog(seconds_per_case);
 	c->run();
 	fflush(stdout);
-	/* No exit handlers: what is left open is the kernel's to close. */
+	/* No exit handlers: the kernel closes the objects that are left. */
 	_exit(0);
 }
 

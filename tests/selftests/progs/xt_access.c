@@ -99,7 +99,7 @@ static void scene_down(struct scene *s, unsigned int a_recvs)
 
 /* ---- remote ------------------------------------------------------------ */
 
-/* Where a violation aims, and the Terminate code a Read there earns. */
+/* The target of a violation, and the Terminate code for a Read of it. */
 struct aim {
 	__u64 addr;
 	__u32 rkey;
@@ -163,7 +163,7 @@ static void bad_read(struct scene *s, const struct aim *aim, size_t len)
 		 aim->read_code);
 	xt_async(&s->p.a, IBV_EVENT_QP_ACCESS_ERR);
 	xt_async(&s->p.b, IBV_EVENT_QP_FATAL);
-	/* Not a byte came back. */
+	/* No byte was read. */
 	XT_SAME(s->src.p, ROOM, 1);
 	scene_down(s, RECVS);
 }
@@ -175,7 +175,7 @@ static void test_write_without_right(void)
 
 	scene_up(&s, XT_LOCAL | IBV_ACCESS_REMOTE_READ);
 	aim = aim_at(&s.dst, 16, 0);
-	/* Not bad_write(): it frees the region that is to be looked at. */
+	/* Not bad_write(), which frees the region that is checked here. */
 	post_bad(&s, IBV_WR_RDMA_WRITE, &aim, LEN);
 	complete_or(&s.p.b, IBV_WC_REM_ACCESS_ERR);
 	xt_async(&s.p.a, IBV_EVENT_QP_ACCESS_ERR);
@@ -352,7 +352,9 @@ static void test_revoke_under_load(void)
 		xt_wait(s.p.b.scq, &wc);
 		XT_EQ(wc.wr_id, BAD);
 	}
-	/* All of it may have been in time; this one is not. */
+	/*
+	 * The earlier Writes may all have been in time; this one is too late.
+	 */
 	wr = xt_wr(IBV_WR_RDMA_WRITE, BAD, &sge, 1);
 	wr.wr.rdma.remote_addr = (uintptr_t)s.dst.p;
 	xt_send(&s.p.b, &wr);
@@ -568,7 +570,7 @@ static void test_registration(void)
 	xt_hang_up(&p, &p.a);
 }
 
-/* Nobody can guess an STag: each of its bits is set in about half of them. */
+/* STags are random: each bit is set in about half of them. */
 static void test_keys(void)
 {
 	enum { REGIONS = 256 };
@@ -586,7 +588,7 @@ static void test_keys(void)
 		for (bit = 0; bit < 32; bit++)
 			set[bit] += mr[i]->rkey >> bit & 1;
 	}
-	/* By chance it is otherwise once in 10^13 times. */
+	/* Random STags fail this once in 10^13 times. */
 	for (bit = 0; bit < 32; bit++)
 		XT_CHECK(set[bit] > REGIONS / 4 && set[bit] < REGIONS * 3 / 4,
 			 "bit %d is set in %d of %d", bit, set[bit], REGIONS);

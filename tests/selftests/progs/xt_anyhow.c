@@ -218,7 +218,7 @@ static void await(struct side *s)
 	}
 }
 
-/* After all that. */
+/* Two fresh queue pairs, after the random calls. */
 static void connect_two(void)
 {
 	struct ibv_qp *qp[2];

@@ -33,7 +33,7 @@ static struct ibv_send_wr atomic_wr(enum ibv_wr_opcode op, __u64 wr_id,
 	return wr;
 }
 
-/* By bytes, since the places of results need no alignment. */
+/* Copied by bytes, as results need no alignment. */
 static __u64 word_at(const struct xt_buf *b, size_t off)
 {
 	__u64 w;
@@ -631,7 +631,7 @@ static void refused(struct lane *l, const struct refusal *r)
 	/* It would match and change every byte. */
 	wr.wr.atomic.compare_add = 0x3c3c3c3c3c3c3c3c;
 	wr.wr.atomic.swap = 0x1111111111111111;
-	/* The fence keeps the Send at home. */
+	/* The fence holds the Send back. */
 	next.send_flags |= IBV_SEND_FENCE;
 	wr.next = &next;
 	xt_send(&l->p.b, &wr);
@@ -689,7 +689,7 @@ static void test_unaligned(void)
 
 static void test_without_right(void)
 {
-	/* The last one cannot be written at all, not even by its owner. */
+	/* The last region has no local write access either. */
 	static const int access[] = {
 		XT_REMOTE, XT_LOCAL, XT_LOCAL | IBV_ACCESS_REMOTE_READ,
 		IBV_ACCESS_REMOTE_READ, 0,
@@ -716,7 +716,7 @@ static void test_only_atomic(void)
 	one(&l, CAS, 16, 0, 7, 9);
 	XT_EQ(word_at(&l.target, 16), 9);
 	lane_down(&l);
-	/* And no region may have it that cannot be written. */
+	/* Remote atomic access needs local write access. */
 	lane_up(&l);
 	XT_CHECK(!ibv_reg_mr(l.p.a.pd, l.target.p, ROOM,
 			     IBV_ACCESS_REMOTE_ATOMIC),
@@ -838,7 +838,7 @@ static void bad_local(int access, __u32 flip, size_t off)
 	xt_wc(l.p.b.scq, BAD, IBV_WC_LOC_PROT_ERR);
 	xt_wc(l.p.b.scq, AFTER, IBV_WC_WR_FLUSH_ERR);
 	xt_expect(&l.p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
-	/* It never left, so nothing happened there. */
+	/* The request was not sent, so the peer's memory is unchanged. */
 	XT_ALL(l.target.p, ROOM, MARK);
 	XT_ALL(into.p, XT_PAGE, 0);
 	XT_GUARDS(&into);
@@ -881,7 +881,7 @@ static void test_bad_posts(void)
 		XT_CHECK(xt_try_send(&l.p.b, &wr), "post %d was accepted", i);
 	}
 	XT_ALL(l.target.p, ROOM, MARK);
-	/* Nothing of it was posted, so the connection is well. */
+	/* Nothing was posted, so the connection still works. */
 	set_word(&l.target, 0, 1);
 	one(&l, ADD, 0, 0, 1, 0);
 	XT_EQ(word_at(&l.target, 0), 2);

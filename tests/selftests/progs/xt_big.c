@@ -33,7 +33,7 @@ static const struct {
 	{ ROOM - HUGE, HUGE },
 };
 
-/* As many of these as there is time for. */
+/* Lengths to test, as many as there is time for. */
 static const size_t sizes[] = { MAX_MESSAGE, 2 * GIB - 1, 2 * GIB };
 
 struct lane {

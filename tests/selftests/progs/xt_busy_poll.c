@@ -11,9 +11,9 @@
 
 #define LEN		(1024 * 1024UL)
 #define ROUNDS		20
-/* More than it takes to be asked, and to do it. */
+/* Polls, more than enough to claim the work and to run it. */
 #define SPINS		2000
-/* Fewer than that in the time of an offer. */
+/* Pause between polls, longer than work waits to be claimed. */
 #define POLL_NS		20000
 
 struct bulk {
@@ -66,7 +66,7 @@ static void write_and_read(struct bulk *b, int seed)
 	xt_send(&b->p.b, &wr);
 }
 
-/* Polls too seldom to be of help. */
+/* Polls too seldom to claim work. */
 static int poll_later(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	struct timespec from;
@@ -80,7 +80,7 @@ static int poll_later(struct ibv_cq *cq, struct ibv_wc *wc)
 	return ibv_poll_cq(cq, 1, wc);
 }
 
-/* Asleep until it is there. */
+/* Sleeps until the completion. */
 static void write_round(struct bulk *b, int i)
 {
 	write_and_read(b, i);
@@ -88,7 +88,7 @@ static void write_round(struct bulk *b, int i)
 	XT_SAME(b->to.p, LEN, i);
 }
 
-/* Likewise, for which a receive was posted. */
+/* As above, but a Send, for which a receive is posted. */
 static void send_round(struct bulk *b, int i)
 {
 	struct ibv_sge sge = xt_sge(&b->from, 0, LEN);
@@ -201,7 +201,7 @@ static void test_elsewhere(void)
 	end(&b);
 }
 
-/* The queues go while work is on offer. */
+/* The queues are destroyed while work waits to be claimed. */
 static void test_goes(void)
 {
 	struct bulk b;
@@ -232,7 +232,7 @@ static void *poll_on(void *arg)
 	return NULL;
 }
 
-/* Threads help while the queue pairs of their queue go. */
+/* Threads run work while the queue pairs of their queue are destroyed. */
 static void test_crowd(void)
 {
 	struct poller poller = {};

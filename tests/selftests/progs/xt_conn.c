@@ -338,7 +338,7 @@ static void test_passive_posts_first(void)
 	struct xt_event ev;
 	struct xt_pair p;
 
-	/* It may be held back, but must not be lost or come out of order. */
+	/* A message may be held back, but neither lost nor out of order. */
 	sa = listen_at_a(&listener);
 	prepare(&p.b, &sa);
 	into = xt_buf(&p.b, MSG, XT_LOCAL);
@@ -514,8 +514,8 @@ static void test_client_gone_before_accept(void)
 	take(&a, &listener, &ev);
 	xt_close(&b);
 	/*
-	 * Either the accept fails or an event ends the connection. It may
-	 * look established for a moment, if the news had not arrived.
+	 * Either the accept fails or an event ends the connection, which may
+	 * look established until the peer's end has arrived.
 	 */
 	if (!rdma_accept(a.id, &param)) {
 		do {
@@ -591,7 +591,7 @@ static void test_listener_restarts(void)
 			XT_EQ(send(fd[i], frame, sizeof(frame), MSG_NOSIGNAL),
 			      sizeof(frame));
 		}
-		/* At another moment each time. */
+		/* The moment differs each time. */
 		if (round & 1)
 			xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST,
 				  &ev);

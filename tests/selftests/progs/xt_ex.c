@@ -21,7 +21,7 @@
 			 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |		   \
 			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 
-/* How queues are made; in domains: in those of one thread, of each end. */
+/* How queues are created: plainly, or in a thread domain of each end. */
 struct how {
 	__u32 inline_len;
 	__u32 cq_flags;
@@ -497,7 +497,7 @@ static __u32 bind_window(struct lane *l, struct ibv_mw *mw)
 	return mw->rkey;
 }
 
-/* MOST bytes that are gone as soon as they are posted. */
+/* MOST inline bytes, overwritten as soon as they are posted. */
 static void post_inline(struct lane *l, __u64 seed)
 {
 	__u8 data[MOST];
@@ -587,7 +587,7 @@ static void test_inline_most(void)
 	lane_down(&l);
 }
 
-/* The CPU copies in an order of its own: nothing is promised. */
+/* The CPU may copy in any order: nothing is guaranteed. */
 static void test_data_in_order(void)
 {
 	static const enum ibv_wr_opcode ops[] = {
@@ -697,7 +697,7 @@ static void test_refused(void)
 		XT_CHECK(ibv_wr_complete(l.b.qpx), "request %d was accepted",
 			 i);
 	}
-	/* And what is abandoned. */
+	/* An aborted request is not posted. */
 	start(l.b.qpx, 51);
 	ibv_wr_rdma_write(l.b.qpx, l.target.mr->rkey, (uintptr_t)l.target.p);
 	set_src(&l, 0, 100);

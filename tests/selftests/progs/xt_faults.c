@@ -77,7 +77,7 @@ static void refuse(int nth)
 		XT_EQ(pwrite(nth_fd, text, len, 0), len);
 }
 
-/* Ends the refusals; true if there was one before this. */
+/* Ends the refusals. Returns true if one happened. */
 static bool refused(void)
 {
 	char text[16] = "";
@@ -118,7 +118,8 @@ static void walk_by(const struct step *s, int stride)
 
 	begin();
 	srandom(getpid());
-	once(s, NTH_MAX);	/* what is needed once only is there now */
+	/* Without refusals: makes the allocations that happen only once. */
+	once(s, NTH_MAX);
 	for (nth = 1 + random() % stride; once(s, nth); nth += stride)
 		XT_CHECK(nth < NTH_MAX, "no end of allocations");
 	xt_note("%d refused", (nth - 1) / stride);
@@ -196,7 +197,7 @@ static int act_link(void)
 	return ask(&r);
 }
 
-/* Whether it was there or its creation failed only after the fact. */
+/* Whether the device exists, also if its creation returned an error. */
 static void cleanup_link(void)
 {
 	if (!access("/sys/class/infiniband/" SECOND_LINK, F_OK))
@@ -216,7 +217,7 @@ static void test_link(void)
 	XT_CHECK(netlink_fd >= 0, "netlink: %m");
 	XT_OK(setsockopt(netlink_fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
 			 sizeof(patience)));
-	/* It has many, and takes long. */
+	/* This step has many allocations, and takes long. */
 	walk_by(&s, 5 * xt_count(1));
 }
 
@@ -629,7 +630,7 @@ static int event(struct xt_end *end, enum rdma_cm_event_type type,
 	ret = ev->event == type ? 0 : ECONNABORTED;
 	if (id)
 		*id = ev->id;
-	/* Nothing is gained from an acknowledgment that fails. */
+	/* An acknowledgment that fails needs no repetition. */
 	rdma_ack_cm_event(ev);
 	return ret;
 }

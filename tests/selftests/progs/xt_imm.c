@@ -182,8 +182,8 @@ static void test_length(void)
 /* ---- what it takes ----------------------------------------------------- */
 
 /*
- * One receive, be it without buffers or with ones too small or unusable, which
- * are not touched. Those behind it are left for others.
+ * A Write with immediate takes exactly one receive, also one without buffers or
+ * with buffers that are too small or invalid. The buffers are not touched.
  */
 static void test_receives(void)
 {
@@ -207,7 +207,7 @@ static void test_receives(void)
 	one(&l, 4, 16, 1000, 4);
 	XT_ALL(into.p, XT_PAGE, MARK);
 	XT_GUARDS(&into);
-	/* All four are gone, and nothing else is: this Send takes the fifth. */
+	/* Exactly four receives were taken: this Send takes the fifth. */
 	plain_send(&l, 5, 30);
 	xt_buf_free(&into);
 	lane_down(&l);
@@ -245,7 +245,9 @@ static void test_srq(void)
 		XT_SAME(l->target.p, 100 * i, i);
 	}
 	empty(one_lane.p.a.rcq);
-	/* Eight receives, eight messages: the ninth is the next one's. */
+	/*
+	 * Eight messages took eight receives; the next message takes the ninth.
+	 */
 	xt_recvs(&one_lane.p.a, 8, 1);
 	one(&one_lane, 8, 0, 10, 99);
 }
@@ -332,7 +334,7 @@ static void test_gather_inline(void)
 	XT_CHECK(!memcmp(l.target.p + 5, l.src.p + 3000, 3000) &&
 		 !memcmp(l.target.p + 3005, l.src.p, 3000), "wrong data");
 
-	/* Without a key, and gone as soon as it is posted. */
+	/* Inline data: no key, and overwritten as soon as it is posted. */
 	xt_fill(data, sizeof(data), 2);
 	sge[0] = (struct ibv_sge){ (uintptr_t)data, 20, 0xdead };
 	sge[1] = (struct ibv_sge){ (uintptr_t)data + 20, 12, 0xbeef };
@@ -345,7 +347,7 @@ static void test_gather_inline(void)
 	check_imm(&wc, &l.p.a, 2, sizeof(data));
 	XT_SAME(l.target.p + 7000, sizeof(data), 2);
 
-	/* Neither key nor address of a Write of nothing is looked at. */
+	/* Key and address of an empty Write are not checked. */
 	wr = imm_wr(&l, 22, NULL, 0, 0, 3);
 	wr.wr.rdma.rkey = 0;
 	wr.wr.rdma.remote_addr = 0;
@@ -356,7 +358,7 @@ static void test_gather_inline(void)
 	lane_down(&l);
 }
 
-/* With a fence it carries what the Read before it brought. */
+/* With a fence the Write carries the data of the Read before it. */
 static void test_fence(void)
 {
 	struct ibv_send_wr read;
@@ -475,7 +477,7 @@ static __u32 read_u32(const void *p)
 	return value;
 }
 
-/* Looks at the last bytes of each Write the moment its completion is there. */
+/* Checks the last bytes of each Write as soon as its completion is there. */
 static void *reader(void *arg)
 {
 	struct reader *r = arg;

@@ -35,7 +35,7 @@ static void message(struct xt_end *from, struct xt_end *to, __u64 wr_id)
 	XT_EQ(xt_wc_ok(to->rcq, wr_id).byte_len, 1);
 }
 
-/* The flushed receives would not have fitted. */
+/* The flushed receives would have overrun the completion queue. */
 static void test_destroy_full(void)
 {
 	struct xt_opts small = XT_OPTS;
@@ -154,11 +154,11 @@ static void test_reset(void)
 	xt_wc_ok(p.a.rcq, 11);
 	xt_wc_ok(p.b.scq, 1);
 	xt_expect(&p.a, RDMA_CM_EVENT_ESTABLISHED, NULL);
-	/* No way back, other than the end of the connection. */
+	/* The change can be undone only by the end of the connection. */
 	XT_EQ(to_state(&p.a, IBV_QPS_INIT), EINVAL);
 	XT_EQ(to_state(&p.a, IBV_QPS_RESET), EBUSY);
 
-	/* Nor is what has completed and was not polled. */
+	/* Completions that were not polled do not exist any more either. */
 	xt_recvs(&p.a, 21, 5);
 	XT_OK(rdma_disconnect(p.b.id));
 	xt_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
@@ -229,7 +229,7 @@ static struct {
 	atomic_bool done;
 } late;
 
-/* Until so much after the beginning of the destruction. */
+/* Runs until that time after the beginning of the destruction. */
 static void pause_us(unsigned int us)
 {
 	__u64 end;
@@ -244,7 +244,7 @@ static void pause_us(unsigned int us)
 static void *disconnect(void *arg)
 {
 	pause_us(late.delay_us);
-	/* It may come too late. */
+	/* The disconnect may come after the destruction. */
 	rdma_disconnect(late.e->id);
 	return arg;
 }
@@ -278,7 +278,7 @@ static void test_disconnect_raced(void)
 	for (i = 0; i < n; i++) {
 		xt_pair(&p, &quiet, &quiet);
 		late.e = &p.a;
-		/* So the library leaves it to the kernel. */
+		/* Then the library passes the call to the kernel. */
 		p.a.id->qp = NULL;
 		late.delay_us = i % 15 * 100;
 		atomic_store(&late.go, false);
@@ -588,7 +588,10 @@ static void test_query_number(void)
 	a.qp = new_qp(&a);
 	b.qp = new_qp(&b);
 	by_number(&a, &b, 7, &path_a);
-	/* Neither before the stream stands nor after that another. */
+	/*
+	 * A query returns the same peer before and after the stream is
+	 * established.
+	 */
 	told(&a, &path_a);
 	by_number(&b, &a, 7, &path_b);
 	message(&b, &a, 1);
@@ -609,7 +612,7 @@ static void test_query_number(void)
 	XT_OK(ibv_destroy_qp(b.qp));
 }
 
-/* One thread posts, while the use by number that this is for ends. */
+/* A thread posts while the queue pair, connected by number, is reset. */
 static void *post_on(void *arg)
 {
 	struct xt_end *e = arg;
@@ -741,12 +744,12 @@ static void test_error_writes(void)
 		s.to = xt_buf(&p.a, WRITTEN, XT_REMOTE);
 		memset(s.to.p, 0, WRITTEN);
 		XT_OK(pthread_create(&thread, NULL, write_on, &s));
-		/* The second time round. */
+		/* Wait for the second pass over the patterns. */
 		while (*(volatile char *)s.to.p != WRITERS)
 			;
 		while (*(volatile char *)s.to.p != 1 + i % WRITERS)
 			;
-		/* Also if it closes already. */
+		/* Also if the connection is closing already. */
 		if (i % 2)
 			XT_OK(to_state(&p.a, IBV_QPS_SQD));
 		XT_OK(to_state(&p.a, IBV_QPS_ERR));
@@ -759,7 +762,7 @@ static void test_error_writes(void)
 	free(seen);
 }
 
-/* Not even the first post of a process that has dropped them is refused. */
+/* The first post succeeds in a process without credentials. */
 static void test_credentials(void)
 {
 	struct xt_pair p;

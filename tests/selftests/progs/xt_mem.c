@@ -29,7 +29,7 @@ struct stage {
 	struct xt_buf dst;
 };
 
-/* The region gives the peer nothing by itself. */
+/* The region itself grants the peer no access. */
 static void stage_up(struct stage *s)
 {
 	xt_pair(&s->p, NULL, NULL);
@@ -321,7 +321,10 @@ static void test_other_pd(void)
 	b.mr = XT_PTR(ibv_reg_mr(pd, b.p, ROOM, XT_LOCAL | IBV_ACCESS_MW_BIND));
 	bind_across(&s, new_mw(&s.p.a, IBV_MW_TYPE_2), &b);
 
-	/* Both of the same, but not that of the queue pair. */
+	/*
+	 * Window and region of one protection domain, the queue pair of
+	 * another.
+	 */
 	stage_up(&s);
 	bind_across(&s, XT_PTR(ibv_alloc_mw(pd, IBV_MW_TYPE_2)), &b);
 }
@@ -351,7 +354,7 @@ static void test_type1(void)
 	bind1(&s, mw, OFF, LEN);
 	peer_may(&s, mw->rkey, OFF, LEN, 1);
 	only_there(&s);
-	/* It moves without being unbound before. */
+	/* The window is bound to another range without being unbound. */
 	bind1(&s, mw, 3 * XT_PAGE, XT_PAGE);
 	peer_may(&s, mw->rkey, 3 * XT_PAGE, XT_PAGE, 2);
 	peer_may_not(&s, mw->rkey, OFF, LEN);
@@ -394,7 +397,7 @@ static void test_bound_region_stays(void)
 	stage_down(&s);
 }
 
-/* With the queue pair goes the binding. */
+/* The end of the queue pair unbinds the window. */
 static void test_qp_gone(void)
 {
 	struct ibv_mw *mw;
@@ -425,7 +428,9 @@ static void test_qp_gone_some(void)
 		mw[i] = new_mw(&s.p.a, IBV_MW_TYPE_2);
 		bind2(i % 2 ? &second : &s, mw[i]);
 	}
-	/* The first one keeps 2 and 6, gets 1, and loses 0 and 4. */
+	/*
+	 * The first queue pair has windows 2 and 6, gets 1, and loses 0 and 4.
+	 */
 	invalidate(&s, mw[0]->rkey);
 	bind2(&second, mw[0]);
 	invalidate(&second, mw[1]->rkey);
@@ -675,10 +680,13 @@ static void test_zero_based(void)
 
 	stage_up(&s);
 	region_at(&s, 0);
-	/* Whatever address comes with the flag. */
+	/* The address is ignored with the flag. */
 	mr = XT_PTR(ibv_reg_mr(s.p.a.pd, s.dst.p + ROOM / 2, ROOM / 2,
 			       XT_REMOTE | IBV_ACCESS_ZERO_BASED));
-	/* It stays when the region is moved, and cannot go without that. */
+	/*
+	 * The flag stays when the region is moved, and only then can be
+	 * cleared.
+	 */
 	XT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			   XT_REMOTE), IBV_REREG_MR_ERR_CMD);
 	XT_OK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, s.dst.p,
@@ -796,7 +804,7 @@ static void test_resize(void)
 	stage_down(&s);
 }
 
-/* Armed before, notified after. */
+/* Armed before the resize, notified after it. */
 static void test_resize_armed(void)
 {
 	struct ibv_cq *cq;

@@ -138,7 +138,7 @@ static void test_idle(void)
 	unmake(&o);
 }
 
-/* No handle but that of an object of the method's kind, of this file. */
+/* Only handles of the method's type and of this file are accepted. */
 static void test_handles(void)
 {
 	struct objects others;
@@ -147,7 +147,7 @@ static void test_handles(void)
 	size_t i;
 	int ret;
 
-	/* With the same handles, in another file. */
+	/* The same handles in another file are not accepted. */
 	open_and_make(&others);
 	open_and_make(&o);
 	XT_OK(ibv_destroy_qp(others.qp));

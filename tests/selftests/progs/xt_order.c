@@ -22,7 +22,7 @@ enum role { ORDER, TORN, FLIP };
 /* Shared with the second process, which obeys @phase. */
 static struct {
 	unsigned int phase;	/* a change begins the next watch */
-	unsigned int busy;	/* the second process is at it */
+	unsigned int busy;	/* the second process has begun */
 	unsigned int stop;
 	unsigned int posted;	/* messages; their low byte is in each one */
 	enum role role;
@@ -79,7 +79,7 @@ static void watch_order(const __u8 *p, size_t n)
 			continue;
 		seen = last;
 		bad = older(p, n, last);
-		/* Without the processor for long, it has seen nothing. */
+		/* If it did not run for long, it has seen no change. */
 		if (LOAD(&ctl->posted) - posted > 100)
 			continue;
 		ctl->bad += bad;

@@ -152,7 +152,7 @@ static void test_small_sends(void)
 	sends(SMALL);
 }
 
-/* The owner of the memory may change it as soon as the reader says so. */
+/* The owner may change the memory once the reader has sent a message. */
 static void test_reads(void)
 {
 	struct ibv_send_wr wr;

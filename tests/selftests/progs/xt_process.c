@@ -129,7 +129,7 @@ static void test_system(void)
 	xt_hang_up(&p, &p.b);
 }
 
-/* Whatever a child does with its copy of the queues, its parent goes on. */
+/* A child may misuse its copy of the queues: the parent's still work. */
 static void test_inherited(void)
 {
 	const struct xt_opts o = XT_OPTS;
@@ -229,7 +229,7 @@ static void writable(struct xt_pair *p, void *at)
 	XT_OK(ibv_dereg_mr(mr));
 }
 
-/* One that cannot: it is a source and nothing else. */
+/* A mapping that cannot be written is a source only. */
 static void readable(struct xt_pair *p, void *at, __u64 seed)
 {
 	struct ibv_mr *mr;

@@ -53,7 +53,10 @@ static void test_unsignaled(void)
 	int round;
 	int i;
 
-	/* Far more than the queue holds: covered work gives its slots back. */
+	/*
+	 * Far more than the queue holds: a signalled completion frees the slots
+	 * of unsignalled requests before it.
+	 */
 	xt_pair(&p, NULL, NULL);
 	for (round = 0; round < 20; round++) {
 		xt_recvs(&p.a, 0, 32);
@@ -265,7 +268,7 @@ static void message(struct xt_pair *p, int flags)
 	XT_EQ(wc.status, IBV_WC_SUCCESS);
 }
 
-/* An event that belongs to MESSAGE would be there after the round trip. */
+/* An event of MESSAGE would have arrived after the round trip. */
 static void no_event_by(struct xt_pair *p, int flags)
 {
 	message(p, flags);
@@ -383,7 +386,7 @@ static __u64 event_after(struct xt_pair *p, unsigned int n)
 	for (i = 0; i < n; i++)
 		xt_wc_ok(p->a.rcq, 0x600 + i);
 	xt_wc_ok(p->b.scq, n - 1);
-	/* The waits above may have armed it, and that fires now. */
+	/* The waits above may have armed the queue, which notifies now. */
 	while (xt_readable(p->a.rcq->channel->fd))
 		get_event(p->a.rcq);
 	return start;
@@ -411,7 +414,7 @@ static void test_moderation(void)
 	period = moderate(&p.a, BATCH, 1000);
 	XT_CHECK(period >= 20000, "%u us is the longest period", period);
 	moderate(&p.a, BATCH, period);
-	/* Too few wait for the whole time, though each can be polled. */
+	/* Fewer messages than the count notify after the whole period. */
 	for (i = 0; i < 5; i++) {
 		__u64 took = event_after(&p, 1 + i);
 
@@ -450,13 +453,13 @@ static void test_moderation_ends(void)
 	message(&p, 0);
 	XT_OK(ibv_resize_cq(p.a.rcq, 1000));
 	get_event(p.a.rcq);
-	/* One that is never waited for goes with its queue. */
+	/* An event that is never read is dropped with its queue. */
 	XT_OK(ibv_req_notify_cq(p.a.rcq, 0));
 	message(&p, 0);
 	xt_hang_up(&p, &p.a);
 }
 
-/* If it is online. */
+/* Only if the CPU is online. */
 static void run_on_cpu(int cpu)
 {
 	cpu_set_t set;
@@ -475,8 +478,9 @@ static void no_vector(struct ibv_context *ctx, int vector)
 }
 
 /*
- * Each of them serves; one more than there are does not. That it serves on its
- * own CPU is seen by trace.sh, so let completions come about on another one.
+ * All completion vectors work, and a vector beyond the last is refused. The
+ * process runs on another CPU than the vector's, so that trace.sh sees where
+ * the vector notifies.
  */
 static void test_vectors(void)
 {
@@ -669,7 +673,7 @@ static void test_srq_limit(void)
 	xt_async(&p.a, IBV_EVENT_SRQ_LIMIT_REACHED);
 	XT_OK(ibv_query_srq(p.a.srq, &attr));
 	XT_EQ(attr.srq_limit, 0);
-	/* It fires once. */
+	/* The limit event is raised once. */
 	send_nothing(&q.b, 9, IBV_SEND_SIGNALED);
 	xt_wc_ok(q.a.rcq, 5);
 	round_trip(&q);
@@ -690,7 +694,10 @@ static void test_srq_limit_late(void)
 	XT_CHECK(!xt_readable(p.a.id->verbs->async_fd),
 		 "an event before anybody missed anything");
 	for (i = 0; i < 2; i++) {
-		/* At first it is armed before, and then while one waits. */
+		/*
+		 * The limit is armed before a connection waits, then while one
+		 * waits.
+		 */
 		send_nothing(&q.b, i, IBV_SEND_SIGNALED);
 		xt_wc_ok(q.b.scq, i);
 		if (i)
@@ -723,7 +730,7 @@ static void test_srq_last_wqe(void)
 	xt_wc_ok(q.b.scq, 9);
 	xt_wc_ok(q.a.rcq, 0);
 	empty(p.a.rcq);
-	/* And the same for one that the peer ends. */
+	/* The same for a queue pair that the peer disconnects. */
 	XT_OK(rdma_disconnect(q.b.id));
 	xt_async(&q.a, IBV_EVENT_QP_LAST_WQE_REACHED);
 	empty(q.a.rcq);
@@ -814,7 +821,7 @@ static void test_full_sends(void)
 	xt_hang_up(&p, &p.a);
 }
 
-/* Until what @from has posted before has arrived. */
+/* Waits until the earlier requests of @from have arrived. */
 static void wait_arrived(struct xt_end *from, const struct xt_buf *at,
 			 const struct xt_buf *into)
 {
@@ -862,7 +869,10 @@ static void test_full_receives(void)
 	xt_hang_up(&p, &p.a);
 }
 
-/* A shared queue's slots: of a connection that goes, with all that it had. */
+/*
+ * Slots in a shared completion queue are free again after the end of a queue
+ * pair.
+ */
 static void test_full_shared(void)
 {
 	struct xt_opts o = XT_OPTS;
@@ -956,7 +966,7 @@ static struct xt_pair *stalled_pairs(int n)
 	late_ms = device_number(&p[0].a, LATE_MS);
 	if (late < 0 || late_ms < 0)
 		xt_skip("the device does not hold back early messages");
-	/* However long that takes. */
+	/* No Send times out until the last connection is established. */
 	set_device_number(&p[0].a, LATE_MS, 60000);
 	for (i = 0; i < n; i++) {
 		if (i == n - 1)
@@ -999,7 +1009,7 @@ static void test_srq_line(void)
 		round_trip(&p[i]);
 }
 
-/* The same where so much waits behind that it is left to a work item. */
+/* The same with so much data behind that a work item receives it. */
 static void test_srq_bulk(void)
 {
 	int n = xt_count(8);
@@ -1019,7 +1029,7 @@ static void test_srq_bulk(void)
 		xt_wc_ok(p[i].b.scq, i);
 	}
 	sge = xt_sge(&into, 0, BULK);
-	/* First what was held back, then what came behind it. */
+	/* Data that was held back arrives before later data. */
 	for (i = 0; i < 2 * n; i++) {
 		xt_recv(&p[0].a, i, &sge, 1);
 		xt_wait(p[0].a.rcq, &wc);
@@ -1209,7 +1219,7 @@ static void test_depth(void)
 	unsigned int n;
 	unsigned int i;
 
-	/* As many as were promised, in one chain, with nothing polled. */
+	/* A chain of as many requests as the queue has, with nothing polled. */
 	o.send_wr = 50;
 	o.recv_wr = 50;
 	o.cqe = 1024;

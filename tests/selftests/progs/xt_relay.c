@@ -76,7 +76,7 @@ static void *pass_on(void *arg)
 		if (!put_all(w->to, data, n))
 			break;
 	}
-	/* An end is passed on as an end, whatever it was. */
+	/* FIN and RST are both passed on as an end. */
 	shutdown(w->to, SHUT_WR);
 	return NULL;
 }

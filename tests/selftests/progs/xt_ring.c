@@ -33,7 +33,7 @@
 #define DEPTH	64
 #define GIDS	256
 
-/* Of a process, in one region. */
+/* Buffers of a process, in one region. */
 static struct memory {
 	__u64 vector[RANKS][CHUNK];
 	__u64 slots[SLOTS][CHUNK];
@@ -87,7 +87,7 @@ static void open_device(const char *name)
 	mem = (struct memory *)buf.p;
 }
 
-/* The first one of the family that is not the port's own. */
+/* The first GID of the address family that is not the port's own. */
 static void choose_gid(bool v4)
 {
 	struct ibv_gid_entry entries[GIDS];

@@ -58,7 +58,7 @@ static void rings_up(struct rings *r)
 	*set_up = true;
 }
 
-/* Whatever became of the connection, it can be ended. */
+/* The connection can be ended in any state. */
 static void rings_down(struct rings *r)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -370,7 +370,7 @@ struct racer {
 	volatile bool stop;
 };
 
-/* Swings every field between right and absurd while the kernel reads it. */
+/* Changes every field between valid and invalid while the kernel reads it. */
 static void *race(void *arg)
 {
 	struct racer *w = arg;
@@ -513,7 +513,7 @@ static void rounds(void (*scribble)(struct rings *r, int round), int n)
 
 /* ---- what only the kernel may ------------------------------------------ */
 
-/* Its own numbers, of which uverbs has none, or no library. */
+/* Command numbers that uverbs does not have, or no library uses. */
 #define REG_MR			32
 #define MASKED_CMP_SWP		12
 #define MASKED_FETCH_ADD	13
@@ -576,7 +576,10 @@ static void test_kernel_only(void)
 		  .status = IBV_WC_LOC_QP_OP_ERR },
 		{ .opcode = IBV_WR_RDMA_WRITE, .all_memory = true,
 		  .status = IBV_WC_LOC_PROT_ERR },
-		/* So it was not that which was refused above. */
+		/*
+		 * The valid request succeeds, so the refusal above was for the
+		 * change.
+		 */
 		{ .opcode = IBV_WR_RDMA_WRITE, .status = IBV_WC_SUCCESS },
 	};
 	size_t i;

@@ -238,7 +238,7 @@ static int dial(void)
 	return fd;
 }
 
-/* An end of any kind is one; only silence is not. */
+/* FIN and RST are both an end; silence is not. */
 static ssize_t receive(int fd, void *p, size_t len, __u64 number)
 {
 	ssize_t n = recv(fd, p, len, 0);
@@ -381,7 +381,7 @@ int main(int argc, char **argv)
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	XT_CHECK(shared != MAP_FAILED, "mmap: %m");
 	failed = run_all(first, count);
-	/* Most of them have to get far, or nothing was tested. */
+	/* Most sessions have to get beyond startup, or nothing was tested. */
 	XT_CHECK(failed || count < 50 || (shared->accepted > count / 2 &&
 					  shared->received > count / 8),
 		 "too few sessions got far");

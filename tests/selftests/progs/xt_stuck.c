@@ -234,7 +234,7 @@ static void await_rts(struct ibv_qp *qp)
 	} while (attr.qp_state != IBV_QPS_RTS);
 }
 
-/* Nothing reads the core until the process that it goes to ends. */
+/* The core dump goes to a process that does not read it, and ends after 4 s. */
 static void dump_core(void)
 {
 	static const char pattern[] = "|/usr/bin/sleep 4";
@@ -250,7 +250,7 @@ static void just_end(void)
 	_exit(0);
 }
 
-/* A connect goes on that a child has inherited from one that has ended. */
+/* A connect continues that a child has inherited from an ended process. */
 static void inherited_from(void (*end)(void))
 {
 	int port, listener = tcp_listen(&port);

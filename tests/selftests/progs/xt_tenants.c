@@ -135,7 +135,7 @@ static int dial(int to, __u32 qpn)
 	return connect_end(&e, qpn);
 }
 
-/* Numbers near that of a queue pair of one's own: the errno that is not one. */
+/* Tries numbers near the own queue pair's. Returns an unexpected errno. */
 static int guess(int to)
 {
 	struct own mine;
@@ -203,7 +203,7 @@ static void drop_privileges(void)
 	XT_OK(setresuid(NOBODY, NOBODY, NOBODY));
 }
 
-/* Does one errand and says what came of it. */
+/* Runs one command and sends the result. */
 static void be_strange(int sock, bool other_user)
 {
 	struct xt_side here = { .ns = -1 };
@@ -211,7 +211,7 @@ static void be_strange(int sock, bool other_user)
 	int ret;
 
 	xt_enter(&xt_b);
-	/* This takes privileges, which are gone then. */
+	/* This needs privileges, which are dropped afterwards. */
 	here.sa = xt_b.sa;
 	xt_b = here;
 	if (other_user)
@@ -457,7 +457,7 @@ static void test_loopback(void)
 	p.fd = tcp_listener(&xt_a, &sa);
 	xt_id(&e, &xt_b);
 	xt_resolve(&e, &sa);
-	/* On whatever device that led to. */
+	/* On the device that the connect led to. */
 	o.pd = XT_PTR(ibv_alloc_pd(e.id->verbs));
 	o.cq = XT_PTR(ibv_create_cq(e.id->verbs, 16, NULL, NULL, 0));
 	o.qp = new_qp(&o);

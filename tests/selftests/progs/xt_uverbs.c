@@ -215,7 +215,7 @@ static int send_changed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 	tally->changed++;
 	ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, &c);
 	tally->accepted += !ret;
-	/* Some answers the library shall believe. */
+	/* The library gets half of the responses to changed commands. */
 	if (!ret && hdr->length == c.hdr.length && chance(50))
 		memcpy((void *)hdr, &c, hdr->length);
 	return ret;
@@ -234,7 +234,7 @@ static int send_extra(int fd, struct ib_uverbs_ioctl_hdr *hdr)
 	c.attrs[c.hdr.num_attrs++].data = (uintptr_t)extra;
 	set_length(&c);
 	ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, &c);
-	/* It has handles of new objects in it. */
+	/* Copy the attributes back: a response has handles of new objects. */
 	memcpy(hdr, &c, as_sent.length);
 	*hdr = as_sent;
 	return ret;
@@ -279,7 +279,7 @@ static int send_roomy(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 	return 0;
 }
 
-/* In place of that of the C library, also for libibverbs. */
+/* Replaces the function of the C library, also for libibverbs. */
 int ioctl(int fd, unsigned long request, ...)
 {
 	struct ib_uverbs_ioctl_hdr *hdr;
@@ -424,7 +424,7 @@ static void make(void)
 		qps[slot()] = ibv_create_qp(pd, &qp);
 }
 
-/* Not forgotten afterwards, at times. */
+/* Destroys the object of a random slot, if there is one. */
 #define UNMAKE(array, destroy) do {					\
 	unsigned int at = slot();					\
 									\
@@ -807,7 +807,7 @@ static void test_objects(void)
 			break;
 	}
 	XT_CHECK(!all[n] && errno == ENOMEM, "after %d: %m", n);
-	/* Others may have some. */
+	/* Other processes may have objects. */
 	XT_CHECK(n > attr.max_pd - 64 && n <= attr.max_pd, "%d of %d", n,
 		 attr.max_pd);
 	XT_OK(ibv_dealloc_pd(all[0]));
@@ -963,7 +963,7 @@ static void test_answers(void)
 
 static bool no_netlink;
 
-/* In place of that of the C library, also for those under libibverbs. */
+/* Replaces the function of the C library, also for libibverbs and libnl. */
 int socket(int domain, int type, int protocol)
 {
 	if (no_netlink && domain == AF_NETLINK) {
@@ -973,7 +973,7 @@ int socket(int domain, int type, int protocol)
 	return syscall(SYS_socket, domain, type, protocol);
 }
 
-/* As in a service that is confined to other address families. */
+/* As in a service that may not use this address family. */
 static void test_no_netlink(void)
 {
 	struct ibv_pd *pd;
@@ -1019,7 +1019,7 @@ static void test_import(void)
 	parent = XT_PTR(ibv_alloc_parent_domain(other, &parent_attr));
 	qp = XT_PTR(ibv_create_qp(parent, &attr));
 	ibv_unimport_mr(mr2);
-	/* In this order, too: it is the other context that has the domain. */
+	/* Also in this order: the other context owns the domain. */
 	ibv_unimport_pd(pd2);
 	XT_EQ(ibv_dealloc_pd(parent), EBUSY);
 	XT_OK(ibv_destroy_qp(qp));

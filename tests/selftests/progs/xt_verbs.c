@@ -70,7 +70,7 @@ static void do_send(struct lane *l, size_t from, size_t to, size_t len,
 	only_here(&l->dst, to, len, seed);
 }
 
-/* Behind what was posted before it: its arrival shows that theirs is over. */
+/* A Send behind the earlier requests: when it arrives they are complete. */
 static void do_sync(struct lane *l)
 {
 	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 0x51, NULL, 0);
@@ -297,7 +297,7 @@ static void gather_send(struct lane *l, unsigned int n, unsigned int m,
 	XT_EQ(xt_wc_ok(l->p.a.rcq, m).byte_len, len);
 	copy_list(flat, in, m, false);
 	XT_SAME(flat, len, n * 100 + m);
-	/* With the pieces marked again nothing else may differ. */
+	/* Mark the pieces again; then no byte may differ. */
 	memset(flat, MARK, len);
 	copy_list(flat, in, m, true);
 	XT_ALL(l->dst.p, l->dst.len, MARK);
