@@ -27,7 +27,7 @@ struct fuzz_in {
 	size_t left;
 };
 
-/* Takes @len bytes; behind the end of the input there are zeros. */
+/* Takes @len bytes of the input, followed by zeros where it ends. */
 static inline void fuzz_take(struct fuzz_in *in, void *dst, size_t len)
 {
 	size_t n = min(len, in->left);
@@ -72,8 +72,8 @@ static inline u64 fuzz_u64(struct fuzz_in *in)
 }
 
 /*
- * A number that matters: small, huge, or around a power of two, far more
- * often than drawing 32 bits would give one.
+ * A number that is likely to find errors: mostly small, huge, or around a power
+ * of two.
  */
 static inline u32 fuzz_edge(struct fuzz_in *in)
 {
@@ -91,7 +91,7 @@ static inline u32 fuzz_edge(struct fuzz_in *in)
 	}
 }
 
-/* A copy that ends where its memory ends; free() it. */
+/* A copy that ends where its memory ends; the caller frees it. */
 static inline u8 *fuzz_dup(const void *data, size_t len)
 {
 	u8 *copy = malloc(len);

@@ -50,7 +50,7 @@ static void check_fields(const struct xiw_ddp_hdr *h, const u8 *s, u32 len)
 		CHECK(h->mo == fuzz_be(s + 14, 4));
 	}
 	CHECK(xiw_ddp_encode(buf, h) == h->payload_off);
-	/* All but the reserved bits comes back. */
+	/* Encoding gives the same bytes, but for the reserved bits. */
 	CHECK(buf[0] == (s[0] & 0xc3) && buf[1] == (s[1] & 0xcf));
 	CHECK(!memcmp(buf + 2, s + 2, h->payload_off - 2));
 }

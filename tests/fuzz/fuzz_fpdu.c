@@ -9,7 +9,7 @@
 #include "mpa.h"
 
 #define STREAM_MAX	(72 * 1024)
-#define STREAM_USUAL	2048	/* long ones are slow, and seldom new */
+#define STREAM_USUAL	2048	/* bytes; longer inputs are slow */
 
 static u8 stream[STREAM_MAX];
 
@@ -44,7 +44,10 @@ static struct model_fpdu model_next(const u8 *s, u32 left, u32 pos,
 		flat[have++] = s[i++];
 		if (have == 2) {
 			m.ulpdu_len = fuzz_be(flat, 2);
-			/* Length field and ULPDU fill words of four. */
+			/*
+			 * Length field, ULPDU and PAD are a multiple of four
+			 * bytes.
+			 */
 			want = (2 + m.ulpdu_len + 3) / 4 * 4 + 4;
 		}
 	}
@@ -195,7 +198,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	bool markers = mode & 1;
 	u32 len;
 
-	/* Also around the wrap of the position. */
+	/* Also where the position in the stream wraps. */
 	if (mode & 4)
 		base = -base;
 	if (mode & 2) {

@@ -23,7 +23,7 @@ static int model_len(const u8 *s, size_t have, bool reply)
 	return 20 + (int)fuzz_be(s + 18, 2);
 }
 
-/* The reader of a stream asks for so many bytes and never for too many. */
+/* The reader of a stream never asks for bytes behind the frame. */
 static int arrive(const u8 *s, size_t left, bool reply)
 {
 	size_t have = 0;
@@ -43,7 +43,7 @@ static int arrive(const u8 *s, size_t left, bool reply)
 			return len;
 		if (have == left)
 			return 0;
-		/* The header byte by byte, the rest as it is. */
+		/* The header arrives byte by byte, the rest at once. */
 		have = have < 20 ? have + 1 : min(left, have + more);
 	}
 }
@@ -64,7 +64,7 @@ static void encode_again(const struct xiw_mpa_frame *f, const u8 *s, int len)
 		CHECK(ret == -EINVAL);
 		return;
 	}
-	/* The one frame that is understood but never written like that. */
+	/* This frame is decoded, but the encoder never generates it. */
 	if (f->reject && !f->enhanced)
 		mask &= ~XIW_MPA_FLAG_S;
 	if (!f->reply)

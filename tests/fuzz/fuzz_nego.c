@@ -29,7 +29,7 @@ static bool take_policy(struct fuzz_in *in, struct xiw_mpa_policy *p)
 	return usable;
 }
 
-/* Over the wire and back. */
+/* Encode and decode a frame. */
 static void transfer(const struct xiw_mpa_frame *f, struct xiw_mpa_frame *got)
 {
 	static const u8 pd[XIW_MPA_PD_MAX];
@@ -69,7 +69,7 @@ static enum xiw_nego_first send_rtr(u8 rtr, const struct xiw_mpa_nego *resp)
 	return xiw_nego_first_fpdu(resp, len, &h, buf + h.payload_off);
 }
 
-/* @i and @r are what the Initiator and the Responder believe. */
+/* @i and @r: the results of the Initiator and the Responder. */
 static void check_agreement(const struct xiw_mpa_nego *i,
 			    const struct xiw_mpa_nego *r)
 {
@@ -134,7 +134,7 @@ static void both_sides(struct fuzz_in *in, const struct xiw_mpa_policy *init,
 		CHECK(verdict == XIW_NEGO_CLOSE);
 		return;
 	}
-	/* Two sides that can agree on an RTR must not fail to. */
+	/* Two sides with a common RTR type must agree on it. */
 	if (!resp->max_ird)
 		shared &= ~XIW_RTR_READ;
 	if (!req.enh.p2p || shared)

@@ -12,7 +12,7 @@
 struct world {
 	enum xiw_qp_state state;
 	bool stream;		/* TCP connection attached */
-	bool term_queued;	/* Terminate asked for ... */
+	bool term_queued;	/* Terminate requested ... */
 	bool term_sent;		/* ... and taken by TCP */
 	bool fin_sent;
 	bool fin_received;
@@ -22,7 +22,7 @@ struct world {
 	bool closed;		/* the end was reported to the consumer */
 };
 
-/* Could this happen now, whatever the table says? */
+/* Is the event possible now, independent of the table? */
 static bool possible(const struct world *w, enum xiw_qp_event event)
 {
 	switch (event) {
@@ -90,7 +90,7 @@ static void act(struct world *w, u32 actions)
 	if ((actions & XIW_QPA_FLUSH) == XIW_QPA_FLUSH)
 		w->flushed = true;
 	if (actions & XIW_QPA_CLOSE) {
-		/* Without a stream it ends a connection setup. */
+		/* Without a stream the event ends a connection setup. */
 		CHECK(w->stream || w->state == XIW_QPS_IDLE);
 		w->closed = true;
 	}
@@ -123,7 +123,7 @@ static void step(struct world *w, enum xiw_qp_event event)
 	}
 	CHECK(s.legal && s.next < XIW_QPS_COUNT);
 	CHECK(!(s.actions & ~0x1ffU));
-	/* This one means that the FIN, though asked for, is not out yet. */
+	/* A fault in CLOSING means that the FIN is not sent yet. */
 	if (event == XIW_QPE_FAULT && w->state == XIW_QPS_CLOSING)
 		w->fin_sent = false;
 	observe(w, event);
@@ -136,7 +136,7 @@ static void step(struct world *w, enum xiw_qp_event event)
 	}
 	act(w, s.actions);
 	w->state = s.next;
-	/* The peer had its time. */
+	/* The time limit for the peer has expired. */
 	if (event == XIW_QPE_CLOSE_TIMEOUT)
 		CHECK(w->aborted && w->state == XIW_QPS_ERROR);
 	if (event == XIW_QPE_LLP_LOST || event == XIW_QPE_LLP_CLOSED) {
@@ -160,7 +160,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		CHECK(*xiw_qpstate_name(data[i]));
 		step(&w, event);
 	}
-	/* However it went, the end of the connection is the end. */
+	/* After the end of the connection nothing is left in progress. */
 	if (w.stream)
 		step(&w, XIW_QPE_LLP_LOST);
 	CHECK(w.state == XIW_QPS_IDLE || w.state == XIW_QPS_ERROR);

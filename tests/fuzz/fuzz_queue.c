@@ -9,7 +9,7 @@
 #include "ddp.h"
 #include "fuzz.h"
 
-#define BUFFER_MAX	4096	/* larger ones are counted, not filled */
+#define BUFFER_MAX	4096	/* larger buffers are counted, not filled */
 
 /* The message in progress */
 struct model {
@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	xiw_ddp_queue_init(&q);
 	CHECK(q.msn == 1);
-	/* After many messages the number wraps. */
+	/* The message number wraps after many messages. */
 	m.msn += fuzz_edge(&in);
 	q.msn = m.msn;
 	while (in.left) {

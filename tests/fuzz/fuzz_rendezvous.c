@@ -76,7 +76,7 @@ static void hostile_reply(const u8 *data, size_t len, bool reject)
 	free(pd);
 }
 
-/* Few different values, so that equal ones are not rare. */
+/* Few different values, so that some are equal. */
 static void take_end(struct fuzz_in *in, struct xiw_rdv_end *end)
 {
 	u8 kind = fuzz_u8(in);
@@ -103,7 +103,7 @@ static void take_token(struct fuzz_in *in, struct xiw_rdv_token *own,
 	own->sq_psn = fuzz_edge(in) & XIW_RDV_NUMBER;
 	peer->rq_psn = kind & 0x40 ? fuzz_edge(in) & XIW_RDV_NUMBER :
 				     own->sq_psn;
-	/* Never to be seen before RTS. */
+	/* RNR retries are not in a frame before RTS. */
 	if (!own->rts)
 		own->rnr_retry = 0;
 }
@@ -168,7 +168,7 @@ static void two_ends(struct fuzz_in *in)
 		take_end(in, &b.own);
 	mirrored = !memcmp(&b.own, &a.peer, sizeof(b.own));
 
-	/* Exactly one connects, unless there is only one. */
+	/* Exactly one end connects, unless both are the same queue pair. */
 	one = xiw_rdv_role(&a.own, &a.peer);
 	other = xiw_rdv_role(&a.peer, &a.own);
 	if (!memcmp(&a.own, &a.peer, sizeof(a.own)))
@@ -206,7 +206,7 @@ static int model_path(const struct xiw_rdv_path *p)
 	return v4[0] == v4[1] ? 0 : -EAFNOSUPPORT;
 }
 
-/* Whatever a consumer sets. */
+/* Attributes with any values. */
 static void attributes(struct fuzz_in *in)
 {
 	struct xiw_rdv_path path = {};

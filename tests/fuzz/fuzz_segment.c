@@ -51,7 +51,7 @@ static void plan(struct fuzz_in *in)
 	struct xiw_seg seg = {};
 	unsigned int n;
 
-	/* Bytes before the offset are taken as sent. */
+	/* Bytes before the offset count as sent. */
 	if (offset == m.len)
 		offset = 0;
 	xiw_ddp_queue_open(&q, m.opcode, m.len);
@@ -98,7 +98,7 @@ static void limit(struct fuzz_in *in)
 	u32 used = fuzz_edge(in) & 0xfffff;
 	u32 full = xiw_mpa_mulpdu(emss, markers);
 	u32 now = xiw_segment_limit(emss, used, markers);
-	u32 smallest = markers ? 140 : 136;	/* FPDU worth sending */
+	u32 smallest = markers ? 140 : 136;	/* smallest FPDU that is sent */
 	u32 room = emss - used;
 
 	CHECK(full >= 128 && full <= 64768);
@@ -111,7 +111,7 @@ static void limit(struct fuzz_in *in)
 	else if (markers || room < 4 || emss / 2 < smallest)
 		CHECK(now == full);
 	else if (now != full)
-		/* It ends in the next TCP segment, not behind that. */
+		/* The FPDU ends in the next TCP segment, not behind that. */
 		CHECK(!fits(now, room, false) &&
 		      fits(now, room + emss, false));
 }

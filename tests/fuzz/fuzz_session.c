@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "session.h"
 
-#define CHUNKS	24	/* more than the walks below send */
+#define CHUNKS	24	/* more chunks than the walks below send */
 
 static u16 word(const u8 *p)
 {
@@ -25,7 +25,7 @@ static void encode_again(const struct xiw_session_msg *msg, const u8 *buf,
 	};
 	u8 out[XIW_SESSION_MSG_MAX];
 
-	/* The one message that is understood but never written like that */
+	/* This message is decoded, but the encoder never generates it. */
 	if (msg->code == XIW_SESSION_REJECT_ENH && !f->enhanced) {
 		CHECK(xiw_session_encode(&s, out, sizeof(out), f,
 					 buf + f->pd_off) == -EINVAL);
@@ -113,7 +113,7 @@ static void classify(struct fuzz_in *in)
 	CHECK(mulpdu == 516 || mulpdu + 22 <= point);
 }
 
-/* One direction: what was sent, and what the receiver has of it */
+/* One direction: the chunks sent, and those received */
 struct way {
 	u8 chunk[CHUNKS][8];
 	u8 len[CHUNKS];

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "term.h"
 
-/* The quoted header is there if D says so and all of it arrived. */
+/* A header is quoted if bit D is set and all of it has arrived. */
 static void check_body(const u8 *body, u32 len)
 {
 	struct xiw_term t;
@@ -40,7 +40,7 @@ static void check_meaning(u16 code)
 	      XIW_PEER_FATAL);
 	CHECK((unsigned int)xiw_term_peer_status(code, true) <=
 	      XIW_PEER_FATAL);
-	/* Whatever the lower layer complains about is the end. */
+	/* Every error of the lower layer is fatal. */
 	if (XIW_TERM_LAYER(code) >= 2)
 		CHECK(xiw_term_peer_status(code, false) == XIW_PEER_FATAL);
 }

@@ -23,7 +23,7 @@ struct xiw_test_vector {
 
 static const char *top;
 
-/* One input: what selects the mode, and the bytes behind it. */
+/* One input: the bytes that select the mode, and the data. */
 static void put(const char *target, const char *name, const void *head,
 		size_t head_len, const void *data, size_t len)
 {

@@ -21,7 +21,7 @@
 
 enum {
 	FILE_SIZE	= 1 << 20,
-	SQ_KEY		= 0,		/* a valid offset like any other */
+	SQ_KEY		= 0,		/* 0 is a valid offset */
 	RQ_KEY		= 64 << 10,
 	CQ_KEY		= 128 << 10,
 	NEW_CQ_KEY	= 192 << 10,
@@ -182,7 +182,7 @@ int ibv_cmd_dealloc_pd(struct ibv_pd *pd)
 	return destroy();
 }
 
-/* Answers as of a kernel that is asked for small queues. */
+/* Responses of the kernel for small queues. */
 static void reset(void)
 {
 	memset(&answer, 0, sizeof(answer));
@@ -261,7 +261,7 @@ static void test_qp(void)
 	CHECK(qp->sq.ring.ctrl != qp->rq.ring.ctrl);
 	CHECK(completes_into(qp, cq) && completes_into(qp, rcq));
 
-	/* As long as the kernel has the QP, its rings stay. */
+	/* The rings stay mapped until the kernel has destroyed the QP. */
 	ctrl = qp->sq.ring.ctrl;
 	answer.ret = EBUSY;
 	CHECK(xiw_destroy_qp(&qp->vqp.qp) == EBUSY);
@@ -344,7 +344,7 @@ static void test_qp_errors(void)
 	answer.ret = 0;
 	CHECK(answer.created == 1 && answer.destroyed == 0);
 
-	/* Answers that cannot be: the QP is destroyed again. */
+	/* Impossible responses: the QP is destroyed again. */
 	answer.qp.num_rqe = 12;
 	CHECK(!xiw_create_qp_ex(&ctx.vctx.context, &attr) && errno == EPROTO);
 	reset();
@@ -425,7 +425,7 @@ static void test_cq_resize(void)
 	answer.ret = 0;
 	answer.cq.cq_key = NEW_CQ_KEY;
 	answer.cq.num_cqe = 32;
-	/* The kernel is not asked for a ring that there is no place for. */
+	/* Without address space for the ring there is no command. */
 	getrlimit(RLIMIT_AS, &was);
 	none.rlim_max = was.rlim_max;
 	setrlimit(RLIMIT_AS, &none);
@@ -434,7 +434,7 @@ static void test_cq_resize(void)
 	CHECK(xiw_resize_cq(cq, 0) == EINVAL);
 	CHECK(xiw_resize_cq(cq, -1) == EINVAL);
 	CHECK(to_xcq(cq)->ring.ctrl == old && answer.resized == 1);
-	/* The current completion stays, whatever becomes of its ring. */
+	/* The current completion stays valid when its ring is replaced. */
 	cq_ex = &to_xcq(cq)->vcq.cq_ex;
 	CHECK(!ibv_start_poll(cq_ex, &attr));
 	to_xcq(cq)->lock.elide = to_xcq(cq)->arm_lock.elide = true;
@@ -504,7 +504,7 @@ static void test_domains(void)
 	CHECK(!xiw_dealloc_pd(pd));
 }
 
-/* An imported domain lives as long as what was made of it. */
+/* An imported domain exists as long as the objects created in it. */
 static void test_unimport(void)
 {
 	struct ibv_parent_domain_init_attr pd_attr = {};
@@ -543,7 +543,7 @@ static void test_unimport(void)
 	CHECK(!freed);
 	CHECK(!xiw_destroy_qp(qp));
 
-	/* Nothing was made of it. */
+	/* No object was created in the domain. */
 	pd = xiw_import_pd(&ctx.vctx.context, FAKE_HANDLE);
 	xiw_unimport_pd(pd);
 	CHECK(freed == pd);
@@ -551,7 +551,7 @@ static void test_unimport(void)
 	CHECK(answer.destroyed == 3);
 }
 
-/* Was what was freed written to? */
+/* Was freed memory written to? */
 static bool kept_is_clean(const uint8_t *mem)
 {
 	size_t len = malloc_usable_size((void *)mem);
@@ -574,7 +574,7 @@ static void *race_poll(void *arg)
 	return NULL;
 }
 
-/* Anything may be in the ring, also completions of what was destroyed. */
+/* The ring may contain completions of destroyed queue pairs. */
 static void race_complete(struct xiw_ring *ring, uint64_t wr_id)
 {
 	uint32_t prod = ring->ctrl->prod;

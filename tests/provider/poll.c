@@ -115,7 +115,7 @@ void test_arm(void)
 	ctrl = fake.cq.ring.ctrl;
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 1));
 	CHECK(ctrl->arm == XIW_ARM_SOLICITED);
-	/* The stronger request stays whatever comes after it. */
+	/* The stronger request stays when a weaker one follows. */
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(ctrl->arm == (XIW_ARM_SOLICITED | XIW_ARM_NEXT));
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 1));
@@ -140,7 +140,7 @@ static int num_helped(struct fake *fake)
 	return n;
 }
 
-/* @poll finds nothing. */
+/* @poll finds no completion. */
 static void help_case(struct fake *fake, int (*poll)(struct fake *fake))
 {
 	uint32_t *flags = &fake->cq.ring.ctrl->flags;
@@ -202,7 +202,7 @@ void test_help(void)
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(num_helped(&fake) == 1);
 
-	/* An error is not one of the poll. */
+	/* An error of the work is not an error of the poll. */
 	close(fake.db_kernel);
 	errno = 0;
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
@@ -257,7 +257,7 @@ static void purge_between(unsigned int pattern, int taken)
 	int i;
 
 	fake_init(&fake, 8, 8, 0xfffffffc);
-	/* As a queue of one thread has them. */
+	/* As for a queue that is used by one thread. */
 	fake.cq.lock.elide = true;
 	cq_ex = &fake.cq.vcq.cq_ex;
 	for (i = 0; i < 8; i++)
@@ -466,7 +466,7 @@ void test_polled_stranger(void)
 	for (i = 0; i < 4; i++)
 		CHECK(!fake_post(&fake, &wr));
 	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		/* All of it is wrong, but for the number. */
+		/* All fields but the QP number are wrong. */
 		memset(&cqe, 0x41, sizeof(cqe));
 		cqe.qp_id = numbers[i];
 		cqe.opcode = i & 1 ? XIW_WC_RECV : IB_UVERBS_WC_SEND;
@@ -477,7 +477,7 @@ void test_polled_stranger(void)
 		ibv_end_poll(&fake.cq.vcq.cq_ex);
 		CHECK(fake.qp.sq.polled == 0 && fake.qp.rq.polled == 0);
 	}
-	/* A queue pair that is no more in the table. */
+	/* A queue pair that was removed from the table. */
 	xiw_qp_table_remove(&fake.cq.qps, &fake.qp.link[0]);
 	complete_send(&fake, 1);
 	CHECK(xiw_poll_cq(ibcq(&fake), 4, wc) == 1);
@@ -503,11 +503,11 @@ void test_polled_purge(void)
 	for (i = 0; i < 3; i++)
 		complete_recv(&fake);
 	complete_send(&fake, 1);
-	/* The kernel knows of one that has no completion. */
+	/* The kernel releases a slot of a request without completion. */
 	srq.rq.ring.ctrl->dropped = 1;
 	CHECK(!xiw_post_srq_recv(&srq.srq, &wr, &bad_wr));
 	CHECK(xiw_post_srq_recv(&srq.srq, &wr, &bad_wr) == ENOMEM);
-	/* Also of the one that is being looked at, and that once. */
+	/* Also the slot of the current completion, and only once. */
 	CHECK(!ibv_start_poll(&fake.cq.vcq.cq_ex, &attr));
 	xiw_cq_purge(&fake.cq, &fake.qp);
 	xiw_cq_purge(&fake.cq, &fake.qp);

@@ -32,7 +32,7 @@ void test_send_payload(void)
 {
 	struct ibv_sge sge[FAKE_MAX_SGE] = {
 		{ 0x1000, 8, 1 }, { 0x2000, 20, 2 }, { 0x3000, 0, 3 },
-		{ 0x4000, 0xffffffff - 28, 4 },	/* as long as can be */
+		{ 0x4000, 0xffffffff - 28, 4 },	/* the longest possible */
 	};
 	struct ibv_send_wr wr = {
 		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 4,
@@ -281,7 +281,9 @@ static void test_send_full(uint32_t size, uint32_t limit, uint32_t start)
 	CHECK(fake_post(&fake, &wr) == ENOMEM);
 	CHECK(ring->ctrl->prod == start + limit);
 
-	/* One is consumed: there is room for one, and nothing was spoilt. */
+	/*
+	 * One entry is consumed: there is room for one, others are unchanged.
+	 */
 	ring->ctrl->cons++;
 	wr.wr_id = limit;
 	CHECK(!fake_post(&fake, &wr));
@@ -413,7 +415,7 @@ void test_doorbell_deferred(void)
 	CHECK(fake_called(&db, UVERBS_OBJECT_QP, XIW_METHOD_QP_SEND_DOORBELL));
 	CHECK(poll_nothing(&fake.cq) == 0 && poll_nothing(&other.cq) == 0);
 	CHECK(fake_calls(&fake, &db) == 0 && fake_calls(&other, &db) == 0);
-	/* The next one is due in both again, also where none was polled. */
+	/* The next doorbell is due in both queues again. */
 	for (i = 0; i < 3; i++) {
 		CHECK(!fake_post(&fake, &wr));
 		CHECK(!xiw_req_notify_cq(ibcq(i & 1 ? &fake : &other), 0));

@@ -60,7 +60,7 @@ void test_qp_table(void)
 	CHECK(!xiw_qp_table_find(&table, 0));
 	table_case(&table, links);
 	CHECK(table.mask >= TABLE_QPS / 2);
-	/* A number is given again before the old queue pair is removed. */
+	/* A number is used again before the old queue pair is removed. */
 	xiw_qp_table_add(&table, &links[0]);
 	CHECK(is_in(&table, &links[0]));
 	twin = (struct xiw_qp_link){ .qp = links[1].qp, .qpn = links[0].qpn };

@@ -133,7 +133,7 @@ static int conv_poll(struct conv *conv, uint64_t expected)
 	return n;
 }
 
-/* Completions after sleeping if there are none. */
+/* Returns completions; sleeps until there are some. */
 static int conv_wait(struct conv *conv, uint64_t expected,
 		     unsigned int *events)
 {
@@ -178,7 +178,7 @@ void test_conversation(void)
 		if (n && posted + n - polled <= CONV_RING) {
 			conv_post(&conv, posted, n);
 			posted += n;
-			/* Now and then let the other side run dry. */
+			/* Sometimes wait until the ring is empty. */
 			if (rand_r(&seed) % 8)
 				continue;
 		}
@@ -189,7 +189,7 @@ void test_conversation(void)
 	CHECK(conv.wrong == 0);
 	CHECK(posted == CONV_TOTAL);
 	CHECK(polled == CONV_TOTAL);
-	/* Both ways of sleeping were tried, and neither at every entry. */
+	/* Both ways of sleeping happened, but not at every entry. */
 	CHECK(conv.sleeps > 0 && conv.sleeps < CONV_TOTAL);
 	CHECK(events > 0 && events < CONV_TOTAL);
 	close(conv.event);

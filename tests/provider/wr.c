@@ -72,7 +72,7 @@ void test_wr_api(void)
 	fake_destroy(&fake);
 }
 
-/* One bad request and the whole batch is refused, whatever follows it. */
+/* A bad request makes the whole batch fail, whatever follows it. */
 void test_wr_errors(void)
 {
 	struct ibv_qp_ex *qp_ex;
@@ -131,7 +131,7 @@ void test_wr_errors(void)
 	CHECK(ring->ctrl->prod == 0 && ring->index == 0);
 	CHECK(fake_calls(&fake, &(struct xiw_call){}) == 0);
 
-	/* After all that the queue works, and all of it is free. */
+	/* Afterwards the queue works, and all its slots are free. */
 	ibv_wr_start(qp_ex);
 	for (i = 0; i < 4; i++)
 		ibv_wr_send(qp_ex);
