@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 
-#define XIW_ABI_VERSION		1
+#define XIW_ABI_VERSION		2
 
 /*
  * xiw has no number in enum rdma_driver_id. The kernel reports this private one
