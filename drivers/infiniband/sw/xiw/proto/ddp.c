@@ -5,7 +5,6 @@
  * (RFC 5041).
  */
 #include "ddp.h"
-#include "rdmap.h"
 
 static u32 ddp_header_len(bool tagged)
 {

@@ -2,11 +2,9 @@
 #ifndef _XIW_DDP_H
 #define _XIW_DDP_H
 
+#include "opcode.h"
 #include "reason.h"
 #include "wire.h"
-
-/* Optional protocol parts, a mask */
-#define XIW_FEAT_RFC7306	0x1	/* atomics and immediate data */
 
 #define XIW_OP_UNKNOWN		0xff	/* segment too short for an opcode */
 

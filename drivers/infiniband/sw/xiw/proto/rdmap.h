@@ -5,40 +5,6 @@
 #include "ddp.h"
 
 /**
- * struct xiw_rdmap_op - fixed properties of an RDMAP opcode
- * @assigned: the opcode exists
- * @tagged: travels in DDP tagged segments
- * @solicited: raises a solicited completion event at the receiver
- * @invalidates: carries an Invalidate STag
- * @qn: untagged queue
- * @hdr_len: bytes of the RDMAP header behind the DDP header, which is then
- *	the whole message; 0 if the message is ULP payload.  Terminate has a
- *	variable header and the minimum here
- * @feature: XIW_FEAT_* that must be enabled, 0 if none
- */
-struct xiw_rdmap_op {
-	bool assigned;
-	bool tagged;
-	bool solicited;
-	bool invalidates;
-	u8 qn;
-	u8 hdr_len;
-	u8 feature;
-};
-
-/* Immediate Data, RFC 7306 section 6 */
-static inline bool xiw_rdmap_is_imm(u8 opcode)
-{
-	return opcode == XIW_OP_IMM || opcode == XIW_OP_IMM_SE;
-}
-
-/* A Read Response or an Atomic Response */
-static inline bool xiw_rdmap_is_response(u8 opcode)
-{
-	return opcode == XIW_OP_READ_RESP || opcode == XIW_OP_ATOMIC_RESP;
-}
-
-/**
  * struct xiw_read_req - RDMA Read Request, RFC 5040 section 4.4
  * @sink_stag: Data Sink STag, the requester's buffer
  * @sink_to: Data Sink tagged offset
@@ -109,8 +75,6 @@ enum xiw_access {
  * or if it is not enabled by @features, a mask of XIW_FEAT_* (RFC 5040 section
  * 4.2, RFC 7306 section 4.1).
  */
-const struct xiw_rdmap_op *xiw_rdmap_op(u8 opcode, u32 features);
-
 /*
  * Headers of messages. Encoding writes XIW_READ_REQ_LEN, XIW_ATOMIC_REQ_LEN,
  * XIW_ATOMIC_RESP_LEN or XIW_IMM_LEN bytes. Decoding reads a message body of

@@ -8,6 +8,7 @@
 #include "../epstate.c"
 #include "../mpa.c"
 #include "../nego.c"
+#include "../opcode.c"
 #include "../qpstate.c"
 #include "../rdmap.c"
 #include "../rdvstate.c"
