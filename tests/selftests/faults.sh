@@ -70,6 +70,13 @@ spare()
 	tap_note "$1: $start to $end"
 }
 
+# require START END: let only code in this range, and functions that it calls, fail.
+require()
+{
+	attr require-start "$1"
+	attr require-end "$2"
+}
+
 # refuse PERCENT: let allocations of the driver fail, in any context, and those
 # of the network code that it calls; 0 ends it.
 refuse()
@@ -126,10 +133,11 @@ calls()
 }
 
 # announced: while one request after the other is announced, every Nth
-# allocation fails.  Only those with the required function on their stack count,
-# slab and pages each for themselves, and the count goes on from call to call:
-# what fails is the Nth of a call only if the one before had the same N and
-# ended with a refusal.  Hence the two calls with the same N.
+# allocation fails.  Only those count that have the required function on their
+# stack and the rejected one not, slab and pages each for themselves, and the
+# count goes on from call to call: what fails is the Nth of a call only if the
+# one before had the same N and ended with a refusal.  Hence the two calls with
+# the same N.
 announced()
 {
 	local n port
@@ -177,10 +185,11 @@ cases xt_faults "${SIDES4[@]}" -n "$STRIDE" -T 2000 "${others[@]}"
 tap_objects "nothing is left behind" "$TMP/baseline"
 
 # rdma_ucm, if it gets no memory for a request, locks a mutex that it holds, and
-# all of iw_cm waits without end. So the driver must not be on its stack.
-read -r start end < <(function_range quirks_upcall)
-attr require-start "$start"
-attr require-end "$end"
+# all of iw_cm waits without end. The driver passes requests to it: depending on
+# the compiler, the function that does so is on the stack of rdma_ucm.
+read -r upcall upcall_end < <(function_range quirks_upcall)
+spare iw_conn_req_handler
+require "$upcall" "$upcall_end"
 tap_run "requests that cannot be announced are rejected" announced
 tap_show "$TMP/run.log"
 tap_objects "and nothing is left of it" "$TMP/baseline"
@@ -191,12 +200,13 @@ tap_objects "and nothing is left of it" "$TMP/baseline"
 read -r start end < <(module_range ib_uverbs)
 attr reject-start "$start"
 attr reject-end "$end"
+# One range can be rejected.  So the driver before and behind the function that
+# calls rdma_ucm is required, one after the other.
 read -r start end < <(module_range "$XIW_LINK_TYPE")
-attr require-start "$start"
-attr require-end "$end"
 for ((i = 1; i <= ROUNDS; i++)); do
 	tap_run "round $i: connections are under load" load_up 1 2
 	before=$(refusals)
+	require "$upcall_end" "$end"
 	refuse $((i * 20 % 90))
 	tap_run "round $i: memory is refused while data flows" \
 		wait_for "$PATIENCE" more_refusals "$before"
@@ -205,10 +215,18 @@ for ((i = 1; i <= ROUNDS; i++)); do
 		settled 1
 	tap_run "round $i: connection 2 goes on, or both its ends are notified" \
 		settled 2
-	refuse $((i * 3 % 30))
-	tap_run "round $i: calls without memory come to an end" calls
-	tap_show "$TMP/run.log"
-	refuse 0
+	for half in before behind; do
+		if [[ $half == before ]]; then
+			require "$start" "$upcall"
+		else
+			require "$upcall_end" "$end"
+		fi
+		refuse $((i * 3 % 30))
+		tap_run "round $i: calls without memory come to an end, $half" \
+			calls
+		tap_show "$TMP/run.log"
+		refuse 0
+	done
 	tap_objects "round $i: nothing is left behind" "$TMP/baseline"
 done
 
