@@ -100,7 +100,6 @@ enum xiw_ep_state xiw_active_established(struct xiw_ep *ep)
 	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
 	ep->extensions = XIW_EP_EXTENSIONS;
 	xiw_ep_clear_timer(ep);
-	xiw_ep_unwatch(ep);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_ACTIVE);
 	kfree(ep->startup);
 	ep->startup = NULL;

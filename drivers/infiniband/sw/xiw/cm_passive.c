@@ -170,7 +170,6 @@ enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
 	/* If it closes already, the timer is about that. */
 	if (!ep->closing)
 		xiw_ep_clear_timer(ep);
-	xiw_ep_unwatch(ep);
 	if (ep->user->established)
 		ep->user->established(ep);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_PASSIVE);

@@ -5,18 +5,6 @@
  * done by whoever has the endpoint locked, so that nothing a peer does, or
  * fails to do, can hold up anybody but its own connection.
  *
- * DOC: processes that are killed
- *
- * While iw_cm waits for the outcome of a connect or an accept, the process
- * cannot be killed: neither where it destroys the identifier or disconnects,
- * nor where it ends, if the identifier is released before the queue pair. The
- * provider is not called before that wait. So the endpoint looks at the process
- * twice a second until it has reported the outcome. A process that is ending at
- * two looks in a row waits. One that has ended has left its queue pair to
- * another process, for otherwise there would be none, and the connect goes on.
- * "RDMA/iwcm: Do not let a killed process wait for the end of a connect" makes
- * this unnecessary.
- *
  * DOC: who handles events
  *
  * Whoever locks an endpoint handles its events. That may be its work; but who
@@ -29,8 +17,6 @@
 #include "ep.h"
 
 #include <linux/jiffies.h>
-#include <linux/pid.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
@@ -144,74 +130,6 @@ void xiw_ep_clear_timer(struct xiw_ep *ep)
 	timer_delete(&ep->timer);
 }
 
-/**
- * xiw_ep_watch() - give up when the process is killed
- * @ep: endpoint without a timer; that is started next
- *
- * The endpoint gets XIW_EPE_CLOSE then.
- *
- * Context: The endpoint is locked; in the call of the process.
- */
-void xiw_ep_watch(struct xiw_ep *ep)
-{
-	ep->process = get_task_pid(current, PIDTYPE_TGID);
-	ep->ending = false;
-}
-
-/**
- * xiw_ep_unwatch() - nothing waits for the endpoint any more
- * @ep: endpoint, watching or not
- *
- * Context: The endpoint is locked.
- */
-void xiw_ep_unwatch(struct xiw_ep *ep)
-{
-	put_pid(ep->process);
-	ep->process = NULL;
-}
-
-/*
- * Is a process only waiting for its core dump? That may take long, and files
- * are closed behind it. It begins when every thread has reached its end; until
- * then a thread may still wait for the connection.
- */
-static bool ep_dumps_core(struct task_struct *leader)
-{
-	struct task_struct *t;
-
-	if (!READ_ONCE(leader->signal->core_state))
-		return false;
-	for_each_thread(leader, t) {
-		if (!(READ_ONCE(t->flags) & (PF_DUMPCORE | PF_POSTCOREDUMP)))
-			return false;
-	}
-	return true;
-}
-
-/* Does a process end that has not closed its files yet? */
-static bool ep_is_ending(struct pid *process)
-{
-	struct task_struct *leader;
-	bool ret = false;
-
-	rcu_read_lock();
-	leader = pid_task(process, PIDTYPE_TGID);
-	if (leader && READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT &&
-	    !ep_dumps_core(leader))
-		ret = !READ_ONCE(leader->exit_state) ||
-		      !thread_group_empty(leader);
-	rcu_read_unlock();
-	return ret;
-}
-
-static bool ep_process_waits(struct xiw_ep *ep)
-{
-	bool was = ep->ending;
-
-	ep->ending = ep->process && ep_is_ending(ep->process);
-	return was && ep->ending;
-}
-
 static void ep_on_timer(struct timer_list *t)
 {
 	struct xiw_ep *ep = timer_container_of(ep, t, timer);
@@ -227,7 +145,7 @@ static enum xiw_ep_event ep_timer_event(struct xiw_ep *ep)
 {
 	if (!ep->timed || time_before(jiffies, ep->deadline))
 		return XIW_EPE_COUNT;
-	if (ep_process_waits(ep))
+	if (ep->process && ep->user->must_end(ep))
 		return XIW_EPE_CLOSE;
 	if (time_before(jiffies, ep->expires)) {
 		ep_start_timer(ep);

@@ -52,7 +52,7 @@ enum xiw_ep_limits {
 	XIW_EP_LINGERING	= 256,
 	/* Who is short of memory, or of room in iw_cm, tries again then. */
 	XIW_EP_RETRY_MS		= 100,
-	/* How often a process is looked at that may wait; two looks tell. */
+	/* Interval of xiw_cm_user.must_end() while an endpoint has a process. */
 	XIW_EP_LOOK_MS		= 500,
 	/* How long a Request waits for that of an older one of its peer. */
 	XIW_EP_ORDER_MS		= 500,
@@ -156,6 +156,8 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  * @request: Responder: the Request is complete and valid
  * @established: Responder: the connection is established; or NULL
  * @ended: the stream is over, and the QP detached; or NULL
+ * @must_end: the endpoint has a process, and gets XIW_EPE_CLOSE if this returns
+ *	true
  * @teardown: give back socket, QP, cm_id and all places in lists; the state is
  *	XIW_EPS_DEAD
  *
@@ -175,6 +177,7 @@ struct xiw_cm_user {
 	enum xiw_ep_state (*request)(struct xiw_ep *ep);
 	void (*established)(struct xiw_ep *ep);
 	void (*ended)(struct xiw_ep *ep);
+	bool (*must_end)(struct xiw_ep *ep);
 	void (*teardown)(struct xiw_ep *ep);
 };
 
@@ -207,8 +210,8 @@ struct xiw_cm_user {
  *	connection stands
  * @deadline: jiffies before which an expiry of @timer is an old one
  * @expires: jiffies when the time is over that @timer is for
- * @process: to be looked at, with a reference, or NULL
- * @ending: it was at the last look
+ * @process: to be watched by xiw_cm_user.must_end(), with a reference, or NULL
+ * @ending: it was found to end at the last look
  * @xs: socket or NULL
  * @cm_id: identifier to report to, with a reference, or NULL
  * @disconnect_reported: iw_cm heard DISCONNECT; it has room for one
@@ -294,8 +297,6 @@ int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
 		   struct xiw_ep_command *cmd);
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms);
 void xiw_ep_clear_timer(struct xiw_ep *ep);
-void xiw_ep_watch(struct xiw_ep *ep);
-void xiw_ep_unwatch(struct xiw_ep *ep);
 struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener);
 int xiw_ep_publish(struct xiw_ep *ep);
 void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state);

@@ -82,7 +82,7 @@ static int iwcm_report(struct xiw_ep *ep, enum iw_cm_event_type type,
 /* Nothing more is to be reported. */
 static void iwcm_drop_cm_id(struct xiw_ep *ep)
 {
-	xiw_ep_unwatch(ep);
+	xiw_quirk_unwatch(ep);
 	if (!ep->cm_id)
 		return;
 	ep->cm_id->rem_ref(ep->cm_id);
@@ -245,8 +245,7 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ret = iwcm_open_socket(ep, net);
 	if (ret)
 		goto err_discard;
-	if (!ep->qp->kernel)
-		xiw_ep_watch(ep);
+	xiw_quirk_watch(ep);
 	/* For all of it: iw_cm cannot destroy the cm_id any earlier. */
 	xiw_ep_set_timer(ep, ep->policy.reply_ms);
 	xiw_ep_arm(ep, XIW_EPS_CONNECTING);
@@ -397,6 +396,7 @@ static enum xiw_ep_state iwcm_establish(struct xiw_ep *ep, const void *pdata,
 	/* Unless a request that was posted has left in between. */
 	if (ret)
 		return iwcm_startup_failed(ep, ret, xiw_qp_stop(ep->qp, ep));
+	xiw_quirk_unwatch(ep);
 	return xiw_active_established(ep);
 }
 
@@ -544,6 +544,7 @@ static int iwcm_start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
 
 static void iwcm_established(struct xiw_ep *ep)
 {
+	xiw_quirk_unwatch(ep);
 	iwcm_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
 }
 
@@ -573,8 +574,7 @@ static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep)
 	ep->startup = NULL;
 	if (!ep->conn.nego.p2p)
 		return xiw_passive_established(ep);
-	if (!ep->qp->kernel)
-		xiw_ep_watch(ep);
+	xiw_quirk_watch(ep);
 	xiw_ep_set_timer(ep, ep->policy.rtr_ms);
 	return XIW_EPS_RTR;
 }
@@ -769,6 +769,7 @@ static const struct xiw_cm_user iwcm_user = {
 	.request = iwcm_ready,
 	.established = iwcm_established,
 	.ended = iwcm_ended,
+	.must_end = xiw_quirk_process_waits,
 	.teardown = iwcm_teardown,
 };
 

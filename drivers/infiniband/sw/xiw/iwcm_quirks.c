@@ -5,9 +5,9 @@
  * unnecessary; packaging/patches-for/linux has those that are written, and a
  * kernel that has one of these compiles the section without the workaround.
  *
- * Three more are woven into the life of endpoints: "processes that are killed"
- * in ep.c, "requests for the address of another interface" in cm_listen.c, and
- * the client of the core in main.c, which has to be registered after rdma_cm.
+ * Two more are elsewhere: "requests for the address of another interface" in
+ * cm_listen.c, and the client of the core in main.c, which has to be registered
+ * after rdma_cm.
  */
 #include "iwcm_quirks.h"
 
@@ -16,8 +16,10 @@
 #include <linux/inet.h>
 #include <linux/jiffies.h>
 #include <linux/llist.h>
+#include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/stat.h>
 #include <linux/string.h>
@@ -783,6 +785,96 @@ u32 xiw_quirk_order(struct xiw_ep *ep)
 	}
 	spin_unlock(&listen->lock);
 	return ms;
+}
+
+/*
+ * Processes that are killed
+ *
+ * While iw_cm waits for the outcome of a connect or an accept, the process
+ * cannot be killed: neither where it destroys the identifier or disconnects,
+ * nor where it ends, if the identifier is released before the queue pair. The
+ * provider is not called before that wait. So the endpoint checks the process
+ * twice a second until it has reported the outcome. A process that is ending at
+ * two checks in a row waits. If it has ended, another process has its queue
+ * pair, as otherwise that would be destroyed, and the connect goes on.
+ *
+ * "RDMA/iwcm: Do not let a killed process wait for the end of a connect" makes
+ * this unnecessary.
+ */
+
+/**
+ * xiw_quirk_watch() - end the connection when the calling process is killed
+ * @ep: endpoint with a QP, and without a timer, which is started next
+ *
+ * Context: Call of iw_cm, in the task of the ULP. The endpoint is locked.
+ */
+void xiw_quirk_watch(struct xiw_ep *ep)
+{
+	if (ep->qp->kernel)
+		return;
+	ep->process = get_task_pid(current, PIDTYPE_TGID);
+	ep->ending = false;
+}
+
+/**
+ * xiw_quirk_unwatch() - stop watching: iw_cm waits for nothing any more
+ * @ep: endpoint, watching or not
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_quirk_unwatch(struct xiw_ep *ep)
+{
+	put_pid(ep->process);
+	ep->process = NULL;
+}
+
+/*
+ * Does a process only wait for its core dump? That may take long, and its files
+ * are closed afterwards. It begins when every thread has reached its end; until
+ * then a thread may still wait for the connection.
+ */
+static bool quirks_dumps_core(struct task_struct *leader)
+{
+	struct task_struct *t;
+
+	if (!READ_ONCE(leader->signal->core_state))
+		return false;
+	for_each_thread(leader, t) {
+		if (!(READ_ONCE(t->flags) & (PF_DUMPCORE | PF_POSTCOREDUMP)))
+			return false;
+	}
+	return true;
+}
+
+/* Does a process end that has not closed its files yet? */
+static bool quirks_is_ending(struct pid *process)
+{
+	struct task_struct *leader;
+	bool ret = false;
+
+	rcu_read_lock();
+	leader = pid_task(process, PIDTYPE_TGID);
+	if (leader && READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT &&
+	    !quirks_dumps_core(leader))
+		ret = !READ_ONCE(leader->exit_state) ||
+		      !thread_group_empty(leader);
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * xiw_quirk_process_waits() - xiw_cm_user.must_end
+ * @ep: endpoint that watches a process
+ *
+ * Context: The endpoint is locked.
+ * Return: true if the process waits for the endpoint in order to end.
+ */
+bool xiw_quirk_process_waits(struct xiw_ep *ep)
+{
+	bool was = ep->ending;
+
+	ep->ending = quirks_is_ending(ep->process);
+	return was && ep->ending;
 }
 
 /*

@@ -36,6 +36,9 @@ void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
 int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id);
 int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn);
 u32 xiw_quirk_order(struct xiw_ep *ep);
+void xiw_quirk_watch(struct xiw_ep *ep);
+void xiw_quirk_unwatch(struct xiw_ep *ep);
+bool xiw_quirk_process_waits(struct xiw_ep *ep);
 int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret);
 
 #endif /* _XIW_IWCM_QUIRKS_H */
