@@ -5,9 +5,7 @@
  * unnecessary; packaging/patches-for/linux has those that are written, and a
  * kernel that has one of these compiles the section without the workaround.
  *
- * Two more are elsewhere: "requests for the address of another interface" in
- * cm_listen.c, and the client of the core in main.c, which has to be registered
- * after rdma_cm.
+ * One more is in cm_listen.c: "requests for the address of another interface".
  */
 #include "iwcm_quirks.h"
 
@@ -31,28 +29,11 @@
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
 
+#include "cm.h"
 #include "consumer.h"
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
-
-/*
- * rdma_cm stays loaded
- *
- * The core removes clients in the reverse order of their registration, and
- * rdma_cm waits for connects in progress, whose result iw_cm awaits. So that no
- * peer can delay the end of a device, the client in main.c has to be registered
- * after rdma_cm, so that it is notified first. This reference makes the module
- * loader load rdma_cm first, and keeps it from being unloaded and loaded again
- * later. It pins iw_cm, too, into which endpoints call through function
- * pointers even after their ULP has gone.
- *
- * Unnecessary if iw_cm could cancel a connect, and held a reference on the
- * modules behind an iw_cm_id.
- */
-
-static const char *(*const rdma_cm_stays)(enum rdma_cm_event_type ev) __used =
-	rdma_event_msg;
 
 /*
  * The namespace and the owner of an iw_cm_id
@@ -399,16 +380,6 @@ void xiw_iwqp_drop(struct xiw_qp *qp)
 			quirks_free_handle(h);
 	}
 	spin_unlock_irq(&handle_lock);
-}
-
-/**
- * xiw_iwqp_module_exit() - wait until all handles are freed
- *
- * Context: Sleeps; no device exists.
- */
-void xiw_iwqp_module_exit(void)
-{
-	flush_delayed_work(&free_work);
 }
 
 /**
@@ -875,6 +846,66 @@ bool xiw_quirk_process_waits(struct xiw_ep *ep)
 
 	ep->ending = quirks_is_ending(ep->process);
 	return was && ep->ending;
+}
+
+/*
+ * rdma_cm stays loaded, and registered first
+ *
+ * The core removes clients in the reverse order of their registration, and
+ * rdma_cm waits for connects in progress, whose result iw_cm awaits. So that no
+ * peer can delay the end of a device, a client of the core that is registered
+ * after rdma_cm, and so removed before it, ends all connects. A reference to
+ * rdma_cm makes the module loader load rdma_cm first, and keeps it from being
+ * unloaded and loaded again later. It pins iw_cm, too, into which endpoints
+ * call through function pointers even after their ULP has gone.
+ *
+ * Unnecessary if iw_cm could cancel a connect, and held a reference on the
+ * modules behind an iw_cm_id.
+ */
+
+static const char *(*const rdma_cm_stays)(enum rdma_cm_event_type ev) __used =
+	rdma_event_msg;
+
+/* This client was registered after rdma_cm, so rdma_cm has added the device. */
+static int quirks_device_added(struct ib_device *ibdev)
+{
+	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
+		xiw_cm_device_joined(to_xdev(ibdev));
+	return 0;
+}
+
+static void quirks_device_removed(struct ib_device *ibdev, void *client_data)
+{
+	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
+		xiw_cm_device_kill(to_xdev(ibdev));
+}
+
+static struct ib_client xiw_client = {
+	.name = "xiw",
+	.add = quirks_device_added,
+	.remove = quirks_device_removed,
+};
+
+/**
+ * xiw_quirk_module_init() - register the client of the core
+ *
+ * Context: Sleeps.
+ * Return: 0 or negative errno.
+ */
+int xiw_quirk_module_init(void)
+{
+	return ib_register_client(&xiw_client);
+}
+
+/**
+ * xiw_quirk_module_exit() - give back what the workarounds have
+ *
+ * Context: Sleeps; no device exists.
+ */
+void xiw_quirk_module_exit(void)
+{
+	ib_unregister_client(&xiw_client);
+	flush_delayed_work(&free_work);
 }
 
 /*

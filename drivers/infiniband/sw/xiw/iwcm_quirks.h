@@ -16,11 +16,12 @@ struct xiw_ep;
 struct xiw_ep_listen;
 struct xiw_qp;
 
+int xiw_quirk_module_init(void);
+void xiw_quirk_module_exit(void);
 struct net *xiw_quirk_net(const struct iw_cm_id *cm_id);
 int xiw_quirk_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp);
 bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net);
 
-void xiw_iwqp_module_exit(void);
 void xiw_iwqp_add_ref(struct ib_qp *ibqp);
 void xiw_iwqp_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn);

@@ -47,36 +47,13 @@ static int xiw_module_add_device(const char *name, struct net_device *netdev)
  * The netdev is unregistered, or moves to another namespace, while the sockets
  * of the device stay in this one. The RTNL is held, so only start the removal;
  * the netdev waits until its references are dropped. Peers can no longer
- * answer, so end all connects now, before any client removes the device; see
- * xiw_module_device_removed().
+ * answer, so end all connects now, before any client removes the device.
  */
 static void xiw_module_netdev_gone(struct ib_device *ibdev)
 {
 	xiw_cm_device_kill(to_xdev(ibdev));
 	ib_unregister_device_queued(ibdev);
 }
-
-/* This client was registered after rdma_cm, so rdma_cm has added the device. */
-static int xiw_module_device_added(struct ib_device *ibdev)
-{
-	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
-		xiw_cm_device_joined(to_xdev(ibdev));
-	return 0;
-}
-
-/* Before rdma_cm, see "rdma_cm stays loaded" in iwcm_quirks.c. */
-static void xiw_module_device_removed(struct ib_device *ibdev,
-				      void *client_data)
-{
-	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
-		xiw_cm_device_kill(to_xdev(ibdev));
-}
-
-static struct ib_client xiw_client = {
-	.name = "xiw",
-	.add = xiw_module_device_added,
-	.remove = xiw_module_device_removed,
-};
 
 /*
  * The notifier finds a device only after its registration. The netdev may have
@@ -171,12 +148,12 @@ static int __init xiw_init(void)
 	ret = xiw_stream_module_init();
 	if (ret)
 		return ret;
-	ret = ib_register_client(&xiw_client);
+	ret = xiw_quirk_module_init();
 	if (ret)
 		goto err_stream;
 	ret = register_netdevice_notifier(&xiw_netdev_nb);
 	if (ret)
-		goto err_client;
+		goto err_quirk;
 	ret = xiw_gid_module_init();
 	if (ret)
 		goto err_netdev;
@@ -186,8 +163,8 @@ static int __init xiw_init(void)
 
 err_netdev:
 	unregister_netdevice_notifier(&xiw_netdev_nb);
-err_client:
-	ib_unregister_client(&xiw_client);
+err_quirk:
+	xiw_quirk_module_exit();
 err_stream:
 	xiw_stream_module_exit();
 	return ret;
@@ -200,9 +177,8 @@ static void __exit xiw_exit(void)
 	xiw_gid_module_exit();
 	unregister_netdevice_notifier(&xiw_netdev_nb);
 	ib_unregister_driver(XIW_RDMA_DRIVER_ID);
-	ib_unregister_client(&xiw_client);
+	xiw_quirk_module_exit();
 	xiw_stream_module_exit();
-	xiw_iwqp_module_exit();
 	xiw_config_module_exit();
 }
 

@@ -44,6 +44,11 @@ static inline bool xiw_rdmap_is_response(u8 opcode)
 	return opcode == XIW_OP_READ_RESP || opcode == XIW_OP_ATOMIC_RESP;
 }
 
+/*
+ * Properties of an opcode, which may have any value; NULL if it is unassigned,
+ * or if it is not enabled by @features, a mask of XIW_FEAT_* (RFC 5040 section
+ * 4.2, RFC 7306 section 4.1).
+ */
 const struct xiw_rdmap_op *xiw_rdmap_op(u8 opcode, u32 features);
 
 #endif /* _XIW_OPCODE_H */

@@ -71,11 +71,6 @@ enum xiw_access {
 };
 
 /*
- * Properties of an opcode, which may have any value; NULL if it is unassigned,
- * or if it is not enabled by @features, a mask of XIW_FEAT_* (RFC 5040 section
- * 4.2, RFC 7306 section 4.1).
- */
-/*
  * Headers of messages. Encoding writes XIW_READ_REQ_LEN, XIW_ATOMIC_REQ_LEN,
  * XIW_ATOMIC_RESP_LEN or XIW_IMM_LEN bytes. Decoding reads a message body of
  * @len bytes and fails with XIW_BAD_MSG_LEN if that is not the length of the
