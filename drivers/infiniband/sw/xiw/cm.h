@@ -41,6 +41,8 @@ void xiw_conn_own_sock(struct xiw_ep *ep, struct xiw_sock *xs);
 enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep);
 int xiw_conn_bound_if(const struct xiw_ep *ep,
 		      const struct sockaddr_storage *addr);
+bool xiw_conn_may_use(const struct xiw_dev *dev, const struct net *net);
+struct net *xiw_conn_get_net(const struct xiw_dev *dev);
 int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
 		       const void *pdata);
 int xiw_conn_send_frame(struct xiw_ep *ep);

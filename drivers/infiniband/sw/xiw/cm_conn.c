@@ -8,6 +8,7 @@
 #include <linux/in.h>
 #include <linux/netdevice.h>
 #include <net/ipv6.h>
+#include <net/net_namespace.h>
 
 #include "dev.h"
 #include "ep.h"
@@ -95,6 +96,53 @@ int xiw_conn_bound_if(const struct xiw_ep *ep,
 			 __ipv6_addr_needs_scope_id(type);
 	}
 	return bound ? netdev->ifindex : 0;
+}
+
+/**
+ * xiw_conn_may_use() - may sockets of a network namespace serve a device
+ * @dev: device
+ * @net: namespace
+ *
+ * Context: Any.
+ * Return: true if the netdev is in the namespace, and the core permits the use
+ * of the device there.
+ */
+bool xiw_conn_may_use(const struct xiw_dev *dev, const struct net *net)
+{
+	bool in;
+
+	rcu_read_lock();
+	in = net_eq(dev_net_rcu(dev->netdev), net);
+	rcu_read_unlock();
+	return in && rdma_dev_access_netns(&dev->ibdev, net);
+}
+
+/**
+ * xiw_conn_get_net() - the namespace of a device's own sockets
+ * @dev: device
+ *
+ * A netdev that leaves its namespace ends the endpoints of its device first,
+ * but does not wait for them. An endpoint that connects at that time must not
+ * do so from the new namespace.
+ *
+ * Context: Any.
+ * Return: That of the netdev, with a reference for the caller, or NULL if the
+ * namespace is going, or the netdev from there.
+ */
+struct net *xiw_conn_get_net(const struct xiw_dev *dev)
+{
+	struct net *net;
+
+	rcu_read_lock();
+	net = maybe_get_net(dev_net_rcu(dev->netdev));
+	rcu_read_unlock();
+	/* Pairs with the barriers between the notifier and the change. */
+	smp_rmb();
+	if (net && READ_ONCE(dev->eps_closed)) {
+		put_net(net);
+		return NULL;
+	}
+	return net;
 }
 
 /*

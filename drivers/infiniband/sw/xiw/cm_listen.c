@@ -16,27 +16,14 @@
  * iw_cm has room for as many requests as the backlog of the ULP says, which may
  * be few. A request without room stays half open until there is some, or until
  * the time for its Request is over.
- *
- * DOC: requests for the address of another interface
- *
- * A wildcard listener exists on each device and accepts connections that arrive
- * on its interface. Their destination may be an address of another interface: a
- * service address on dummy or lo or, with two interfaces in one subnet, an
- * address that the peer's neighbour table maps to this interface. rdma_cm looks
- * up the device by address. So the connection becomes a child of the listener
- * that the same ULP has on that device. Without one it stays here, and its
- * Request is refused.
  */
 #include "cm.h"
 
 #include <linux/jiffies.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 #include <net/ipv6.h>
-#include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
-#include "consumer.h"
 #include "dev.h"
 #include "ep.h"
 #include "sock.h"
@@ -210,90 +197,26 @@ static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 }
 
 /*
- * Does one of another device belong to the same call of rdma_listen()? rdma_cm
- * gives an address and a port to one in a namespace, and the device's listeners
- * are all of the namespace of its netdev.
- */
-static bool listen_is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
-{
-	struct xiw_ep_listen *listen = other->listen;
-	bool twin;
-
-	spin_lock(&listen->lock);
-	twin = !listen->closed &&
-	       !memcmp(&other->cm_id->local_addr, &ep->cm_id->local_addr,
-		       sizeof(ep->cm_id->local_addr));
-	spin_unlock(&listen->lock);
-	return twin;
-}
-
-/* That of the address that rdma_cm gave it, in network order. */
-static u16 listen_port(const struct xiw_ep *ep)
-{
-	const struct sockaddr_in *in = (const void *)&ep->cm_id->local_addr;
-
-	/* The port is at the same offset in IPv4 and IPv6 addresses. */
-	return (__force u16)in->sin_port;
-}
-
-/* Returns a reference, or NULL. */
-static struct xiw_ep *listen_get_twin(struct xiw_dev *dev,
-				      const struct xiw_ep *ep)
-{
-	struct xiw_ep_listen *other;
-	struct xiw_ep *twin = NULL;
-
-	spin_lock(&dev->ep_lock);
-	hash_for_each_possible(dev->listeners, other, by_port,
-			       listen_port(ep)) {
-		if (listen_is_twin(other->ep, ep)) {
-			xiw_ep_get(other->ep);
-			twin = other->ep;
-			break;
-		}
-	}
-	spin_unlock(&dev->ep_lock);
-	return twin;
-}
-
-/* The device of the local address if that is not @ep's; has a reference. */
-static struct xiw_dev *listen_get_other_dev(const struct xiw_ep *ep,
-					    struct xiw_sock *xs)
-{
-	struct sockaddr_storage remote;
-	struct sockaddr_storage local;
-	struct xiw_dev *dev = NULL;
-	struct net *net;
-	int ifindex;
-
-	/* Connections by number: the Request names the queue pair. */
-	if (!ep->cm_id || xiw_sock_names(xs, &local, &remote))
-		return NULL;
-	net = xiw_sock_get_net(xs);
-	ifindex = xiw_consumer_netdev(net, &local);
-	if (!xiw_consumer_takes(ep->dev, net, ifindex))
-		dev = xiw_consumer_get_dev(net, ifindex);
-	put_net(net);
-	return dev;
-}
-
-/*
- * A new connection goes to the listener of the device that has its address.
- * That is known only behind the accept. So a full twin gets it all the same,
- * and then this listener waits.
+ * The user may give a new connection to another listener, its twin. Which one
+ * is known only after the accept, so a full twin gets the connection, too, and
+ * then this listener waits.
  */
 static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 {
-	struct xiw_dev *dev = listen_get_other_dev(ep, xs);
-	struct xiw_ep *twin = dev ? listen_get_twin(dev, ep) : NULL;
-	int ret = listen_add_child(twin ?: ep, xs);
+	struct xiw_ep *twin = NULL;
+	struct xiw_dev *dev;
+	int ret;
 
-	if (!ret && twin)
+	if (ep->user->get_twin)
+		twin = ep->user->get_twin(ep, xs);
+	ret = listen_add_child(twin ?: ep, xs);
+	if (!twin)
+		return ret;
+	if (!ret)
 		ep->listen->twin_full = !listen_is_room(ep, twin);
-	if (twin)
-		xiw_ep_put(twin);
-	if (dev)
-		ib_device_put(&dev->ibdev);
+	dev = twin->dev;
+	xiw_ep_put(twin);
+	ib_device_put(&dev->ibdev);
 	return ret;
 }
 
@@ -459,20 +382,13 @@ void xiw_listen_wake(struct xiw_ep *ep, u32 qpn)
 }
 
 /**
- * xiw_listen_teardown() - a child or a listener ends
+ * xiw_listen_teardown() - a child ends
  * @ep: any endpoint that ends
  *
  * Context: The endpoint is locked.
  */
 void xiw_listen_teardown(struct xiw_ep *ep)
 {
-	struct xiw_dev *dev = ep->dev;
-
-	if (ep->listen) {
-		spin_lock(&dev->ep_lock);
-		hash_del(&ep->listen->by_port);
-		spin_unlock(&dev->ep_lock);
-	}
 	if (!ep->parent)
 		return;
 	xiw_listen_leave(ep);
@@ -535,20 +451,6 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 	return xiw_sock_listen(xs, XIW_EP_BACKLOG);
 }
 
-/* The place is given back before cm_id is. */
-static int listen_publish(struct xiw_ep *ep)
-{
-	struct xiw_dev *dev = ep->dev;
-	int ret = xiw_ep_publish(ep);
-
-	if (ret || !ep->cm_id)
-		return ret;
-	spin_lock(&dev->ep_lock);
-	hash_add(dev->listeners, &ep->listen->by_port, listen_port(ep));
-	spin_unlock(&dev->ep_lock);
-	return 0;
-}
-
 /**
  * xiw_listen_start() - begin to listen
  * @ep: endpoint after xiw_listen_init()
@@ -567,8 +469,11 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 	int ret = listen_open_listener(ep, net, addr, afonly);
 
 	if (!ret)
-		ret = listen_publish(ep);
-	if (!ret)
-		xiw_ep_arm(ep, XIW_EPS_LISTEN);
-	return ret;
+		ret = xiw_ep_publish(ep);
+	if (ret)
+		return ret;
+	if (ep->user->listening)
+		ep->user->listening(ep);
+	xiw_ep_arm(ep, XIW_EPS_LISTEN);
+	return 0;
 }

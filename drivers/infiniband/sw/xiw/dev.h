@@ -97,7 +97,7 @@ enum xiw_limits {
  * @ep_lock: protects @eps, @listeners, @eps_closed, @lingering, @rdv_dialled
  *	and @rdv_dialled_at
  * @eps: all endpoints of the device, for teardown
- * @listeners: listeners of rdma_cm, by port; see listen_get_twin()
+ * @listeners: listeners of rdma_cm, by port; see xiw_quirk_get_twin()
  * @eps_closed: teardown has begun, no endpoint may be added
  * @joining: clients are adding the device, see xiw_cm_create_listen()
  * @lingering: endpoints of closed connections that wait for the peer's FIN

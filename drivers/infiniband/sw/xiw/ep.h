@@ -118,7 +118,7 @@ struct xiw_ep_startup {
  * @reported: children whose request is with iw_cm
  * @handler: the consumer's
  * @ep: the listener
- * @by_port: in xiw_dev.listeners, under xiw_dev.ep_lock
+ * @by_port: of iw_cm: in xiw_dev.listeners, under xiw_dev.ep_lock
  * @twin_full: nothing is accepted until the timer expires; under the mutex
  */
 struct xiw_ep_listen {
@@ -146,6 +146,10 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  * struct xiw_cm_user - user of endpoints: iw_cm, or QPs connected out of band
  * @handle: an event has happened, in whatever state the endpoint is
  * @acts: by enum xiw_ep_action: functions where this user differs, or NULL
+ * @listening: Listener: it was published and will begin; or NULL
+ * @get_twin: Listener: another listener, which is to get a connection that was
+ *	accepted, or NULL; the caller gets a reference to it, and one to its
+ *	device; or NULL
  * @connected: Initiator: TCP has connected
  * @build_request: Initiator: set startup.req and prepare it to be sent, see
  *	xiw_conn_put_frame(); returns 0 or negative errno
@@ -167,6 +171,9 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
 struct xiw_cm_user {
 	enum xiw_ep_state (*handle)(struct xiw_ep *ep, enum xiw_ep_event event);
 	const xiw_ep_act *acts;
+	void (*listening)(struct xiw_ep *ep);
+	struct xiw_ep *(*get_twin)(const struct xiw_ep *ep,
+				   struct xiw_sock *xs);
 	enum xiw_ep_state (*connected)(struct xiw_ep *ep);
 	int (*build_request)(struct xiw_ep *ep);
 	enum xiw_ep_state (*reply)(struct xiw_ep *ep,

@@ -17,7 +17,6 @@
 
 #include <linux/crc32c.h>
 #include <linux/jiffies.h>
-#include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <linux/unaligned.h>
 #include <linux/xarray.h>
@@ -25,7 +24,6 @@
 #include <rdma/iw_cm.h>
 
 #include "cm.h"
-#include "consumer.h"
 #include "dev.h"
 #include "ep.h"
 #include "iwcm_quirks.h"
@@ -459,31 +457,6 @@ static enum xiw_ep_state iwcm_wait_for_room(struct xiw_ep *ep)
 	return XIW_EPS_READY;
 }
 
-/*
- * An accept would name a queue pair of another device: see "requests for the
- * address of another interface" in cm_listen.c.
- */
-static bool iwcm_is_misrouted(struct xiw_ep *ep,
-			      const struct sockaddr_storage *local)
-{
-	struct net *net = xiw_sock_get_net(ep->xs);
-	int ifindex = xiw_consumer_netdev(net, local);
-	bool misrouted = !xiw_consumer_takes(ep->dev, net, ifindex);
-	struct net_device *netdev;
-
-	if (misrouted) {
-		rcu_read_lock();
-		netdev = dev_get_by_index_rcu(net, ifindex);
-		ibdev_info_ratelimited(&ep->dev->ibdev,
-				       "refused a connection to %pISpc, an address of %s, which has no xiw device that listens for it\n",
-				       local, netdev ? netdev->name : "no interface");
-		rcu_read_unlock();
-		xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_MISROUTED);
-	}
-	put_net(net);
-	return misrouted;
-}
-
 /* The Request is complete and valid: report it to iw_cm. */
 static enum xiw_ep_state iwcm_announce(struct xiw_ep *ep)
 {
@@ -495,7 +468,7 @@ static enum xiw_ep_state iwcm_announce(struct xiw_ep *ep)
 
 	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr))
 		return xiw_passive_failed(ep);
-	if (iwcm_is_misrouted(ep, &event.local_addr))
+	if (xiw_quirk_is_misrouted(ep, &event.local_addr))
 		return xiw_passive_refuse(ep, NULL, 0);
 	if (iwcm_enter_request(ep))
 		return xiw_passive_failed(ep);
@@ -730,6 +703,8 @@ int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
 
 static void iwcm_teardown(struct xiw_ep *ep)
 {
+	if (ep->listen)
+		xiw_quirk_unlisten(ep);
 	/* Accept and reject must not find it any more. */
 	if (ep->cookie && xa_erase(&ep->dev->requests, ep->cookie))
 		xiw_ep_put(ep);
@@ -761,6 +736,8 @@ static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
 static const struct xiw_cm_user iwcm_user = {
 	.handle = xiw_cm_handle,
 	.acts = iwcm_acts,
+	.listening = xiw_quirk_listening,
+	.get_twin = xiw_quirk_get_twin,
 	.connected = xiw_active_send_request,
 	.build_request = iwcm_build_request,
 	.reply = iwcm_take_reply,

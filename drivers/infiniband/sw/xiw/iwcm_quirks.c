@@ -4,16 +4,17 @@
  * beginning of a section names the change of the core that makes it
  * unnecessary; packaging/patches-for/linux has those that are written, and a
  * kernel that has one of these compiles the section without the workaround.
- *
- * One more is in cm_listen.c: "requests for the address of another interface".
  */
 #include "iwcm_quirks.h"
 
 #include <linux/fdtable.h>
 #include <linux/fs.h>
+#include <linux/hashtable.h>
+#include <linux/if_vlan.h>
 #include <linux/inet.h>
 #include <linux/jiffies.h>
 #include <linux/llist.h>
+#include <linux/netdevice.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -26,14 +27,15 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
 
 #include "cm.h"
-#include "consumer.h"
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
+#include "sock.h"
 
 /*
  * The namespace and the owner of an iw_cm_id
@@ -130,7 +132,7 @@ struct net *xiw_quirk_net(const struct iw_cm_id *cm_id)
 
 	if (!net)
 		return ERR_PTR(-EOPNOTSUPP);
-	return xiw_consumer_may_use(to_xdev(cm_id->device), net) ?
+	return xiw_conn_may_use(to_xdev(cm_id->device), net) ?
 		net : ERR_PTR(-ENETUNREACH);
 }
 
@@ -153,7 +155,7 @@ static int quirks_is_file_of(const void *ufile, struct file *file,
  * with it, too. The queue pair of a ULP in the kernel belongs to the identifier
  * for which it was created.
  *
- * An address may move to another interface behind xiw_consumer_takes(). Then
+ * An address may move to another interface after xiw_quirk_is_misrouted(). Then
  * rdma_cm has given the ULP the device of that interface, and the number is of
  * a queue pair there: the identifier is not recognised as one of this device.
  *
@@ -756,6 +758,219 @@ u32 xiw_quirk_order(struct xiw_ep *ep)
 	}
 	spin_unlock(&listen->lock);
 	return ms;
+}
+
+/*
+ * Requests for the address of another interface
+ *
+ * A wildcard listener exists on each device and accepts connections that arrive
+ * on its interface. Their destination may be an address of another interface: a
+ * service address on dummy or lo or, with two interfaces in one subnet, an
+ * address that the peer's neighbour table maps to this interface. rdma_cm looks
+ * up the device by address, and passes that device to the ULP, or rejects the
+ * request. An accept would then have the number of a queue pair of the other
+ * device, which may be that of a different queue pair here.
+ *
+ * So the connection becomes a child of the listener that the same ULP has on
+ * the other device. Without one it stays here, and its Request is refused.
+ *
+ * Unnecessary if rdma_cm left a request with the device that reports it.
+ */
+
+/*
+ * The index of the interface by which rdma_cm routes a request, or 0 if none
+ * has the address. Where several interfaces have it, this is the one that
+ * rdma_cm finds, by the same call.
+ */
+static int quirks_netdev_of(struct net *net,
+			    const struct sockaddr_storage *local)
+{
+	struct rdma_dev_addr found = { .net = net };
+
+	if (rdma_translate_ip((const struct sockaddr *)local, &found))
+		return 0;
+	return found.bound_dev_if;
+}
+
+/* A VLAN and the interface below it are one to rdma_cm. */
+static bool quirks_is_vlan_of(const struct net_device *vlan,
+			      const struct net_device *lower)
+{
+	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == lower;
+}
+
+/* Does rdma_cm leave a request that it routes by @ifindex with @dev? */
+static bool quirks_stays(const struct xiw_dev *dev, struct net *net,
+			 int ifindex)
+{
+	const struct net_device *netdev;
+	bool stays;
+
+	rcu_read_lock();
+	netdev = dev_get_by_index_rcu(net, ifindex);
+	stays = netdev && (netdev == dev->netdev ||
+			   quirks_is_vlan_of(netdev, dev->netdev) ||
+			   quirks_is_vlan_of(dev->netdev, netdev));
+	rcu_read_unlock();
+	return stays;
+}
+
+/* The device of an interface, with a reference, or NULL. */
+static struct xiw_dev *quirks_get_dev(struct net *net, int ifindex)
+{
+	struct net_device *netdev = dev_get_by_index(net, ifindex);
+	struct ib_device *ibdev;
+
+	if (!netdev)
+		return NULL;
+	ibdev = ib_device_get_by_netdev(netdev, XIW_RDMA_DRIVER_ID);
+	dev_put(netdev);
+	return ibdev ? to_xdev(ibdev) : NULL;
+}
+
+/* The device of the local address if that is not @ep's; has a reference. */
+static struct xiw_dev *quirks_get_other_dev(const struct xiw_ep *ep,
+					    struct xiw_sock *xs)
+{
+	struct sockaddr_storage remote;
+	struct sockaddr_storage local;
+	struct xiw_dev *dev = NULL;
+	struct net *net;
+	int ifindex;
+
+	if (xiw_sock_names(xs, &local, &remote))
+		return NULL;
+	net = xiw_sock_get_net(xs);
+	ifindex = quirks_netdev_of(net, &local);
+	if (!quirks_stays(ep->dev, net, ifindex))
+		dev = quirks_get_dev(net, ifindex);
+	put_net(net);
+	return dev;
+}
+
+/*
+ * Does a listener of another device belong to the same call of rdma_listen()?
+ * rdma_cm gives an address and a port to one in a namespace, and the device's
+ * listeners are all of the namespace of its netdev.
+ */
+static bool quirks_is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = other->listen;
+	bool twin;
+
+	spin_lock(&listen->lock);
+	twin = !listen->closed &&
+	       !memcmp(&other->cm_id->local_addr, &ep->cm_id->local_addr,
+		       sizeof(ep->cm_id->local_addr));
+	spin_unlock(&listen->lock);
+	return twin;
+}
+
+/* That of the address that rdma_cm gave it, in network order. */
+static u16 quirks_port_of(const struct xiw_ep *ep)
+{
+	const struct sockaddr_in *in = (const void *)&ep->cm_id->local_addr;
+
+	/* The port is at the same offset in IPv4 and IPv6 addresses. */
+	return (__force u16)in->sin_port;
+}
+
+static struct xiw_ep *quirks_get_twin_of(struct xiw_dev *dev,
+					 const struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *other;
+	struct xiw_ep *twin = NULL;
+
+	spin_lock(&dev->ep_lock);
+	hash_for_each_possible(dev->listeners, other, by_port,
+			       quirks_port_of(ep)) {
+		if (quirks_is_twin(other->ep, ep)) {
+			xiw_ep_get(other->ep);
+			twin = other->ep;
+			break;
+		}
+	}
+	spin_unlock(&dev->ep_lock);
+	return twin;
+}
+
+/**
+ * xiw_quirk_get_twin() - xiw_cm_user.get_twin
+ * @ep: listener
+ * @xs: connection that it accepted
+ *
+ * Context: The endpoint is locked.
+ * Return: The listener of the same ULP on the device that has the local address
+ * of @xs, with a reference to it and one to that device, or NULL.
+ */
+struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep,
+				  struct xiw_sock *xs)
+{
+	struct xiw_dev *dev = quirks_get_other_dev(ep, xs);
+	struct xiw_ep *twin = dev ? quirks_get_twin_of(dev, ep) : NULL;
+
+	if (dev && !twin)
+		ib_device_put(&dev->ibdev);
+	return twin;
+}
+
+/**
+ * xiw_quirk_listening() - let other devices find a listener
+ * @ep: listener
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_quirk_listening(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+
+	spin_lock(&dev->ep_lock);
+	hash_add(dev->listeners, &ep->listen->by_port, quirks_port_of(ep));
+	spin_unlock(&dev->ep_lock);
+}
+
+/**
+ * xiw_quirk_unlisten() - undo xiw_quirk_listening()
+ * @ep: listener that ends, and still has its cm_id
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_quirk_unlisten(struct xiw_ep *ep)
+{
+	struct xiw_dev *dev = ep->dev;
+
+	spin_lock(&dev->ep_lock);
+	hash_del(&ep->listen->by_port);
+	spin_unlock(&dev->ep_lock);
+}
+
+/**
+ * xiw_quirk_is_misrouted() - would rdma_cm pass a request to another device
+ * @ep: child whose Request is complete
+ * @local: local address of its connection
+ *
+ * Context: The endpoint is locked.
+ * Return: true if it would; that is logged and counted.
+ */
+bool xiw_quirk_is_misrouted(const struct xiw_ep *ep,
+			    const struct sockaddr_storage *local)
+{
+	struct net *net = xiw_sock_get_net(ep->xs);
+	int ifindex = quirks_netdev_of(net, local);
+	bool misrouted = !quirks_stays(ep->dev, net, ifindex);
+	struct net_device *netdev;
+
+	if (misrouted) {
+		rcu_read_lock();
+		netdev = dev_get_by_index_rcu(net, ifindex);
+		ibdev_info_ratelimited(&ep->dev->ibdev,
+				       "refused a connection to %pISpc, an address of %s, which has no xiw device that listens for it\n",
+				       local, netdev ? netdev->name : "no interface");
+		rcu_read_unlock();
+		xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_MISROUTED);
+	}
+	put_net(net);
+	return misrouted;
 }
 
 /*

@@ -5,6 +5,7 @@
 #ifndef _XIW_IWCM_QUIRKS_H
 #define _XIW_IWCM_QUIRKS_H
 
+#include <linux/socket.h>
 #include <linux/types.h>
 
 struct ib_device;
@@ -15,6 +16,7 @@ struct xiw_dev;
 struct xiw_ep;
 struct xiw_ep_listen;
 struct xiw_qp;
+struct xiw_sock;
 
 int xiw_quirk_module_init(void);
 void xiw_quirk_module_exit(void);
@@ -40,6 +42,12 @@ u32 xiw_quirk_order(struct xiw_ep *ep);
 void xiw_quirk_watch(struct xiw_ep *ep);
 void xiw_quirk_unwatch(struct xiw_ep *ep);
 bool xiw_quirk_process_waits(struct xiw_ep *ep);
+void xiw_quirk_listening(struct xiw_ep *ep);
+void xiw_quirk_unlisten(struct xiw_ep *ep);
+struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep,
+				  struct xiw_sock *xs);
+bool xiw_quirk_is_misrouted(const struct xiw_ep *ep,
+			    const struct sockaddr_storage *local);
 int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret);
 
 #endif /* _XIW_IWCM_QUIRKS_H */

@@ -11,7 +11,7 @@
 #include <net/ip.h>
 #include <rdma/ib_cache.h>
 
-#include "consumer.h"
+#include "cm.h"
 #include "dev.h"
 #include "ep.h"
 #include "gid.h"
@@ -78,7 +78,8 @@ static int rdv_check_path(const struct xiw_qp *qp,
 
 static int rdv_check_policy(const struct xiw_qp *qp, u16 port)
 {
-	if (!qp->kernel && !xiw_consumer_here(qp->dev)) {
+	if (!qp->kernel &&
+	    !xiw_conn_may_use(qp->dev, current->nsproxy->net_ns)) {
 		refuse(qp, "its device is not usable in the network namespace of the process");
 		return -ENETUNREACH;
 	}

@@ -14,7 +14,6 @@
 #include <net/sock.h>
 
 #include "cm.h"
-#include "consumer.h"
 #include "dev.h"
 #include "ep.h"
 #include "proto/mpa.h"
@@ -81,24 +80,6 @@ static int rdv_active_connect_from(struct xiw_ep *ep,
 	return ret ? ret : xiw_sock_connect(ep->xs, &peer);
 }
 
-/*
- * Never returns the namespace that the netdev moves to: endpoints are closed
- * before the move, so as long as they are open, the one read before is the old.
- */
-static struct net *rdv_get_net(struct xiw_dev *dev)
-{
-	struct net *net = xiw_consumer_get_net(dev);
-	bool closed;
-
-	spin_lock(&dev->ep_lock);
-	closed = dev->eps_closed;
-	spin_unlock(&dev->ep_lock);
-	if (!net || !closed)
-		return net;
-	put_net(net);
-	return NULL;
-}
-
 static int rdv_active_open_socket(struct xiw_ep *ep)
 {
 	const struct xiw_rdv_use *use = rdv_active_use_of(ep);
@@ -106,7 +87,7 @@ static int rdv_active_open_socket(struct xiw_ep *ep)
 	struct net *net;
 	int ret;
 
-	net = rdv_get_net(ep->dev);
+	net = xiw_conn_get_net(ep->dev);
 	if (!net)
 		return -ENETDOWN;
 	xiw_rdv_to_addr(ep->dev, use->path.own.gid, 0, &own);

@@ -15,7 +15,6 @@
 #include <net/net_namespace.h>
 
 #include "cm.h"
-#include "consumer.h"
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
@@ -43,7 +42,7 @@ struct xiw_rdv_port {
 
 static int rdv_listen_start_listener(struct xiw_ep *ep, const u8 *gid, u16 port)
 {
-	struct net *net = xiw_consumer_get_net(ep->dev);
+	struct net *net = xiw_conn_get_net(ep->dev);
 	struct sockaddr_storage addr;
 	int ret;
 
