@@ -70,7 +70,6 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event);
 bool xiw_listen_wait(struct xiw_ep *ep, u32 max);
 void xiw_listen_wake(struct xiw_ep *ep, u32 qpn);
 void xiw_listen_teardown(struct xiw_ep *ep);
-void xiw_listen_init(struct xiw_ep *ep);
 int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 		     const struct sockaddr_storage *addr, bool afonly);
 
@@ -85,5 +84,6 @@ bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata,
 enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
 				     u8 pdata_len);
 int xiw_passive_run(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_replied(struct xiw_ep *ep);
 
 #endif /* _XIW_CM_H */

@@ -176,12 +176,11 @@ static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 	struct xiw_ep *ep;
 	int ret;
 
-	ep = xiw_ep_create(parent->dev, false);
+	ep = xiw_ep_create(parent->dev, parent->user, false);
 	if (!ep) {
 		xiw_sock_release(xs, true);
 		return -ENOMEM;
 	}
-	ep->user = parent->user;
 	xiw_sock_set_silence(xs, ep->policy.silence_ms);
 	xiw_conn_own_sock(ep, xs);
 	ret = listen_join(ep, parent);
@@ -400,22 +399,6 @@ void xiw_listen_teardown(struct xiw_ep *ep)
  * Listeners
  */
 
-/**
- * xiw_listen_init() - prepare a listener
- * @ep: new endpoint
- *
- * Context: The endpoint is locked.
- */
-void xiw_listen_init(struct xiw_ep *ep)
-{
-	struct xiw_ep_listen *listen = ep->listen;
-
-	spin_lock_init(&listen->lock);
-	xiw_peer_limit_init(&listen->half_open);
-	INIT_LIST_HEAD(&listen->reported);
-	listen->ep = ep;
-}
-
 /*
  * By number an address may be a GID before it is usable. The task may be one
  * that changes a policy: for Responders rdv_check_privilege() checks the right
@@ -453,7 +436,7 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 
 /**
  * xiw_listen_start() - begin to listen
- * @ep: endpoint after xiw_listen_init()
+ * @ep: new endpoint of a listener
  * @net: namespace; the caller keeps it alive during the call
  * @addr: address and port, in network order
  * @afonly: an IPv6 socket that must not serve IPv4

@@ -6,6 +6,8 @@
  */
 #include "cm.h"
 
+#include <linux/slab.h>
+
 #include "dev.h"
 #include "ep.h"
 #include "proto/mpa.h"
@@ -174,4 +176,23 @@ enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
 		ep->user->established(ep);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_PASSIVE);
 	return XIW_EPS_OPEN;
+}
+
+/**
+ * xiw_passive_replied() - proceed after an accepting Reply
+ * @ep: endpoint after xiw_passive_run()
+ *
+ * In the peer-to-peer model the connection is established when the first FPDU
+ * arrives, otherwise now.
+ *
+ * Return: Next state.
+ */
+enum xiw_ep_state xiw_passive_replied(struct xiw_ep *ep)
+{
+	kfree(ep->startup);
+	ep->startup = NULL;
+	if (!ep->conn.nego.p2p)
+		return xiw_passive_established(ep);
+	xiw_ep_set_timer(ep, ep->policy.rtr_ms);
+	return XIW_EPS_RTR;
 }

@@ -284,9 +284,24 @@ int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
 	return cmd->ret;
 }
 
+static struct xiw_ep_listen *ep_alloc_listen(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen;
+
+	listen = kzalloc(sizeof(*listen), GFP_KERNEL_ACCOUNT);
+	if (!listen)
+		return NULL;
+	spin_lock_init(&listen->lock);
+	xiw_peer_limit_init(&listen->half_open);
+	INIT_LIST_HEAD(&listen->reported);
+	listen->ep = ep;
+	return listen;
+}
+
 /**
  * xiw_ep_create() - new endpoint
  * @dev: device
+ * @user: its user
  * @listener: with what a listener needs, else with what startup needs
  *
  * The endpoint is locked until xiw_ep_arm() or xiw_ep_discard(). The caller may
@@ -295,7 +310,8 @@ int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
  * Context: Sleeps.
  * Return: Endpoint with one reference, or NULL.
  */
-struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
+struct xiw_ep *xiw_ep_create(struct xiw_dev *dev,
+			     const struct xiw_cm_user *user, bool listener)
 {
 	struct xiw_ep *ep;
 
@@ -303,7 +319,7 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
 	if (!ep)
 		return NULL;
 	if (listener)
-		ep->listen = kzalloc(sizeof(*ep->listen), GFP_KERNEL_ACCOUNT);
+		ep->listen = ep_alloc_listen(ep);
 	else
 		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL_ACCOUNT);
 	if (!ep->listen && !ep->startup) {
@@ -312,7 +328,7 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener)
 	}
 	kref_init(&ep->ref);
 	ep->dev = dev;
-	ep->user = dev->iwcm_user;
+	ep->user = user;
 	INIT_LIST_HEAD(&ep->node);
 	INIT_WORK(&ep->work, ep_work);
 	timer_setup(&ep->timer, ep_on_timer, 0);

@@ -304,7 +304,8 @@ int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
 		   struct xiw_ep_command *cmd);
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms);
 void xiw_ep_clear_timer(struct xiw_ep *ep);
-struct xiw_ep *xiw_ep_create(struct xiw_dev *dev, bool listener);
+struct xiw_ep *xiw_ep_create(struct xiw_dev *dev,
+			     const struct xiw_cm_user *user, bool listener);
 int xiw_ep_publish(struct xiw_ep *ep);
 void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state);
 void xiw_ep_discard(struct xiw_ep *ep);

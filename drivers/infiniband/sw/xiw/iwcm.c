@@ -17,7 +17,6 @@
 
 #include <linux/crc32c.h>
 #include <linux/jiffies.h>
-#include <linux/slab.h>
 #include <linux/unaligned.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
@@ -26,7 +25,6 @@
 #include "cm.h"
 #include "dev.h"
 #include "ep.h"
-#include "iwcm_quirks.h"
 #include "proto/mpa.h"
 #include "proto/nego.h"
 #include "proto/term.h"
@@ -217,6 +215,7 @@ static int iwcm_set_param(struct xiw_ep *ep,
  */
 int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
+	struct xiw_dev *dev = to_xdev(cm_id->device);
 	struct net *net = xiw_quirk_net(cm_id);
 	struct xiw_ep *ep;
 	int ret;
@@ -225,7 +224,7 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		return PTR_ERR(net);
 	if (cm_id->m_local_addr.ss_family != cm_id->m_remote_addr.ss_family)
 		return -EAFNOSUPPORT;
-	ep = xiw_ep_create(to_xdev(cm_id->device), false);
+	ep = xiw_ep_create(dev, dev->iwcm_user, false);
 	if (!ep)
 		return -ENOMEM;
 	cm_id->add_ref(cm_id);
@@ -543,13 +542,8 @@ static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep)
 	cmd->cm_id->add_ref(cmd->cm_id);
 	ep->cm_id = cmd->cm_id;
 	cmd->cm_id->provider_data = cmd->handle;
-	kfree(ep->startup);
-	ep->startup = NULL;
-	if (!ep->conn.nego.p2p)
-		return xiw_passive_established(ep);
 	xiw_quirk_watch(ep);
-	xiw_ep_set_timer(ep, ep->policy.rtr_ms);
-	return XIW_EPS_RTR;
+	return xiw_passive_replied(ep);
 }
 
 /* iw_cm rejects. */
@@ -650,16 +644,16 @@ int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len)
  */
 int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
+	struct xiw_dev *dev = to_xdev(cm_id->device);
 	struct net *net = xiw_quirk_net(cm_id);
 	struct xiw_ep *ep;
 	int ret;
 
 	if (IS_ERR(net))
 		return xiw_quirk_listen_result(cm_id, PTR_ERR(net));
-	ep = xiw_ep_create(to_xdev(cm_id->device), true);
+	ep = xiw_ep_create(dev, dev->iwcm_user, true);
 	if (!ep)
 		return xiw_quirk_listen_result(cm_id, -ENOMEM);
-	xiw_listen_init(ep);
 	cm_id->add_ref(cm_id);
 	ep->cm_id = cm_id;
 	/* For xiw_cm_destroy_listen(), whatever becomes of the listener. */

@@ -19,7 +19,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "mem.h"
-#include "rdv_use.h"
+#include "rdv.h"
 #include "rq.h"
 #include "sq.h"
 #include "srq.h"
@@ -99,6 +99,18 @@ struct xiw_qp {
 static inline struct xiw_qp *to_xqp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct xiw_qp, ibqp);
+}
+
+/* Was it named a peer, to be connected out of band? */
+static inline bool xiw_qp_is_oob(const struct xiw_qp *qp)
+{
+	return READ_ONCE(qp->rdv.state) != XIW_RDVS_IDLE;
+}
+
+/* The stream's lock is held. */
+static inline void xiw_qp_oob_step(struct xiw_qp *qp, enum xiw_rdv_event event)
+{
+	WRITE_ONCE(qp->rdv.state, xiw_rdvstate_next(qp->rdv.state, event));
 }
 
 void xiw_qp_init(struct xiw_qp *qp);

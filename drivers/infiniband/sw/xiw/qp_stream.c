@@ -88,7 +88,7 @@ static const u8 wc_opcode[] = {
 static bool qp_stream_lacked_receive(const struct xiw_qp *qp,
 				     const struct xiw_swr *wr)
 {
-	return xiw_rdv_named(&qp->rdv) && wr->status != IB_WC_SUCCESS &&
+	return xiw_qp_is_oob(qp) && wr->status != IB_WC_SUCCESS &&
 	       wr->vendor_err == xiw_term_code(XIW_NO_BUFFER);
 }
 
@@ -230,7 +230,7 @@ static unsigned long qp_stream_rnr_until(struct xiw_stream *s,
 	const struct xiw_srq *srq = qp_stream_to_qp(s)->srq;
 	unsigned long moved;
 
-	if (xiw_rdv_named(&qp_stream_to_qp(s)->rdv))
+	if (xiw_qp_is_oob(qp_stream_to_qp(s)))
 		until = qp_stream_wait_oob(qp_stream_to_qp(s), until);
 	if (!srq)
 		return until;
@@ -287,7 +287,7 @@ static void qp_stream_cancel_work(struct xiw_stream *s)
  */
 enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp)
 {
-	if (xiw_rdv_named(&qp->rdv))
+	if (xiw_qp_is_oob(qp))
 		return xiw_rdvstate_is_dead(qp->rdv.state) ? IB_QPS_ERR
 							   : qp->ib_state;
 	switch (qp->stream.state) {
@@ -368,7 +368,7 @@ static u32 qp_stream_step_oob(struct xiw_qp *qp, enum xiw_qp_event event,
 
 	switch (event) {
 	case XIW_QPE_LOCAL_ERROR:
-		xiw_rdv_step(use, XIW_RDVE_END);
+		xiw_qp_oob_step(qp, XIW_RDVE_END);
 		WRITE_ONCE(use->waits, false);
 		return events | BIT(XIW_EPE_CLOSE);
 	case XIW_QPE_TERM_RECEIVED:
@@ -377,13 +377,13 @@ static u32 qp_stream_step_oob(struct xiw_qp *qp, enum xiw_qp_event event,
 		fallthrough;
 	case XIW_QPE_FAULT:
 	case XIW_QPE_FAULT_SILENT:
-		xiw_rdv_step(use, XIW_RDVE_FAULT);
+		xiw_qp_oob_step(qp, XIW_RDVE_FAULT);
 		break;
 	case XIW_QPE_PEER_FIN_DIRTY:
 	case XIW_QPE_LLP_LOST:
 	case XIW_QPE_LLP_CLOSED:
 	case XIW_QPE_CLOSE_TIMEOUT:
-		xiw_rdv_step(use, XIW_RDVE_LOSE);
+		xiw_qp_oob_step(qp, XIW_RDVE_LOSE);
 		break;
 	default:
 		break;
@@ -398,7 +398,7 @@ static bool qp_stream_state_step(struct xiw_stream *s, enum xiw_qp_event event,
 	u32 events = qp_stream_to_ep_events(event, step->next, step->actions);
 	struct xiw_qp *qp = qp_stream_to_qp(s);
 
-	if (xiw_rdv_named(&qp->rdv))
+	if (xiw_qp_is_oob(qp))
 		events = qp_stream_step_oob(qp, event, events);
 	WRITE_ONCE(qp->ib_state, xiw_qp_ib_state(qp));
 	if (qp->ep && events && !xiw_rdvstate_is_rollback(qp->rdv.state))
@@ -706,7 +706,7 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 	int ret = 0;
 
 	spin_lock_bh(&s->lock);
-	if (qp->ep || xiw_rdv_named(&qp->rdv) != by_number) {
+	if (qp->ep || xiw_qp_is_oob(qp) != by_number) {
 		ret = -EISCONN;
 	} else if (s->state != XIW_QPS_IDLE || qp->destroying ||
 		   qp->resetting) {
@@ -731,9 +731,9 @@ void xiw_qp_stands(struct xiw_qp *qp)
 	bool early;
 
 	spin_lock_bh(&qp->stream.lock);
-	xiw_rdv_step(use, XIW_RDVE_ESTABLISH);
+	xiw_qp_oob_step(qp, XIW_RDVE_ESTABLISH);
 	WRITE_ONCE(use->waits, false);
-	early = xiw_rdv_named(use) && qp->ib_state == IB_QPS_RTR;
+	early = xiw_qp_is_oob(qp) && qp->ib_state == IB_QPS_RTR;
 	spin_unlock_bh(&qp->stream.lock);
 	if (early)
 		xiw_qp_async(qp, IB_EVENT_COMM_EST);

@@ -7,7 +7,7 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "rdv_use.h"
+#include "rdv.h"
 
 struct mem_cgroup;
 struct xiw_ep;

@@ -12,7 +12,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "ep.h"
-#include "iwcm_quirks.h"
+#include "iwcm.h"
 #include "mw.h"
 #include "qp.h"
 #include "qp_stream.h"
@@ -246,7 +246,7 @@ static void qp_verbs_unlock_ep(struct xiw_ep *ep)
 /* Unlike those of iw_cm, an out-of-band connection ends with a reset. */
 static void qp_verbs_end_oob(struct xiw_qp *qp)
 {
-	if (!xiw_rdv_named(&qp->rdv))
+	if (!xiw_qp_is_oob(qp))
 		return;
 	/* No endpoint is attached after this; one attached before it ends. */
 	xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
@@ -319,13 +319,13 @@ static int qp_verbs_modify_state(struct xiw_qp *qp,
 			return xiw_rdv_to_rtr(qp, attr, mask);
 		fallthrough;
 	case IB_QPS_INIT:
-		return xiw_rdv_named(&qp->rdv) ? -EINVAL : qp_to_init(qp);
+		return xiw_qp_is_oob(qp) ? -EINVAL : qp_to_init(qp);
 	case IB_QPS_RTS:
-		if (xiw_rdv_named(&qp->rdv))
+		if (xiw_qp_is_oob(qp))
 			return xiw_rdv_to_rts(qp, attr, mask);
 		return READ_ONCE(qp->stream.state) == XIW_QPS_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
-		return xiw_rdv_named(&qp->rdv) ? -EINVAL : qp_to_closing(qp);
+		return xiw_qp_is_oob(qp) ? -EINVAL : qp_to_closing(qp);
 	case IB_QPS_ERR:
 		return qp_to_error(qp);
 	default:
@@ -337,7 +337,7 @@ static int qp_verbs_modify_state(struct xiw_qp *qp,
 static void qp_verbs_set_access(struct xiw_qp *qp, int flags)
 {
 	spin_lock_bh(&qp->stream.lock);
-	if (xiw_rdv_named(&qp->rdv))
+	if (xiw_qp_is_oob(qp))
 		flags |= XIW_STREAM_LIMITED;
 	WRITE_ONCE(qp->stream.access, flags);
 	spin_unlock_bh(&qp->stream.lock);
@@ -399,7 +399,7 @@ static int qp_verbs_check_modify(struct xiw_qp *qp,
 	    attr->path_mig_state != IB_MIG_MIGRATED)
 		return -EINVAL;
 	next = mask & IB_QP_STATE ? attr->qp_state : cur;
-	if (!xiw_rdv_named(&qp->rdv))
+	if (!xiw_qp_is_oob(qp))
 		return qp_verbs_check_cm(cur, next, mask);
 	return ib_modify_qp_is_ok(cur, next, IB_QPT_RC, mask | IB_QP_STATE) ?
 		0 : -EINVAL;
@@ -409,7 +409,7 @@ static int qp_verbs_check_modify(struct xiw_qp *qp,
 static void qp_verbs_set_rnr_timer(struct xiw_qp *qp, u8 timer)
 {
 	spin_lock_bh(&qp->stream.lock);
-	if (xiw_rdv_named(&qp->rdv))
+	if (xiw_qp_is_oob(qp))
 		WRITE_ONCE(qp->rdv.min_rnr_timer, timer);
 	spin_unlock_bh(&qp->stream.lock);
 }

@@ -7,6 +7,7 @@
 #include "rdv.h"
 
 #include <linux/capability.h>
+#include <linux/jiffies.h>
 #include <linux/nsproxy.h>
 #include <net/ip.h>
 #include <rdma/ib_cache.h>
@@ -117,13 +118,14 @@ static int rdv_get_path(const struct xiw_qp *qp, const struct ib_qp_attr *attr,
 	return rdv_check_path(qp, path);
 }
 
-static void rdv_name_peer(struct xiw_rdv_use *use,
-			  const struct ib_qp_attr *attr,
+static void rdv_name_peer(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 			  const struct xiw_rdv_path *path, u16 port)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
+	struct xiw_rdv_use *use = &qp->rdv;
+	int i;
 
-	xiw_rdv_step(use, XIW_RDVE_NAME);
+	xiw_qp_oob_step(qp, XIW_RDVE_NAME);
 	use->path = *path;
 	use->port = port;
 	use->role = xiw_rdv_role(&path->own, &path->peer);
@@ -132,7 +134,10 @@ static void rdv_name_peer(struct xiw_rdv_use *use,
 	use->hop_limit = grh->hop_limit;
 	use->flow_label = grh->flow_label;
 	use->min_rnr_timer = attr->min_rnr_timer;
-	xiw_rdv_guesses_init(use);
+	for (i = 0; i < ARRAY_SIZE(use->guesses); i++) {
+		use->guesses[i] = XIW_RDV_GUESSES;
+		use->guessed_at[i] = jiffies;
+	}
 }
 
 /* Reserve the queue pair for this connection, unless rdma_cm connects it. */
@@ -147,7 +152,7 @@ static int rdv_begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		ret = -EISCONN;
 	} else if (s->state == XIW_QPS_IDLE && qp->ib_state == IB_QPS_INIT &&
 		   !qp->destroying) {
-		rdv_name_peer(&qp->rdv, attr, path, port);
+		rdv_name_peer(qp, attr, path, port);
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
 		WRITE_ONCE(qp->sq.send_imm, true);
 		/* A mask of 0 grants all access, so make it nonzero. */
@@ -195,7 +200,7 @@ static void rdv_undo_begin(struct xiw_qp *qp)
 {
 	if (qp->rdv.listener)
 		xiw_rdv_port_put(qp);
-	if (!xiw_rdv_named(&qp->rdv))
+	if (!xiw_qp_is_oob(qp))
 		return;
 	xiw_rdv_forget(qp);
 	spin_lock_bh(&qp->stream.lock);
@@ -221,7 +226,7 @@ int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 
 	lockdep_assert_held(&qp->modify_lock);
 
-	if (xiw_rdv_named(&qp->rdv) ||
+	if (xiw_qp_is_oob(qp) ||
 	    !ib_modify_qp_is_ok(IB_QPS_INIT, IB_QPS_RTR, IB_QPT_RC,
 				mask | IB_QP_STATE))
 		return -EINVAL;
@@ -294,7 +299,7 @@ static void rdv_check_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 	attached = s->llp;
 	ok = xiw_rdv_proven(&use->path, &use->nonces, &use->peer);
 	if (attached && !ok)
-		xiw_rdv_step(use, XIW_RDVE_MISMATCH);
+		xiw_qp_oob_step(qp, XIW_RDVE_MISMATCH);
 	spin_unlock_bh(&s->lock);
 	if (!attached)
 		return;
@@ -320,7 +325,7 @@ static int rdv_check_ended(struct xiw_qp *qp)
 	undo = !qp->ep && use->state == XIW_RDVS_PEER_GONE &&
 	       !xiw_rdv_proven(&use->path, &use->nonces, &use->peer);
 	if (undo)
-		xiw_rdv_step(use, XIW_RDVE_MISMATCH);
+		xiw_qp_oob_step(qp, XIW_RDVE_MISMATCH);
 	spin_unlock_bh(&s->lock);
 	if (undo)
 		xiw_rdv_undo(qp, NULL);
@@ -406,7 +411,7 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 
 	lockdep_assert_held(&qp->stream.lock);
 
-	if (!xiw_rdv_named(use))
+	if (!xiw_qp_is_oob(qp))
 		return;
 	memcpy(dgid.raw, use->path.peer.gid, sizeof(dgid));
 	ah->type = rdma_ah_find_type(qp->ibqp.device, 1);
@@ -441,7 +446,7 @@ void xiw_rdv_forget(struct xiw_qp *qp)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
 
-	if (!xiw_rdv_named(use))
+	if (!xiw_qp_is_oob(qp))
 		return;
 	xiw_rdv_wait_end(qp);
 	if (use->listener)

@@ -1,21 +1,103 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Out-of-band connections: what the files rdv*.c offer.
+ * Out-of-band connections: the state of a queue pair, from the change to RTR
+ * that names a peer to the reset, and what the files rdv*.c offer.
+ * Documentation/rendezvous.rst calls that time a use.
  */
 #ifndef _XIW_RDV_H
 #define _XIW_RDV_H
 
 #include <linux/socket.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "proto/epstate.h"
-#include "proto/nego.h"
+#include "proto/rdvstate.h"
 #include "proto/rendezvous.h"
 
 struct xiw_dev;
 struct xiw_ep;
 struct xiw_qp;
+struct xiw_rdv_port;
+
+/* Purpose of the retry timer */
+enum xiw_rdv_timer {
+	XIW_RDV_NOTHING,
+	XIW_RDV_STREAM,		/* until the stream is established */
+	XIW_RDV_ANSWER,		/* for an answer of a peer that has gone */
+};
+
+/**
+ * struct xiw_rdv_use - out-of-band state; protected by the lock of the queue
+ *	pair's stream, unless noted otherwise
+ * @state: see there; a reset or rollback leaves XIW_RDVS_PEER_GONE with @lock
+ *	held, too
+ * @waits: requests wait for the stream; the reset clears it with @lock held,
+ *	too
+ * @final: the peer has said that it will always refuse; protected by @lock
+ * @armed: enum xiw_rdv_timer: what @expire is queued for; protected by @lock
+ * @status: enum ib_wc_status of the first request that is flushed, or 0;
+ *	belongs to the flush
+ * @min_rnr_timer: code of the verbs; written with the lock and the queue
+ *	pair's modify_lock held, read without
+ * @timeout: code of the verbs; constant from RTS on. With @retry_cnt it sets
+ *	how long a request waits
+ * @retry_cnt: number of retries; constant from RTS on
+ * @sgid_index: of the own GID; constant until the reset
+ * @tclass: traffic class; constant until the reset
+ * @hop_limit: only reported to the consumer; constant until the reset
+ * @answer_ms: how long a request waits for an answer of a peer that has gone;
+ *	constant from RTS on, 0 before
+ * @flow_label: only reported to the consumer; constant until the reset
+ * @port: TCP port of both sides; constant until the reset
+ * @role: Initiator, Responder or both; constant until the reset
+ * @path: both ends are constant until the reset, the rest is set at RTR and RTS
+ * @peer: the claim that the peer has sent, when there is an endpoint
+ * @nonces: of that connection
+ * @guesses: of a Responder: proofs that may fail before the next one has to
+ *	wait; of those from any port, and of those from one below 1024
+ * @guessed_at: jiffies when each was last incremented
+ * @due: jiffies before which @expire is one that was queued earlier; protected
+ *	by @lock
+ * @expire: ends the wait; it and the members below are not reset. It is queued
+ *	only while @waits or XIW_RDVS_PEER_GONE, with @lock held, so a poster
+ *	that has seen that before the reset cannot queue it afterwards. It has a
+ *	reference to the queue pair
+ * @lock: see there; taken with interrupts off, within the stream's lock. After
+ *	the wait no code reads the members it protects, so the reset clears
+ *	them without it
+ * @listener: of a Responder; modify_lock
+ */
+struct xiw_rdv_use {
+	enum xiw_rdv_state state;
+	bool waits;
+	bool final;
+	u8 armed;
+	u8 status;
+	u8 min_rnr_timer;
+	u8 timeout;
+	u8 retry_cnt;
+	u8 sgid_index;
+	u8 tclass;
+	u8 hop_limit;
+	u32 answer_ms;
+	u32 flow_label;
+	u16 port;
+	enum xiw_rdv_role role;
+	struct xiw_rdv_path path;
+	struct xiw_rdv_claim peer;
+	struct xiw_rdv_nonces nonces;
+	u32 guesses[2];
+	unsigned long guessed_at[2];
+	unsigned long due;
+	struct delayed_work expire;
+	spinlock_t lock; /* see above */
+	struct xiw_rdv_port *listener;
+};
+
+/* Burst of proofs that may fail */
+#define XIW_RDV_GUESSES		8
 
 /* rdv.c */
 bool xiw_rdv_names_peer(int mask);
@@ -25,9 +107,13 @@ void xiw_rdv_forget(struct xiw_qp *qp);
 void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask);
 
 /* rdv_ep.c */
+int xiw_rdv_active_start(struct xiw_qp *qp);
+void xiw_rdv_active_rts(struct xiw_ep *ep);
 void xiw_rdv_device_init(struct xiw_dev *dev);
 
 /* rdv_listen.c */
+void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
+		     struct sockaddr_storage *addr);
 void xiw_rdv_port_wake(struct xiw_qp *qp);
 int xiw_rdv_port_get(struct xiw_qp *qp, const u8 *gid, u16 port);
 void xiw_rdv_port_put(struct xiw_qp *qp);
@@ -35,35 +121,10 @@ void xiw_rdv_reserve(struct xiw_dev *dev);
 void xiw_rdv_set_port(struct xiw_dev *dev, u16 port);
 void xiw_rdv_device_exit(struct xiw_dev *dev);
 
-/* rdv_active.c */
-int xiw_rdv_active_start(struct xiw_qp *qp);
-void xiw_rdv_active_rts(struct xiw_ep *ep);
-enum xiw_ep_state xiw_rdv_active_try(struct xiw_ep *ep);
-enum xiw_ep_state xiw_rdv_active_retry(struct xiw_ep *ep);
-enum xiw_ep_state xiw_rdv_active_connected(struct xiw_ep *ep);
-int xiw_rdv_active_build_request(struct xiw_ep *ep);
-enum xiw_ep_state xiw_rdv_active_reply(struct xiw_ep *ep,
-				       enum xiw_nego_result result,
-				       const struct xiw_mpa_frame *frame);
-enum xiw_ep_state xiw_rdv_active_closed(struct xiw_ep *ep, int status);
-enum xiw_ep_state xiw_rdv_active_failed(struct xiw_ep *ep, int status);
-
-/* rdv_passive.c */
-enum xiw_ep_state xiw_rdv_passive_request(struct xiw_ep *ep);
-enum xiw_ep_state xiw_rdv_passive_judge(struct xiw_ep *ep);
-enum xiw_ep_state xiw_rdv_passive_late(struct xiw_ep *ep);
-
 /* rdv_qp.c */
 int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
 		  const struct xiw_rdv_request *req, struct xiw_rdv_path *path);
 bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep);
-
-void xiw_rdv_policy(struct xiw_ep *ep);
-void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
-		     struct sockaddr_storage *addr);
-u16 xiw_rdv_port_of(const struct sockaddr_storage *addr);
-void xiw_rdv_to_gid(const struct sockaddr_storage *addr, u8 *gid);
-void xiw_rdv_agree(struct xiw_ep *ep, u16 features);
 void xiw_rdv_wait_init(struct xiw_qp *qp);
 void xiw_rdv_wait_end(struct xiw_qp *qp);
 void xiw_rdv_await_posted(struct xiw_qp *qp);

@@ -1,18 +1,656 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Endpoints of out-of-band connections: the functions for their actions.
- * rdv_active.c and rdv_passive.c establish the connections. These end as those
- * of rdma_cm do, unless they were never established: because the first FPDU did
- * not arrive, or the PSNs differ. Then the QP is rolled back: the Initiator
- * connects again, and the Responder waits for another Request.
+ * Endpoints of out-of-band connections, the second user of the connection
+ * manager. The Initiator retries, with a pause in between, until it has a
+ * stream or the queue pair ends. At the Responder a Request that arrives before
+ * its queue pair was named this peer waits among the half-open connections of
+ * the listener.
+ *
+ * These connections end as those of rdma_cm do, unless they were never
+ * established: because the first FPDU did not arrive, or the PSNs differ. Then
+ * the queue pair is rolled back: the Initiator connects again, and the
+ * Responder waits for another Request.
+ *
+ * All functions run with the endpoint locked.
  */
 #include "rdv.h"
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/jiffies.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
 
 #include "cm.h"
 #include "dev.h"
 #include "ep.h"
 #include "gid.h"
+#include "proto/mpa.h"
+#include "proto/rendezvous.h"
 #include "qp.h"
+#include "qp_stream.h"
+#include "sock.h"
+#include "stream_run.h"
+
+/* Rate limit of a device: connection attempts per window, in jiffies */
+#define DIAL_MAX	1024
+#define DIAL_WINDOW	(HZ / 10)
+
+/* Source ports of Initiators that have run into the Responder's limits */
+#define PRIVILEGED_MIN	512
+#define PRIVILEGED_COUNT (PROT_SOCK - PRIVILEGED_MIN)
+
+/* Requests of one host that may wait for one queue pair */
+#define WAITING_MAX	8
+
+/* MPA revision 2 with the peer-to-peer model. */
+static void rdv_ep_set_policy(struct xiw_ep *ep)
+{
+	ep->policy.rev = 2;
+	ep->policy.p2p = true;
+	ep->policy.fallback = false;
+}
+
+/* Set the features of the Reply for the stream that will be started. */
+static void rdv_ep_set_features(struct xiw_ep *ep, u16 features)
+{
+	ep->conn.send_imm = features & XIW_RDV_FEAT_IMM;
+	ep->conn.probe = false;
+	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
+	if (!ep->conn.fpdu_segments && !(features & XIW_RDV_FEAT_LONG))
+		ep->conn.fpdu_segments = 1;
+}
+
+/*
+ * Initiator
+ */
+
+static struct xiw_rdv_use *rdv_active_use_of(const struct xiw_ep *ep)
+{
+	return &ep->qp->rdv;
+}
+
+/* A copy of the path as the ULP has set it up to now. */
+static void rdv_active_get_path(const struct xiw_ep *ep,
+				struct xiw_rdv_path *path)
+{
+	spin_lock_bh(&ep->qp->stream.lock);
+	*path = rdv_active_use_of(ep)->path;
+	spin_unlock_bh(&ep->qp->stream.lock);
+}
+
+/*
+ * Other programs on this host may use up the Responder's limits on purpose.
+ * These ports have limits of their own and take a privilege, but there are too
+ * few of them for all connections.
+ */
+static int rdv_active_bind_privileged(struct xiw_ep *ep)
+{
+	u16 port = PRIVILEGED_MIN + get_random_u32() % PRIVILEGED_COUNT;
+	struct sockaddr_storage own;
+
+	/* Once per refusal: the ports may be too few for all retries. */
+	ep->crowded = false;
+	xiw_rdv_to_addr(ep->dev, rdv_active_use_of(ep)->path.own.gid, port,
+			&own);
+	return xiw_sock_bind_as_kernel(ep->xs, &own,
+				       xiw_conn_bound_if(ep, &own), false);
+}
+
+/* A QP that is connected to itself connects to its own source port. */
+static int rdv_active_connect_from(struct xiw_ep *ep,
+				   const struct sockaddr_storage *own)
+{
+	const struct xiw_rdv_use *use = rdv_active_use_of(ep);
+	struct sockaddr_storage peer;
+	int ret = 0;
+
+	xiw_rdv_to_addr(ep->dev, use->path.peer.gid, use->port, &peer);
+	if (!ep->crowded || rdv_active_bind_privileged(ep))
+		ret = xiw_sock_bind(ep->xs, own, xiw_conn_bound_if(ep, own),
+				    false);
+	if (!ret && use->role == XIW_RDV_SELF)
+		ret = xiw_sock_local(ep->xs, &peer);
+	return ret ? ret : xiw_sock_connect(ep->xs, &peer);
+}
+
+static int rdv_active_open_socket(struct xiw_ep *ep)
+{
+	const struct xiw_rdv_use *use = rdv_active_use_of(ep);
+	struct net *net = xiw_conn_get_net(ep->dev);
+	struct sockaddr_storage own;
+	int ret;
+
+	if (!net)
+		return -ENETDOWN;
+	xiw_rdv_to_addr(ep->dev, use->path.own.gid, 0, &own);
+	ret = xiw_active_create_sock(ep, net, own.ss_family,
+				     use->tclass ?: -1);
+	if (!ret)
+		ret = rdv_active_connect_from(ep, &own);
+	if (ret)
+		xiw_active_drop_sock(ep);
+	/* The socket has a reference of its own once it connects. */
+	put_net(net);
+	return ret;
+}
+
+static enum xiw_ep_state rdv_active_pause(struct xiw_ep *ep)
+{
+	xiw_ep_set_timer(ep, xiw_rdv_pause_ms(++ep->tries, get_random_u32()));
+	return XIW_EPS_PAUSE;
+}
+
+/* Drop the connection, if there is one, and retry after a pause. */
+static enum xiw_ep_state rdv_active_retry(struct xiw_ep *ep)
+{
+	xiw_active_drop_sock(ep);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
+	return rdv_active_pause(ep);
+}
+
+/*
+ * Limits the rate of connection attempts. It does not limit those in progress,
+ * as a host that does not answer would then block connections to others.
+ */
+static bool rdv_active_may_dial(struct xiw_dev *dev)
+{
+	bool may;
+
+	spin_lock(&dev->ep_lock);
+	if (time_after_eq(jiffies, dev->rdv_dialled_at + DIAL_WINDOW)) {
+		dev->rdv_dialled_at = jiffies;
+		dev->rdv_dialled = 0;
+	}
+	may = dev->rdv_dialled < DIAL_MAX;
+	dev->rdv_dialled += may;
+	spin_unlock(&dev->ep_lock);
+	return may;
+}
+
+/* Connect, for the first time or again. */
+static enum xiw_ep_state rdv_active_try(struct xiw_ep *ep)
+{
+	int ret;
+
+	/* Out-of-band connections are disabled: posted requests fail now. */
+	if (!READ_ONCE(ep->dev->rdv_port)) {
+		xiw_rdv_give_up(ep->qp);
+		return XIW_EPS_PAUSE;
+	}
+	if (!rdv_active_may_dial(ep->dev))
+		return rdv_active_pause(ep);
+	if (!ep->startup)
+		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
+	if (!ep->startup)
+		return rdv_active_retry(ep);
+	ret = rdv_active_open_socket(ep);
+	if (ret) {
+		xiw_ep_dbg(ep, "no connection: %d\n", ret);
+		return rdv_active_retry(ep);
+	}
+	xiw_ep_set_timer(ep, ep->policy.reply_ms);
+	return xiw_active_connecting(ep);
+}
+
+/**
+ * xiw_rdv_active_start() - begin to connect a QP to its peer
+ * @qp: queue pair; its modify_lock is held
+ *
+ * Context: Sleeps, but not for the peer.
+ * Return: 0, -ENOMEM, or -ENODEV if the device is going.
+ */
+int xiw_rdv_active_start(struct xiw_qp *qp)
+{
+	struct xiw_ep *ep = xiw_ep_create(qp->dev, qp->dev->rdv_user, false);
+	int ret;
+
+	if (!ep)
+		return -ENOMEM;
+	rdv_ep_set_policy(ep);
+	ret = xiw_ep_publish(ep);
+	if (!ret)
+		ret = xiw_qp_attach(qp, ep);
+	if (ret) {
+		xiw_ep_discard(ep);
+		return ret;
+	}
+	xiw_qp_get(qp);
+	ep->qp = qp;
+	ep->qpn = qp->qpn;
+	xiw_ep_arm(ep, rdv_active_try(ep));
+	return 0;
+}
+
+static int rdv_active_build_request(struct xiw_ep *ep)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_rdv_request req;
+	struct xiw_rdv_path path;
+
+	rdv_active_get_path(ep, &path);
+	xiw_rdv_request_init(&path, &st->nonces, st->proves, XIW_RDV_FEAT_ALL,
+			     &req);
+	st->proves_rts = st->proves && req.claim.rts;
+	xiw_nego_request(&ep->policy,
+			 xiw_rdv_ird(&path, ep->policy.max_ird),
+			 xiw_rdv_ord(&path, ep->policy.max_ord), &st->req);
+	st->req.pd_len = xiw_rdv_request_encode(&req, st->pdata);
+	return xiw_conn_put_frame(ep, &st->req, st->pdata);
+}
+
+/* The first of two Requests, without a proof. */
+static enum xiw_ep_state rdv_active_first_request(struct xiw_ep *ep)
+{
+	ep->startup->nonces.init = get_random_u64();
+	ep->startup->proves = false;
+	ep->startup->proves_rts = false;
+	return xiw_active_send_request(ep);
+}
+
+/*
+ * Send the proof that the Responder asks for, once. The proof allows an offline
+ * guess of the secret, so the other end should be the peer's kernel.
+ */
+static enum xiw_ep_state
+rdv_active_answer_challenge(struct xiw_ep *ep,
+			    const struct xiw_rdv_reply *reply)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_rdv_request req;
+	struct xiw_rdv_path path;
+
+	rdv_active_get_path(ep, &path);
+	xiw_rdv_request_init(&path, &st->nonces, false, XIW_RDV_FEAT_ALL, &req);
+	if (st->proves || !xiw_rdv_answers(&req, reply))
+		return rdv_active_retry(ep);
+	st->proves = true;
+	st->nonces.resp = reply->nonce;
+	return xiw_active_send_request(ep);
+}
+
+/**
+ * xiw_rdv_active_rts() - repeat the Request if its proof was made in RTR
+ * @ep: its endpoint, locked
+ *
+ * A Responder that stays in RTR cannot check the proof of an Initiator in RTR,
+ * as there is no PSN that both know. So once in RTS, the Initiator retries.
+ */
+void xiw_rdv_active_rts(struct xiw_ep *ep)
+{
+	if (ep->state == XIW_EPS_REPLY && ep->startup->proves &&
+	    !ep->startup->proves_rts)
+		xiw_ep_set_timer(ep, 0);
+}
+
+/* Start the stream, after the path was checked against the peer's token. */
+static enum xiw_ep_state rdv_active_establish(struct xiw_ep *ep,
+					      const struct xiw_rdv_path *path)
+{
+	ep->conn.initiator = true;
+	ep->conn.nego.ord = xiw_rdv_ord(path, ep->conn.nego.ord);
+	if (xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn))
+		return rdv_active_retry(ep);
+	ep->tries = 0;
+	xiw_qp_stands(ep->qp);
+	return xiw_active_established(ep);
+}
+
+/*
+ * Both ends are the same queue pair, which has neither Request nor Reply: its
+ * own attributes are the negotiated values.
+ */
+static enum xiw_ep_state rdv_active_establish_self(struct xiw_ep *ep)
+{
+	struct xiw_mpa_nego *nego = &ep->conn.nego;
+	struct xiw_rdv_path path;
+
+	rdv_active_get_path(ep, &path);
+	*nego = (struct xiw_mpa_nego) {
+		.rev = ep->policy.rev,
+		.crc = ep->policy.crc,
+		.tx_markers = ep->policy.markers,
+		.rx_markers = ep->policy.markers,
+		.ird = xiw_rdv_ird(&path, ep->policy.max_ird),
+		.ord = xiw_rdv_ird(&path, ep->policy.max_ord),
+	};
+	rdv_ep_set_features(ep, XIW_RDV_FEAT_ALL);
+	spin_lock_bh(&ep->qp->stream.lock);
+	memset(&rdv_active_use_of(ep)->peer, 0,
+	       sizeof(rdv_active_use_of(ep)->peer));
+	spin_unlock_bh(&ep->qp->stream.lock);
+	return rdv_active_establish(ep, &path);
+}
+
+static enum xiw_ep_state rdv_active_connected(struct xiw_ep *ep)
+{
+	return rdv_active_use_of(ep)->role == XIW_RDV_SELF
+		       ? rdv_active_establish_self(ep)
+		       : rdv_active_first_request(ep);
+}
+
+/* The Reply accepts. Check that it matches the Request and proves the peer. */
+static enum xiw_ep_state rdv_active_accepted(struct xiw_ep *ep,
+					     const struct xiw_rdv_reply *reply)
+{
+	const struct xiw_ep_startup *st = ep->startup;
+	struct xiw_rdv_use *use = rdv_active_use_of(ep);
+	struct xiw_rdv_request req;
+	struct xiw_rdv_path path;
+	bool ok;
+
+	spin_lock_bh(&ep->qp->stream.lock);
+	path = use->path;
+	xiw_rdv_request_init(&path, &st->nonces, false, XIW_RDV_FEAT_ALL, &req);
+	ok = !xiw_rdvstate_is_dead(use->state) && st->proves &&
+	     xiw_rdv_answers(&req, reply) &&
+	     xiw_rdv_proven(&path, &st->nonces, &reply->claim);
+	if (ok) {
+		use->peer = reply->claim;
+		use->nonces = st->nonces;
+	}
+	spin_unlock_bh(&ep->qp->stream.lock);
+	rdv_ep_set_features(ep, reply->features);
+	return ok ? rdv_active_establish(ep, &path) : rdv_active_retry(ep);
+}
+
+static enum xiw_ep_state rdv_active_refused(struct xiw_ep *ep,
+					    const struct xiw_rdv_reply *reply)
+{
+	u8 reason = reply->reason;
+
+	if (reason == XIW_RDV_PROVE)
+		return rdv_active_answer_challenge(ep, reply);
+	xiw_ep_dbg(ep, "the peer says no: reason %u\n", reason);
+	if (reason == XIW_RDV_BUSY)
+		ep->crowded = true;
+	if (!xiw_rdv_final(reason))
+		return rdv_active_retry(ep);
+	if (reason == XIW_RDV_BAD_VERSION)
+		ibdev_notice_ratelimited(&ep->dev->ibdev,
+					 "cannot connect by QP number: %pI6c does not speak version %u; install the same version of xiw on both hosts\n",
+					 rdv_active_use_of(ep)->path.peer.gid,
+					 XIW_RDV_VERSION);
+	xiw_rdv_give_up(ep->qp);
+	xiw_active_drop_sock(ep);
+	xiw_ep_clear_timer(ep);
+	return XIW_EPS_PAUSE;
+}
+
+static enum xiw_ep_state rdv_active_reply(struct xiw_ep *ep,
+					  enum xiw_nego_result result,
+					  const struct xiw_mpa_frame *frame)
+{
+	struct xiw_rdv_reply reply;
+
+	if ((result != XIW_NEGO_OK && result != XIW_NEGO_REJECTED) ||
+	    xiw_rdv_reply_decode(ep->startup->frame + frame->pd_off,
+				 frame->pd_len, result == XIW_NEGO_REJECTED,
+				 &reply))
+		return rdv_active_retry(ep);
+	return result == XIW_NEGO_OK ? rdv_active_accepted(ep, &reply)
+				      : rdv_active_refused(ep, &reply);
+}
+
+static enum xiw_ep_state rdv_active_closed(struct xiw_ep *ep, int status)
+{
+	/* The Responder may have evicted it in favour of another one. */
+	if (ep->startup->proves && status != -EPROTO)
+		ep->crowded = true;
+	return rdv_active_retry(ep);
+}
+
+static enum xiw_ep_state rdv_active_failed(struct xiw_ep *ep, int status)
+{
+	return rdv_active_retry(ep);
+}
+
+/*
+ * Responder
+ */
+
+static enum xiw_ep_state rdv_passive_refuse(struct xiw_ep *ep,
+					    enum xiw_rdv_reason reason,
+					    const struct xiw_rdv_request *req)
+{
+	struct xiw_rdv_reply reply;
+
+	xiw_ep_dbg(ep, "Request refused: reason %u\n", reason);
+	xiw_rdv_refuse(reason, req, &reply);
+	return xiw_passive_refuse(ep, ep->startup->pdata,
+				  xiw_rdv_reply_encode(&reply,
+						       ep->startup->pdata));
+}
+
+/* Of a Request that is not well formed. */
+static enum xiw_ep_state
+rdv_passive_refuse_malformed(struct xiw_ep *ep, enum xiw_rdv_reason reason)
+{
+	if (reason == XIW_RDV_BAD_VERSION)
+		ibdev_notice_ratelimited(&ep->dev->ibdev,
+					 "connection by number from %pI6c refused: its version is not %u; both hosts need an xiw of the same one\n",
+					 &ep->place.peer, XIW_RDV_VERSION);
+	return rdv_passive_refuse(ep, reason, NULL);
+}
+
+/* Of a Request whose GIDs are not the addresses of its TCP connection */
+static enum xiw_ep_state
+rdv_passive_refuse_translated(struct xiw_ep *ep,
+			      const struct xiw_rdv_request *req)
+{
+	ibdev_notice_ratelimited(&ep->dev->ibdev,
+				 "connection by number from %pI6c refused: it is for GIDs %pI6c and %pI6c, which are not its addresses; where addresses are translated, use rdma_cm\n",
+				 &ep->place.peer, req->init.gid, req->resp.gid);
+	return rdv_passive_refuse(ep, XIW_RDV_NO_MATCH, req);
+}
+
+/* Of a Request that is complete. */
+static enum xiw_rdv_reason rdv_passive_decode(struct xiw_ep *ep,
+					      struct xiw_rdv_request *req)
+{
+	const struct xiw_mpa_frame *frame = &ep->startup->req;
+
+	if (!frame->enhanced || !frame->enh.p2p)
+		return XIW_RDV_MALFORMED;
+	return xiw_rdv_request_decode(ep->startup->frame + frame->pd_off,
+				      frame->pd_len, req);
+}
+
+static u16 rdv_passive_port_of(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in *in = (const void *)addr;
+
+	/* The port is at the same offset in IPv4 and IPv6 addresses. */
+	return ntohs(in->sin_port);
+}
+
+static void rdv_passive_to_gid(const struct sockaddr_storage *addr, u8 *gid)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	struct in6_addr ip = in6->sin6_addr;
+
+	if (addr->ss_family == AF_INET)
+		ipv6_addr_set_v4mapped(in->sin_addr.s_addr, &ip);
+	memcpy(gid, &ip, sizeof(ip));
+}
+
+/* Do the addresses of the TCP connection match those in the Request? */
+static bool rdv_passive_is_from(struct xiw_ep *ep,
+				const struct xiw_rdv_request *req)
+{
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	u8 to[XIW_RDV_GID_LEN];
+	u8 from[XIW_RDV_GID_LEN];
+
+	if (xiw_sock_names(ep->xs, &local, &remote))
+		return false;
+	/* Set once, as the numbers are in rdv_passive_validate(). */
+	if (!ep->ready)
+		ep->privileged = rdv_passive_port_of(&remote) < PROT_SOCK;
+	rdv_passive_to_gid(&local, to);
+	rdv_passive_to_gid(&remote, from);
+	return xiw_rdv_request_from(req, to, from);
+}
+
+/*
+ * The Reply is built from the path as it was when the Request was admitted. The
+ * queue pair is ready to receive before the Reply is sent.
+ */
+static int rdv_passive_start(struct xiw_ep *ep,
+			     const struct xiw_rdv_request *req,
+			     const struct xiw_rdv_path *path)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_rdv_reply reply;
+	struct xiw_mpa_frame frame;
+	int ret;
+
+	xiw_nego_accept(&ep->policy, &st->req,
+			xiw_rdv_ird(path, ep->policy.max_ird),
+			xiw_rdv_ord(path, ep->policy.max_ord), &frame,
+			&ep->conn.nego);
+	xiw_rdv_accept(path, req, &st->nonces, XIW_RDV_FEAT_ALL, &reply);
+	rdv_ep_set_features(ep, reply.features);
+	frame.pd_len = xiw_rdv_reply_encode(&reply, st->pdata);
+	ret = xiw_conn_put_frame(ep, &frame, st->pdata);
+	if (ret)
+		return ret;
+	ep->conn.initiator = false;
+	ep->conn.nego.ord = xiw_rdv_ord(path, ep->conn.nego.ord);
+	return xiw_passive_run(ep);
+}
+
+static void rdv_passive_set_tos(struct xiw_ep *ep,
+				const struct xiw_rdv_request *req, u8 tos)
+{
+	struct sockaddr_storage addr;
+
+	xiw_rdv_to_addr(ep->dev, req->resp.gid, 0, &addr);
+	xiw_sock_set_tos(ep->xs, addr.ss_family, tos);
+}
+
+static enum xiw_ep_state rdv_passive_admit(struct xiw_ep *ep, struct xiw_qp *qp,
+					   const struct xiw_rdv_request *req,
+					   const struct xiw_rdv_path *path)
+{
+	int ret = -ECONNRESET;
+
+	ep->qp = qp;
+	if (qp->rdv.tclass)
+		rdv_passive_set_tos(ep, req, qp->rdv.tclass);
+	if (xiw_listen_leave(ep))
+		ret = rdv_passive_start(ep, req, path);
+	if (!ret)
+		return xiw_passive_replied(ep);
+	xiw_rdv_undo(qp, ep);
+	return ret == -ECONNRESET
+		       ? XIW_EPS_DEAD
+		       : rdv_passive_refuse(ep, XIW_RDV_FAILED, req);
+}
+
+/*
+ * Ask the Initiator for its proof. Before that, nothing derived from a PSN is
+ * sent, and no queue pair is looked up.
+ */
+static enum xiw_ep_state
+rdv_passive_challenge(struct xiw_ep *ep, const struct xiw_rdv_request *req)
+{
+	struct xiw_ep_startup *st = ep->startup;
+	struct xiw_rdv_reply reply;
+
+	st->nonces.init = req->nonce;
+	st->nonces.resp = get_random_u64();
+	xiw_rdv_challenge(req, st->nonces.resp, &reply);
+	if (!xiw_passive_send_reject(ep, st->pdata,
+				     xiw_rdv_reply_encode(&reply, st->pdata)))
+		return XIW_EPS_DEAD;
+	st->proves = true;
+	return XIW_EPS_REQUEST;
+}
+
+static enum xiw_ep_state rdv_passive_wait(struct xiw_ep *ep,
+					  const struct xiw_rdv_request *req)
+{
+	if (ep->ready)
+		return XIW_EPS_READY;
+	if (!xiw_listen_wait(ep, WAITING_MAX))
+		return rdv_passive_refuse(ep, XIW_RDV_BUSY, req);
+	xiw_ep_set_timer(ep, ep->policy.reply_ms);
+	/* The queue pair may have changed to RTR concurrently. */
+	xiw_ep_raise(ep, XIW_EPE_SOCK);
+	return XIW_EPS_READY;
+}
+
+static enum xiw_ep_state rdv_passive_match(struct xiw_ep *ep,
+					   const struct xiw_rdv_request *req)
+{
+	struct xiw_qp *qp = xiw_qp_get_by_num(ep->dev, ep->qpn);
+	struct xiw_rdv_path path;
+	int ret;
+
+	/* Do not reveal to the peer whether the queue pair exists. */
+	if (!qp)
+		return rdv_passive_wait(ep, req);
+	ret = xiw_rdv_admit(qp, ep, req, &path);
+	if (!ret)
+		return rdv_passive_admit(ep, qp, req, &path);
+	xiw_qp_put(qp);
+	return ret == -EBUSY ? rdv_passive_refuse(ep, XIW_RDV_BUSY, req)
+			     : rdv_passive_wait(ep, req);
+}
+
+/* Validate a complete Request, and answer it or let it wait. */
+static enum xiw_ep_state rdv_passive_validate(struct xiw_ep *ep)
+{
+	struct xiw_rdv_request req;
+	enum xiw_rdv_reason reason;
+
+	/* RFC 5044 7.1.2 rule 3: no FPDU before the Reply. */
+	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
+		return XIW_EPS_DEAD;
+	reason = rdv_passive_decode(ep, &req);
+	if (reason != XIW_RDV_OK)
+		return rdv_passive_refuse_malformed(ep, reason);
+	if (xiw_rdv_role(&req.init, &req.resp) != XIW_RDV_INITIATOR)
+		return rdv_passive_refuse(ep, XIW_RDV_BAD_ROLE, &req);
+	if (!rdv_passive_is_from(ep, &req))
+		return rdv_passive_refuse_translated(ep, &req);
+	if (req.proves != ep->startup->proves ||
+	    (req.proves && req.nonce != ep->startup->nonces.init))
+		return rdv_passive_refuse(ep, XIW_RDV_MALFORMED, NULL);
+	if (!req.proves)
+		return rdv_passive_challenge(ep, &req);
+	/* While it waits, the listener compares them under its lock. */
+	if (!ep->ready) {
+		ep->qpn = req.resp.qpn;
+		ep->peer_qpn = req.init.qpn;
+	}
+	return rdv_passive_match(ep, &req);
+}
+
+static enum xiw_ep_state rdv_passive_request(struct xiw_ep *ep)
+{
+	rdv_ep_set_policy(ep);
+	return rdv_passive_validate(ep);
+}
+
+/* The Request has waited too long. */
+static enum xiw_ep_state rdv_passive_late(struct xiw_ep *ep)
+{
+	struct xiw_rdv_request req;
+
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
+	rdv_passive_decode(ep, &req);
+	return rdv_passive_refuse(ep, XIW_RDV_LATE, &req);
+}
+
+/*
+ * End
+ */
 
 static enum xiw_ep_state rdv_ep_kill_at_once(struct xiw_ep *ep)
 {
@@ -71,7 +709,7 @@ rdv_ep_end_by(struct xiw_ep *ep, enum xiw_ep_state (*end)(struct xiw_ep *ep))
 		return next;
 	}
 	ep->closing = false;
-	return initiator ? xiw_rdv_active_retry(ep) : XIW_EPS_DEAD;
+	return initiator ? rdv_active_retry(ep) : XIW_EPS_DEAD;
 }
 
 static enum xiw_ep_state rdv_ep_on_close(struct xiw_ep *ep)
@@ -117,17 +755,17 @@ static enum xiw_ep_state rdv_ep_on_late(struct xiw_ep *ep)
 	return rdv_ep_end_by(ep, ep->closing ? xiw_end_stalled : rdv_ep_stay);
 }
 
-/* No report is due: other actions have no effect. */
+/* Nothing is reported to a ULP: other actions have no effect. */
 static const xiw_ep_act rdv_acts[XIW_EPA_COUNT] = {
 	[XIW_EPA_ACCEPT]	= rdv_ep_on_listener,
-	[XIW_EPA_TRY]		= xiw_rdv_active_try,
-	[XIW_EPA_RETRY]		= xiw_rdv_active_retry,
-	[XIW_EPA_LATE]		= xiw_rdv_active_retry,
+	[XIW_EPA_TRY]		= rdv_active_try,
+	[XIW_EPA_RETRY]		= rdv_active_retry,
+	[XIW_EPA_LATE]		= rdv_active_retry,
 	[XIW_EPA_CANCEL]	= rdv_ep_end_if_over,
 	[XIW_EPA_CANCEL_KILL]	= rdv_ep_kill_at_once,
 	[XIW_EPA_NO_REQUEST]	= rdv_ep_kill_at_once,
-	[XIW_EPA_READY]		= xiw_rdv_passive_judge,
-	[XIW_EPA_READY_LATE]	= xiw_rdv_passive_late,
+	[XIW_EPA_READY]		= rdv_passive_validate,
+	[XIW_EPA_READY_LATE]	= rdv_passive_late,
 	[XIW_EPA_NO_FPDU]	= rdv_ep_on_late,
 	[XIW_EPA_REPLACED]	= rdv_ep_on_late,
 	[XIW_EPA_STALLED]	= rdv_ep_on_timer,
@@ -135,7 +773,7 @@ static const xiw_ep_act rdv_acts[XIW_EPA_COUNT] = {
 	[XIW_EPA_ABORT]		= rdv_ep_on_abort,
 };
 
-static void rdv_teardown(struct xiw_ep *ep)
+static void rdv_ep_teardown(struct xiw_ep *ep)
 {
 	u32 qpn = ep->qpn;
 
@@ -147,13 +785,13 @@ static void rdv_teardown(struct xiw_ep *ep)
 static const struct xiw_cm_user rdv_user = {
 	.handle = xiw_cm_handle,
 	.acts = rdv_acts,
-	.connected = xiw_rdv_active_connected,
-	.build_request = xiw_rdv_active_build_request,
-	.reply = xiw_rdv_active_reply,
-	.closed = xiw_rdv_active_closed,
-	.failed = xiw_rdv_active_failed,
-	.request = xiw_rdv_passive_request,
-	.teardown = rdv_teardown,
+	.connected = rdv_active_connected,
+	.build_request = rdv_active_build_request,
+	.reply = rdv_active_reply,
+	.closed = rdv_active_closed,
+	.failed = rdv_active_failed,
+	.request = rdv_passive_request,
+	.teardown = rdv_ep_teardown,
 };
 
 /**

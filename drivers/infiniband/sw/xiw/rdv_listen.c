@@ -8,10 +8,13 @@
  */
 #include "rdv.h"
 
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 
 #include "cm.h"
@@ -40,6 +43,37 @@ struct xiw_rdv_port {
 	struct xiw_ep *ep;
 };
 
+/**
+ * xiw_rdv_to_addr() - convert a GID to a socket address
+ * @dev: device; its link is the scope of link-local addresses
+ * @gid: GID
+ * @port: TCP port
+ * @addr: result
+ *
+ * Context: Any.
+ */
+void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
+		     struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *in6 = (void *)addr;
+	struct sockaddr_in *in = (void *)addr;
+	struct in6_addr ip;
+
+	memset(addr, 0, sizeof(*addr));
+	memcpy(&ip, gid, sizeof(ip));
+	if (ipv6_addr_v4mapped(&ip)) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		in->sin_addr.s_addr = ip.s6_addr32[3];
+		return;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(port);
+	in6->sin6_addr = ip;
+	if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&ip)))
+		in6->sin6_scope_id = dev->netdev->ifindex;
+}
+
 static int rdv_listen_start_listener(struct xiw_ep *ep, const u8 *gid, u16 port)
 {
 	struct net *net = xiw_conn_get_net(ep->dev);
@@ -57,13 +91,11 @@ static int rdv_listen_start_listener(struct xiw_ep *ep, const u8 *gid, u16 port)
 static struct xiw_ep *rdv_listen_open_listener(struct xiw_dev *dev,
 					       const u8 *gid, u16 port)
 {
-	struct xiw_ep *ep = xiw_ep_create(dev, true);
+	struct xiw_ep *ep = xiw_ep_create(dev, dev->rdv_user, true);
 	int ret;
 
 	if (!ep)
 		return ERR_PTR(-ENOMEM);
-	ep->user = dev->rdv_user;
-	xiw_listen_init(ep);
 	/* The reference that rdv_listen_close_listener() drops */
 	xiw_ep_get(ep);
 	ret = rdv_listen_start_listener(ep, gid, port);

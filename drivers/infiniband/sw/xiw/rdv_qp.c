@@ -17,10 +17,7 @@
  */
 #include "rdv.h"
 
-#include <linux/in.h>
-#include <linux/in6.h>
 #include <linux/jiffies.h>
-#include <net/ipv6.h>
 
 #include "dev.h"
 #include "ep.h"
@@ -31,104 +28,6 @@
 #include "stream_run.h"
 #include "tx.h"
 #include "tx_sched.h"
-
-/*
- * Addresses and negotiation
- */
-
-/**
- * xiw_rdv_policy() - set MPA revision 2 with the peer-to-peer model
- * @ep: new endpoint
- *
- * Context: The endpoint is locked.
- */
-void xiw_rdv_policy(struct xiw_ep *ep)
-{
-	ep->policy.rev = 2;
-	ep->policy.p2p = true;
-	ep->policy.fallback = false;
-}
-
-/**
- * xiw_rdv_to_addr() - convert a GID to a socket address
- * @dev: device; its link is the scope of link-local addresses
- * @gid: GID
- * @port: TCP port
- * @addr: result
- *
- * Context: Any.
- */
-void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
-		     struct sockaddr_storage *addr)
-{
-	struct sockaddr_in6 *in6 = (void *)addr;
-	struct sockaddr_in *in = (void *)addr;
-	struct in6_addr ip;
-
-	memset(addr, 0, sizeof(*addr));
-	memcpy(&ip, gid, sizeof(ip));
-	if (ipv6_addr_v4mapped(&ip)) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		in->sin_addr.s_addr = ip.s6_addr32[3];
-		return;
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(port);
-	in6->sin6_addr = ip;
-	if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&ip)))
-		in6->sin6_scope_id = dev->netdev->ifindex;
-}
-
-/**
- * xiw_rdv_to_gid() - convert a socket address to a GID
- * @addr: address
- * @gid: result: XIW_RDV_GID_LEN bytes
- *
- * Context: Any.
- */
-void xiw_rdv_to_gid(const struct sockaddr_storage *addr, u8 *gid)
-{
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in = (const void *)addr;
-	struct in6_addr ip = in6->sin6_addr;
-
-	if (addr->ss_family == AF_INET)
-		ipv6_addr_set_v4mapped(in->sin_addr.s_addr, &ip);
-	memcpy(gid, &ip, sizeof(ip));
-}
-
-/**
- * xiw_rdv_port_of() - the port of an address
- * @addr: address
- *
- * Context: Any.
- * Return: TCP port.
- */
-u16 xiw_rdv_port_of(const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in = (const void *)addr;
-
-	return ntohs(addr->ss_family == AF_INET ? in->sin_port :
-						  in6->sin6_port);
-}
-
-/**
- * xiw_rdv_agree() - set the negotiated features
- * @ep: endpoint before the start of its stream
- * @features: XIW_RDV_FEAT_* of the Reply
- *
- * Context: The endpoint is locked.
- */
-void xiw_rdv_agree(struct xiw_ep *ep, u16 features)
-{
-	ep->conn.send_imm = features & XIW_RDV_FEAT_IMM;
-	ep->conn.probe = false;
-	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
-	if (!ep->conn.fpdu_segments && !(features & XIW_RDV_FEAT_LONG))
-		ep->conn.fpdu_segments = 1;
-}
 
 /*
  * Requests of a Responder
@@ -343,7 +242,7 @@ void xiw_rdv_wait_end(struct xiw_qp *qp)
 	spin_lock_bh(&qp->stream.lock);
 	spin_lock_irq(&use->lock);
 	WRITE_ONCE(use->waits, false);
-	xiw_rdv_step(use, XIW_RDVE_STOP_WAIT);
+	xiw_qp_oob_step(qp, XIW_RDVE_STOP_WAIT);
 	spin_unlock_irq(&use->lock);
 	spin_unlock_bh(&qp->stream.lock);
 	if (cancel_delayed_work_sync(&use->expire))
@@ -379,7 +278,7 @@ static bool rdv_qp_begin_undo(struct xiw_stream *s)
 	spin_lock_bh(&s->lock);
 	undo = !qp->destroying && xiw_rdvstate_is_tentative(use->state);
 	if (undo)
-		xiw_rdv_step(use, XIW_RDVE_ROLL_BACK);
+		xiw_qp_oob_step(qp, XIW_RDVE_ROLL_BACK);
 	spin_unlock_bh(&s->lock);
 	return undo;
 }
@@ -407,7 +306,7 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	       xiw_rdvstate_is_tentative(use->state);
 	llp = s->llp;
 	if (undo && !llp)
-		xiw_rdv_step(use, XIW_RDVE_ROLL_BACK);
+		xiw_qp_oob_step(qp, XIW_RDVE_ROLL_BACK);
 	spin_unlock_bh(&s->lock);
 	if (!undo || (llp && !xiw_stream_detach_if(s, llp, rdv_qp_begin_undo)))
 		return false;
@@ -426,7 +325,7 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	if (use->status != IB_WC_RETRY_EXC_ERR)
 		use->status = 0;
 	spin_lock_irq(&use->lock);
-	xiw_rdv_step(use, XIW_RDVE_ROLLED_BACK);
+	xiw_qp_oob_step(qp, XIW_RDVE_ROLLED_BACK);
 	if (use->armed == XIW_RDV_ANSWER)
 		use->armed = XIW_RDV_NOTHING;
 	spin_unlock_irq(&use->lock);
