@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The connection manager: the function for each action of proto/epstate.c, how
- * an endpoint ends for good, and the endpoints of a device. The two sides are
- * in cm_active.c and cm_passive.c, listeners in cm_listen.c, the end of
- * connections in cm_end.c.
+ * The connection manager: the functions for the actions of proto/epstate.c, how
+ * an endpoint releases what it has, and the endpoints of a device. The two
+ * sides are in cm_active.c and cm_passive.c, listeners in cm_listen.c, the end
+ * of connections in cm_end.c.
  */
 #include "cm.h"
 
@@ -20,7 +20,7 @@ static enum xiw_ep_state cm_die(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
-/* Where the user of the endpoint has no function of its own. */
+/* Used where the user of the endpoint has no function of its own. */
 static const xiw_ep_act common[XIW_EPA_COUNT] = {
 	[XIW_EPA_DIE]		= cm_die,
 	[XIW_EPA_ACCEPT]	= xiw_listen_children,
@@ -37,11 +37,10 @@ static const xiw_ep_act common[XIW_EPA_COUNT] = {
 };
 
 /**
- * xiw_cm_handle() - the response of an endpoint to an event
+ * xiw_cm_handle() - xiw_cm_user.handle, for all users
  * @ep: endpoint
  * @event: what happened
  *
- * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_cm_handle(struct xiw_ep *ep, enum xiw_ep_event event)
@@ -58,10 +57,8 @@ enum xiw_ep_state xiw_cm_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 }
 
 /**
- * xiw_cm_teardown() - give back all that an endpoint has
- * @ep: endpoint that ends; each part is given back if it is there
- *
- * Context: The endpoint is locked.
+ * xiw_cm_teardown() - release what an endpoint has
+ * @ep: endpoint that ends, with or without each of its parts
  */
 void xiw_cm_teardown(struct xiw_ep *ep)
 {
@@ -84,7 +81,7 @@ void xiw_cm_teardown(struct xiw_ep *ep)
  */
 int xiw_cm_device_init(struct xiw_dev *dev)
 {
-	/* No rescuer: connecting allocates, and waits for works of the QP. */
+	/* No rescuer: connecting allocates, and waits for work of the QP. */
 	dev->cm_wq = alloc_workqueue("xiw_cm", WQ_UNBOUND, 0);
 	if (!dev->cm_wq)
 		return -ENOMEM;
@@ -104,7 +101,7 @@ static bool cm_no_endpoints(struct xiw_dev *dev)
 }
 
 /**
- * xiw_cm_device_open() - let a device have endpoints
+ * xiw_cm_device_open() - permit new endpoints
  * @dev: device that is being registered, for the first time or again
  *
  * Context: Process context.
@@ -118,10 +115,10 @@ void xiw_cm_device_open(struct xiw_dev *dev)
 }
 
 /**
- * xiw_cm_device_joined() - rdma_cm knows a device
+ * xiw_cm_device_joined() - record that rdma_cm has added a device
  * @dev: device
  *
- * Context: Process context.
+ * Context: Any.
  */
 void xiw_cm_device_joined(struct xiw_dev *dev)
 {
@@ -130,11 +127,11 @@ void xiw_cm_device_joined(struct xiw_dev *dev)
 
 /**
  * xiw_cm_device_kill() - begin to end every endpoint of a device
- * @dev: device; who wants to add endpoints from now on is refused
+ * @dev: device; new endpoints are refused from now on
  *
- * Connections are reset, lingering ones too. iw_cm cannot give up a connect
- * that is under way, it waits for the result; so this is where whoever wants
- * to be rid of a device has to start.
+ * Connections are reset, lingering ones too. iw_cm cannot cancel a connect that
+ * is in progress and waits for its result, so this comes first when a device is
+ * removed.
  *
  * Context: Process context.
  */
@@ -151,7 +148,7 @@ void xiw_cm_device_kill(struct xiw_dev *dev)
 
 /**
  * xiw_cm_device_exit() - end every endpoint of a device
- * @dev: device; nobody can add endpoints any more, or will be refused
+ * @dev: device that is not registered any more
  *
  * Context: Sleeps until all endpoints are dead, which no peer can delay.
  */

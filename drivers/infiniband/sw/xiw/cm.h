@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The connection manager of a device: what its files cm*.c offer.
+ * The connection manager: what the files cm*.c offer.
+ *
+ * Unless noted otherwise the endpoint is locked, and functions sleep, but
+ * neither for a peer nor for a ULP. Those that return enum xiw_ep_state carry
+ * out an action (xiw_ep_act), and return the next state.
  */
 #ifndef _XIW_CM_H
 #define _XIW_CM_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Initiator: connects TCP, sends the MPA Request, reads the Reply, and runs the
- * stream (RFC 5044 section 7.1, RFC 6581). The user of the endpoint opens the
- * socket, and decides what follows from the Reply.
+ * Initiator: connects TCP, sends the MPA Request, reads the Reply, and starts
+ * the stream (RFC 5044 section 7.1, RFC 6581). The user of the endpoint opens
+ * the socket, and decides what follows from the Reply.
  */
 #include "cm.h"
 
@@ -15,12 +15,7 @@
 #include "sock.h"
 #include "stream_run.h"
 
-/**
- * xiw_active_drop_sock() - reset the connection of an Initiator
- * @ep: endpoint, with a socket or without
- *
- * Context: The endpoint is locked.
- */
+/* Resets the connection, if there is one. */
 void xiw_active_drop_sock(struct xiw_ep *ep)
 {
 	if (ep->xs)
@@ -35,7 +30,6 @@ void xiw_active_drop_sock(struct xiw_ep *ep)
  * @family: AF_INET or AF_INET6
  * @tos: type of service or traffic class, -1 for the default
  *
- * Context: The endpoint is locked.
  * Return: 0 or negative errno.
  */
 int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
@@ -53,13 +47,7 @@ int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
 	return 0;
 }
 
-/**
- * xiw_active_send_request() - send a Request, and await the Reply
- * @ep: endpoint whose TCP connection is established
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* TCP has connected: send a Request. */
 enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep)
 {
 	int ret = ep->user->build_request(ep);
@@ -69,13 +57,7 @@ enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep)
 	return ret ? ep->user->failed(ep, ret) : xiw_active_reply(ep);
 }
 
-/**
- * xiw_active_connecting() - proceed if TCP has connected, or has failed
- * @ep: endpoint in XIW_EPS_CONNECTING
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* Check whether TCP has connected, or has failed. */
 enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep)
 {
 	switch (xiw_conn_status(ep)) {
@@ -88,13 +70,7 @@ enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep)
 	}
 }
 
-/**
- * xiw_active_established() - run the stream after the last step of startup
- * @ep: endpoint whose stream was started
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* The last step of an Initiator: its stream was started, and may run now. */
 enum xiw_ep_state xiw_active_established(struct xiw_ep *ep)
 {
 	xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
@@ -106,13 +82,7 @@ enum xiw_ep_state xiw_active_established(struct xiw_ep *ep)
 	return XIW_EPS_OPEN;
 }
 
-/**
- * xiw_active_reply() - read the Reply, or notice the end of the connection
- * @ep: endpoint in XIW_EPS_REPLY
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* Read the Reply, or notice the end of the connection. */
 enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
 {
 	enum xiw_nego_result verdict;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What all of the connection manager's files do with an endpoint: its socket,
- * the peer's startup frame, its QP, and what iw_cm hears.
+ * Functions that all files of the connection manager share: the socket of an
+ * endpoint, its network namespace, startup frames, and the QP.
  */
 #include "cm.h"
 
@@ -21,7 +21,7 @@ static void conn_on_socket(struct xiw_llp *llp, void *ctx)
 	xiw_ep_raise(ctx, XIW_EPE_SOCK);
 }
 
-/* Startup frames fit into an empty send buffer: nobody waits for room. */
+/* Startup frames fit into an empty send buffer. */
 static void conn_on_write_space(struct xiw_llp *llp, void *ctx)
 {
 }
@@ -33,11 +33,9 @@ static const struct xiw_llp_events ep_events = {
 };
 
 /**
- * xiw_conn_own_sock() - hear of a socket's events
+ * xiw_conn_own_sock() - give an endpoint a socket, which notifies it of events
  * @ep: endpoint
  * @xs: socket, which becomes the endpoint's
- *
- * Context: The endpoint is locked.
  */
 void xiw_conn_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
 {
@@ -46,10 +44,9 @@ void xiw_conn_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
 }
 
 /**
- * xiw_conn_status() - how the connection stands
+ * xiw_conn_status() - state of the connection
  * @ep: endpoint with a socket
  *
- * Context: The endpoint is locked.
  * Return: See enum xiw_llp_status.
  */
 enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep)
@@ -64,15 +61,15 @@ enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep)
 }
 
 /**
- * xiw_conn_bound_if() - must a socket be confined to the netdev
+ * xiw_conn_bound_if() - must a socket be bound to the netdev
  * @ep: endpoint
  * @addr: local address of the socket
  *
- * A wildcard listener takes only what arrives for its own netdev: rdma_cm
- * makes one per device, all with the same port. It does so for the loopback
- * addresses, too, though only a device on the loopback interface can serve
- * these. A link-local address means nothing without an interface, and a netdev
- * within a VRF is not reachable from a socket outside of it.
+ * A wildcard listener accepts only connections that arrive on its own netdev,
+ * as rdma_cm creates one per device, all with the same port. It does so for the
+ * loopback addresses, too, although only a device on the loopback interface can
+ * serve these. A link-local address is ambiguous without an interface, and a
+ * netdev in a VRF is not reachable from a socket outside of it.
  *
  * Context: Any.
  * Return: Index of the netdev, or 0.
@@ -148,10 +145,10 @@ struct net *xiw_conn_get_net(const struct xiw_dev *dev)
 /*
  * Startup frames
  *
- * The rest of the connection manager knows frames as struct xiw_mpa_frame with
- * Private Data: what both sides negotiate. Only these functions know that they
- * are octets of a TCP stream. A lower layer with messages of its own for the
- * same negotiation, as the session control of DDP over SCTP, replaces them.
+ * The rest of the connection manager handles frames as struct xiw_mpa_frame
+ * with Private Data. Only these functions depend on their encoding as bytes of
+ * a TCP stream. A lower layer that has messages of its own for the same
+ * negotiation, as the session control of DDP over SCTP, replaces them.
  */
 
 /**
@@ -160,7 +157,6 @@ struct net *xiw_conn_get_net(const struct xiw_dev *dev)
  * @frame: the frame
  * @pdata: its Private Data
  *
- * Context: The endpoint is locked.
  * Return: 0, or -EINVAL if it cannot be sent.
  */
 int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
@@ -178,7 +174,6 @@ int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
  * xiw_conn_send_frame() - send the prepared frame
  * @ep: endpoint after xiw_conn_put_frame()
  *
- * Context: The endpoint is locked.
  * Return: 0, or -ECONNRESET.
  */
 int xiw_conn_send_frame(struct xiw_ep *ep)
@@ -190,7 +185,7 @@ int xiw_conn_send_frame(struct xiw_ep *ep)
 		0 : -ECONNRESET;
 }
 
-/* Reads on, exactly the octets of the frame; its length when it is complete. */
+/* Reads no byte after the frame. Returns its length when it is complete. */
 static int conn_collect(struct xiw_ep *ep, bool reply)
 {
 	struct xiw_ep_startup *st = ep->startup;
@@ -218,7 +213,6 @@ static int conn_collect(struct xiw_ep *ep, bool reply)
  * @reply: a Reply is expected, else a Request
  * @frame: set when it is complete; its Private Data is in startup.frame
  *
- * Context: The endpoint is locked.
  * Return: 0; -EAGAIN if more must arrive; -EPROTO if it is improperly formatted
  * (RFC 5044 section 7.1.1); -ECONNRESET if the peer closed; another negative
  * errno of the socket.
@@ -234,12 +228,7 @@ int xiw_conn_get_frame(struct xiw_ep *ep, bool reply,
 		-EPROTO : 0;
 }
 
-/**
- * xiw_conn_detach_qp() - end the QP's time with the endpoint
- * @ep: endpoint, with or without a QP
- *
- * Context: The endpoint is locked.
- */
+/* Detaches the QP of an endpoint, if it has one. */
 void xiw_conn_detach_qp(struct xiw_ep *ep)
 {
 	if (!ep->qp)

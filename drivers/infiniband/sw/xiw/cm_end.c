@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How connections end, whichever side they began on: the graceful close, which
- * waits for what is left to be sent, the abort, and the time in which a closed
- * connection waits for the peer's FIN. iw_cm hears exactly one CLOSE.
+ * How connections of either side end: the graceful close, which first sends
+ * what is queued, the abort, and the time in which a closed connection waits
+ * for the peer's FIN.
  */
 #include "cm.h"
 
@@ -11,11 +11,7 @@
 #include "qp.h"
 #include "sock.h"
 
-/*
- * The stream is over: flush first, so that whoever hears of it finds
- * everything completed. iw_cm insists on hearing that a connection was
- * established before it hears of its end.
- */
+/* Flush before the report: the ULP then finds all its requests completed. */
 static void end_stream(struct xiw_ep *ep)
 {
 	xiw_ep_clear_timer(ep);
@@ -24,15 +20,10 @@ static void end_stream(struct xiw_ep *ep)
 		ep->user->ended(ep);
 }
 
-/**
- * xiw_end_close() - the stream is over
- * @ep: endpoint with a stream
- *
- * A consumer may give up while TCP has no room for a Terminate. With a FIN the
- * peer would take a fault for an orderly end, so the connection is reset.
- *
- * Context: The endpoint is locked.
- * Return: Next state.
+/*
+ * The stream is over. A ULP may close while TCP has no room for a Terminate.
+ * With a FIN the peer would take a fault for an orderly end, so the connection
+ * is reset.
  */
 enum xiw_ep_state xiw_end_close(struct xiw_ep *ep)
 {
@@ -40,13 +31,7 @@ enum xiw_ep_state xiw_end_close(struct xiw_ep *ep)
 	return ep->mute ? XIW_EPS_DEAD : xiw_end_linger(ep);
 }
 
-/**
- * xiw_end_abort() - the stream is over, the connection is reset
- * @ep: endpoint with a stream
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* The stream is over, the connection is reset. */
 enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
 {
 	end_stream(ep);
@@ -54,8 +39,8 @@ enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
 }
 
 /*
- * Grows while the peer takes what was sent, or sends what somebody is there to
- * receive.
+ * Grows while the peer acknowledges data, or sends data to a stream that still
+ * receives.
  */
 static u32 end_progress_of(const struct xiw_ep *ep)
 {
@@ -73,11 +58,12 @@ static void end_start(struct xiw_ep *ep)
 }
 
 /*
- * A slow network may need longer than the timer to carry what is left. A peer
- * can feign that, by taking an octet now and then, but not for ever; and not at
- * all if there never was a connection.
+ * A slow network may need longer than the timer to carry what is queued, so
+ * progress extends it. The number of extensions is limited, as a peer can feign
+ * progress by taking a byte now and then. There are none before the connection
+ * was established.
  */
-static bool end_gets_on(struct xiw_ep *ep)
+static bool end_extend_timer(struct xiw_ep *ep)
 {
 	if (end_progress_of(ep) == ep->progress || !ep->extensions)
 		return false;
@@ -86,16 +72,10 @@ static bool end_gets_on(struct xiw_ep *ep)
 	return true;
 }
 
-/**
- * xiw_end_stalled() - the timer of a connection expired
- * @ep: endpoint with a stream; it closes, or the first FPDU did not come
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* The timer expired: of a close, or because the first FPDU did not arrive. */
 enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep)
 {
-	if (ep->closing && end_gets_on(ep))
+	if (ep->closing && end_extend_timer(ep))
 		return ep->state;
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 	if (ep->qp)
@@ -103,26 +83,14 @@ enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep)
 	return xiw_end_abort(ep);
 }
 
-/**
- * xiw_end_shutdown() - everything is sent, now the FIN
- * @ep: endpoint with a stream
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* Everything is sent: send the FIN. */
 enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep)
 {
 	xiw_sock_shutdown(ep->xs);
 	return ep->state;
 }
 
-/**
- * xiw_end_close_timer() - a graceful close has begun
- * @ep: endpoint with a stream
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* A graceful close has begun. */
 enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
 {
 	ep->closing = true;
@@ -133,22 +101,22 @@ enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
 /*
  * Lingering
  *
- * A peer that is still sending must not be answered by a reset, which TCP
- * sends when data arrives for a connection that nobody has any more: with it
- * the peer could lose a Terminate that it has not read, RFC 5040 section 6.2.1.
- * So the endpoint stays for a time, and discards. Everything else can be left
- * to TCP, which limits what it carries on with for nobody: tcp_max_orphans,
+ * TCP resets a connection when data arrives after the socket was closed. The
+ * peer could then lose a Terminate that it has not read, RFC 5040 section
+ * 6.2.1. So the endpoint discards what arrives for a limited time. The rest is
+ * left to TCP, which has limits for sockets without an owner: tcp_max_orphans,
  * tcp_orphan_retries, tcp_fin_timeout.
  */
 
-/* Closing with unread data would reset what is still under way. */
+/* Read first: TCP resets a connection that is closed with unread data. */
 static bool end_peer_closed(struct xiw_ep *ep)
 {
 	xiw_sock_discard(ep->xs);
 	return xiw_conn_status(ep) != XIW_LLP_OPEN;
 }
 
-static bool end_has_to_go(struct xiw_ep *ep)
+/* Another endpoint has evicted it from the full list. */
+static bool end_was_evicted(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
 	bool ret;
@@ -159,8 +127,8 @@ static bool end_has_to_go(struct xiw_ep *ep)
 	return ret;
 }
 
-/* If that is one too many, somebody is taken out, and will notice. */
-static void end_join_lingering(struct xiw_ep *ep)
+/* Above the limit, evict one; its handler sees that it left the list. */
+static void end_add_lingering(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
 	struct xiw_peer_entry *victim;
@@ -178,12 +146,7 @@ static void end_join_lingering(struct xiw_ep *ep)
 	spin_unlock(&dev->ep_lock);
 }
 
-/**
- * xiw_end_teardown() - a lingering endpoint ends
- * @ep: any endpoint that ends
- *
- * Context: The endpoint is locked.
- */
+/* An endpoint ends, which may have been lingering. */
 void xiw_end_teardown(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
@@ -196,15 +159,9 @@ void xiw_end_teardown(struct xiw_ep *ep)
 	spin_unlock(&dev->ep_lock);
 }
 
-/**
- * xiw_end_hand_over() - TCP does the rest
- * @ep: endpoint that has reported everything
- *
- * A FIN follows what was sent. What the peer sends from now on resets the
- * connection.
- *
- * Context: The endpoint is locked.
- * Return: Next state.
+/*
+ * Leave the rest to TCP. A FIN follows what was sent. Data that arrives from
+ * now on resets the connection.
  */
 enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep)
 {
@@ -213,38 +170,21 @@ enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
-/**
- * xiw_end_linger_sock() - something happened to a lingering connection
- * @ep: endpoint that lingers
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* Something happened to a lingering connection. */
 enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep)
 {
-	return end_peer_closed(ep) || end_has_to_go(ep) ? xiw_end_hand_over(ep)
-							: XIW_EPS_LINGER;
+	if (end_peer_closed(ep) || end_was_evicted(ep))
+		return xiw_end_hand_over(ep);
+	return XIW_EPS_LINGER;
 }
 
-/**
- * xiw_end_linger_timer() - the peer's FIN took too long
- * @ep: endpoint that lingers
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* The peer's FIN took too long. */
 enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep)
 {
-	return end_gets_on(ep) ? XIW_EPS_LINGER : xiw_end_hand_over(ep);
+	return end_extend_timer(ep) ? XIW_EPS_LINGER : xiw_end_hand_over(ep);
 }
 
-/**
- * xiw_end_linger() - close in good order, with nobody waiting for it
- * @ep: endpoint that has reported everything
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* Everything was reported: close in good order, and wait for the peer's FIN. */
 enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep)
 {
 	end_start(ep);
@@ -252,6 +192,6 @@ enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep)
 	xiw_sock_shutdown(ep->xs);
 	if (end_peer_closed(ep))
 		return xiw_end_hand_over(ep);
-	end_join_lingering(ep);
+	end_add_lingering(ep);
 	return XIW_EPS_LINGER;
 }

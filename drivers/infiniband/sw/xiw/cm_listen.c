@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listeners, and which children they have: connections that were accepted from
- * TCP and have not been answered yet. What the children do is in cm_passive.c.
+ * Listeners and their children: connections that were accepted from TCP and
+ * have not been answered yet. cm_passive.c handles the events of children.
  *
  * DOC: a listener's children
  *
- * A child is half open until its Request is reported. Their number is bounded.
- * When the bound is reached, one is dropped whose peer holds most, see
- * peer_limit.c, if it had a tenth of a second and more, since an honest
- * Initiator sends its Request at once; otherwise the listener leaves new
- * connections to TCP's own queue for the rest of that time. So silent
- * connections cannot lock out others, and a burst of honest ones is not cut
- * down.
+ * A child is half open until its Request is reported. The number of half-open
+ * children is limited. At the limit, one of the peer with most connections is
+ * evicted (peer_limit.c), provided it is older than a tenth of a second: an
+ * honest Initiator sends its Request at once. Otherwise the listener leaves new
+ * connections in TCP's own queue for the rest of that time. So silent
+ * connections cannot lock out others, and a burst of honest ones loses none.
  *
- * iw_cm has room for as many requests as the backlog of the ULP says, which may
- * be few. A request without room stays half open until there is some, or until
- * the time for its Request is over.
+ * iw_cm has room for as many requests as the backlog of the ULP, which may be
+ * few. A request without room stays half open until there is room, or until the
+ * time for its Request is over.
  */
 #include "cm.h"
 
@@ -37,7 +36,7 @@ static bool listen_same_peer(const struct xiw_ep *a, const struct xiw_ep *b)
 	return ipv6_addr_equal(&a->place.peer, &b->place.peer);
 }
 
-/* No longer half open; the next one of its peer may have waited for that. */
+/* The next child of the same peer may have waited for this one. */
 static void listen_remove_half_open(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->parent->listen;
@@ -59,14 +58,13 @@ static void listen_remove_half_open(struct xiw_ep *ep)
 }
 
 /**
- * xiw_listen_leave() - a child leaves its listener's books
- * @ep: child, in them or not
+ * xiw_listen_leave() - remove a child from the lists of its listener
+ * @ep: child
  *
  * The listener, or another child, may be waiting for that.
  *
- * Context: The endpoint is locked.
- * Return: false if it is in them no more: it has to go, in favour of another
- * one, and XIW_EPE_KILL was raised.
+ * Return: false if it is in no list: it was evicted, and XIW_EPE_KILL was
+ * raised.
  */
 bool xiw_listen_leave(struct xiw_ep *ep)
 {
@@ -136,19 +134,19 @@ static bool listen_waits_for_twin(struct xiw_ep *ep)
 	return listen->twin_full;
 }
 
-/* In favour of one that has come. */
+/* Makes room for a new child. */
 static void listen_drop_child(struct xiw_ep_listen *listen)
 {
 	struct xiw_ep *ep =
 		container_of(listen_find_victim(listen), struct xiw_ep, place);
 
 	listen_remove_half_open(ep);
-	/* Its own reference lasts until it has been here. */
+	/* It exists until its teardown has taken the listener's lock. */
 	xiw_ep_raise(ep, XIW_EPE_KILL);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 }
 
-/* Only a listener that is not locked may have ended: then -ECONNABORTED. */
+/* A twin is not locked here and may have ended: then -ECONNABORTED. */
 static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 {
 	struct xiw_ep_listen *listen = parent->listen;
@@ -219,13 +217,7 @@ static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 	return ret;
 }
 
-/**
- * xiw_listen_children() - connections may wait to be accepted
- * @ep: listener
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* Connections may be waiting in TCP: accept them. */
 enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 {
 	int left = XIW_EP_ACCEPTS;
@@ -234,12 +226,12 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 
 	while (!listen_waits_for_twin(ep) && listen_is_room(ep, ep)) {
 		if (!left--) {
-			/* First what else has happened; it may be the end. */
+			/* Handle other pending events first, KILL above all. */
 			xiw_ep_raise(ep, XIW_EPE_SOCK);
 			break;
 		}
 		ret = xiw_sock_accept(ep->xs, &xs);
-		/* No more now, or, if an administrator ended it, ever. */
+		/* There are none; or an administrator ended the socket. */
 		if (ret == -EAGAIN || ret == -EINVAL)
 			break;
 		if (!ret)
@@ -247,7 +239,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 		if (ret) {
 			xiw_ep_dbg(ep, "accepting failed: %d\n", ret);
 			xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
-			/* What still waits in TCP will not announce itself. */
+			/* No event follows for those that wait in TCP. */
 			xiw_ep_set_timer(ep, XIW_EP_RETRY_MS);
 			break;
 		}
@@ -255,15 +247,9 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 	return XIW_EPS_LISTEN;
 }
 
-/**
- * xiw_listen_kill() - end a listener
- * @ep: listener
- *
- * Children end with it if no consumer has heard of them. The others do not:
- * somebody may be about to accept one of them.
- *
- * Context: The endpoint is locked.
- * Return: Next state.
+/*
+ * End a listener. Children whose request was not delivered to the ULP end with
+ * it. The ULP may be about to accept one of the others.
  */
 enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 {
@@ -275,7 +261,7 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 	list_for_each_entry(child, &listen->half_open.list, place.node)
 		xiw_ep_raise(child, XIW_EPE_KILL);
 	list_for_each_entry(child, &listen->reported, place.node) {
-		/* If one hears of it right now, its answer comes too late. */
+		/* If the ULP gets it right now, its answer is too late. */
 		if (!READ_ONCE(child->delivered))
 			xiw_ep_raise(child, XIW_EPE_KILL);
 	}
@@ -284,14 +270,13 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 }
 
 /**
- * xiw_listen_submit() - tell iw_cm of a child's request
- * @ep: child; if that succeeds, it is no longer half open
+ * xiw_listen_submit() - report a child's request to iw_cm
+ * @ep: child; on success it is no longer half open
  * @event: CONNECT_REQUEST without Private Data
  *
- * Under the listener's lock, so that after the listener has ended nobody uses
- * its cm_id, and that no younger child comes first.
+ * iw_cm is called with the listener's lock held: no child uses the cm_id of a
+ * listener that has ended, and children are reported in order.
  *
- * Context: The endpoint is locked.
  * Return: 0; -ECONNABORTED if the listener has ended, or the child has to go;
  * -ENOMEM if there is no room for the request now.
  */
@@ -321,19 +306,16 @@ unlock:
 }
 
 /**
- * xiw_listen_wait() - a child's Request waits for a queue pair
+ * xiw_listen_wait() - let a child's Request wait for a queue pair
  * @ep: half-open child with the number of the queue pair in @ep->qpn, and that
  *	of its peer's in @ep->peer_qpn
- * @max: how many of its host may wait for one
+ * @max: limit of Requests from one host that wait for the same queue pair
  *
- * One whose peer has a privileged port need not fear those that have none. A
- * peer has one place: one that waits there is dropped, as its peer has most
- * likely lost it.
+ * Requests from privileged ports have a limit of their own. A peer's queue pair
+ * has one place: a Request of it that waits already is dropped, as the peer has
+ * most likely given that connection up. xiw_listen_wake() ends the wait.
  *
- * xiw_listen_wake() ends the wait.
- *
- * Context: The endpoint is locked.
- * Return: false if so many do.
+ * Return: false if the limit is reached.
  */
 bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 {
@@ -352,7 +334,7 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 			max -= !!max;
 			continue;
 		}
-		/* Out of the books, or it may be admitted and then killed. */
+		/* A child in no list is not admitted; it might be killed later. */
 		listen_remove_half_open(other);
 		xiw_ep_raise(other, XIW_EPE_KILL);
 	}
@@ -362,7 +344,7 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 }
 
 /**
- * xiw_listen_wake() - judge the Requests that wait for a queue pair again
+ * xiw_listen_wake() - validate again the Requests that wait for a queue pair
  * @ep: listener
  * @qpn: number of the queue pair
  *
@@ -380,12 +362,7 @@ void xiw_listen_wake(struct xiw_ep *ep, u32 qpn)
 	spin_unlock(&listen->lock);
 }
 
-/**
- * xiw_listen_teardown() - a child ends
- * @ep: any endpoint that ends
- *
- * Context: The endpoint is locked.
- */
+/* Any endpoint ends; if it is a child, it leaves its listener. */
 void xiw_listen_teardown(struct xiw_ep *ep)
 {
 	if (!ep->parent)
@@ -400,9 +377,9 @@ void xiw_listen_teardown(struct xiw_ep *ep)
  */
 
 /*
- * By number an address may be a GID before it is usable. The task may be one
- * that changes a policy: for Responders rdv_check_privilege() checks the right
- * to use the port.
+ * A GID may be an address that is not usable yet, hence "freebind". The task
+ * may be one that changes a policy, and rdv_check_privilege() has checked the
+ * right of Responders to use the port, hence "as kernel".
  */
 static int listen_bind(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 		       bool afonly)
@@ -439,7 +416,7 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
  * @ep: new endpoint of a listener
  * @net: namespace; the caller keeps it alive during the call
  * @addr: address and port, in network order
- * @afonly: an IPv6 socket that must not serve IPv4
+ * @afonly: the IPv6 socket must not serve IPv4
  *
  * The socket holds the namespace.
  *

@@ -22,26 +22,14 @@ static enum xiw_ep_state passive_malformed(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
-/**
- * xiw_passive_failed() - end a connection that was not established
- * @ep: endpoint
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* End a connection that was not established. */
 enum xiw_ep_state xiw_passive_failed(struct xiw_ep *ep)
 {
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 	return XIW_EPS_DEAD;
 }
 
-/**
- * xiw_passive_timeout() - the Request, or its answer, took too long
- * @ep: endpoint in XIW_EPS_REQUEST or XIW_EPS_PENDING
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* The Request, or the ULP's answer to it, took too long. */
 enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep)
 {
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
@@ -54,7 +42,6 @@ enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep)
  * @pdata: Private Data
  * @pdata_len: its length in bytes
  *
- * Context: The endpoint is locked.
  * Return: true if it was sent.
  */
 bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata, u8 pdata_len)
@@ -71,12 +58,11 @@ bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata, u8 pdata_len)
 }
 
 /**
- * xiw_passive_refuse() - reject a Request
+ * xiw_passive_refuse() - reject a Request and end the connection
  * @ep: endpoint whose Request is complete
  * @pdata: Private Data
  * @pdata_len: its length in bytes
  *
- * Context: The endpoint is locked.
  * Return: Next state.
  */
 enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
@@ -85,17 +71,11 @@ enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
 	if (!xiw_passive_send_reject(ep, pdata, pdata_len))
 		return XIW_EPS_DEAD;
-	/* A peer must send nothing after its Request: no time for that. */
+	/* A peer sends nothing after its Request, so there is no need to linger. */
 	return xiw_end_hand_over(ep);
 }
 
-/**
- * xiw_passive_request() - read the Request, or notice the end of the connection
- * @ep: endpoint in XIW_EPS_REQUEST
- *
- * Context: The endpoint is locked.
- * Return: Next state.
- */
+/* Read the Request, or notice the end of the connection. */
 enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
 {
 	struct xiw_mpa_frame *req = &ep->startup->req;
@@ -111,15 +91,10 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
 	return ep->user->request(ep);
 }
 
-/**
- * xiw_passive_pending() - check that the peer awaits the Reply
- * @ep: endpoint whose Request is complete
- *
- * The end of a connection that was not accepted is not reported: accept and
- * reject find nothing and fail.
- *
- * Context: The endpoint is locked.
- * Return: Next state.
+/*
+ * The Request is complete: the peer has to wait for the Reply. The end of a
+ * connection that was not accepted is not reported; accept and reject then find
+ * no request and fail.
  */
 enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
 {
@@ -131,20 +106,15 @@ enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
 	return XIW_EPS_PENDING;
 }
 
-/*
- * Answers
- */
-
 /**
  * xiw_passive_run() - start the stream, then send an accepting Reply
  * @ep: endpoint with a QP and conn.nego, after xiw_conn_put_frame()
  *
- * The QP is ready to receive before the Reply leaves; its transmit side waits
- * for the first FPDU of the peer (RFC 5044 section 7.1.2 rules 2 and 4). It
- * handles what has arrived only behind the Reply, so no answer can overtake
- * that.
+ * The QP is ready to receive before the Reply is sent; its transmit side waits
+ * for the first FPDU of the peer (RFC 5044 section 7.1.2 rules 2 and 4). FPDUs
+ * that have arrived are handled only after the Reply was sent, so no response
+ * can overtake it.
  *
- * Context: The endpoint is locked.
  * Return: 0, -ECONNRESET if the connection has ended, or negative errno.
  */
 int xiw_passive_run(struct xiw_ep *ep)
@@ -158,18 +128,14 @@ int xiw_passive_run(struct xiw_ep *ep)
 	return ret;
 }
 
-/**
- * xiw_passive_established() - the connection of a Responder is established
- * @ep: endpoint whose Reply was sent, and if the peer-to-peer model was agreed
- *	on, whose first FPDU was received
- *
- * Context: The endpoint is locked.
- * Return: Next state.
+/*
+ * The Reply was sent and, in the peer-to-peer model, the first FPDU has
+ * arrived.
  */
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
 {
 	ep->extensions = XIW_EP_EXTENSIONS;
-	/* If it closes already, the timer is about that. */
+	/* During a close the timer limits the time of that. */
 	if (!ep->closing)
 		xiw_ep_clear_timer(ep);
 	if (ep->user->established)
@@ -178,14 +144,9 @@ enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
 	return XIW_EPS_OPEN;
 }
 
-/**
- * xiw_passive_replied() - proceed after an accepting Reply
- * @ep: endpoint after xiw_passive_run()
- *
- * In the peer-to-peer model the connection is established when the first FPDU
- * arrives, otherwise now.
- *
- * Return: Next state.
+/*
+ * An accepting Reply was sent. In the peer-to-peer model the connection is
+ * established when the first FPDU arrives, otherwise now.
  */
 enum xiw_ep_state xiw_passive_replied(struct xiw_ep *ep)
 {

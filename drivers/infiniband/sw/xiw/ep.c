@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Endpoints: the object, its lock, its timer, and who handles what happens to
- * it. The QP, the socket and the timer only leave a bit; everything else is
- * done by whoever has the endpoint locked, so that nothing a peer does, or
- * fails to do, can hold up anybody but its own connection.
+ * Endpoints: the object, its lock, its timer, and its events. The QP, the
+ * socket and the timer only set a bit. The holder of the endpoint's lock
+ * handles it, and never waits for a peer: so a peer cannot delay other
+ * connections.
  *
- * DOC: who handles events
+ * DOC: where events are handled
  *
- * Whoever locks an endpoint handles its events. That may be its work; but who
- * is in process context anyway, because a consumer calls, need not wait for the
- * work: it locks the endpoint, does its part, and handles what was raised
- * meanwhile as it unlocks. That saves most of the changes of context that a
- * connection would take. Handlers never wait for a consumer or a peer, so
- * neither does who waits for the lock.
+ * The holder of an endpoint's lock handles its events before it unlocks. Mostly
+ * that is the endpoint's work item. A call of the ULP is in process context
+ * anyway, so it locks the endpoint, does its part, and handles the events that
+ * were raised in the meantime, instead of waiting for the work item. That saves
+ * most of the context switches of a connection. Handlers never wait for a ULP
+ * or a peer, and so a task that waits for the lock does not either.
  */
 #include "ep.h"
 
@@ -31,23 +31,11 @@ static void ep_free(struct kref *ref)
 	kfree(ep);
 }
 
-/**
- * xiw_ep_get() - take a reference
- * @ep: endpoint
- *
- * Context: Any.
- */
 void xiw_ep_get(struct xiw_ep *ep)
 {
 	kref_get(&ep->ref);
 }
 
-/**
- * xiw_ep_put() - drop a reference
- * @ep: endpoint
- *
- * Context: Any.
- */
 void xiw_ep_put(struct xiw_ep *ep)
 {
 	kref_put(&ep->ref, ep_free);
@@ -66,7 +54,7 @@ static void ep_queue(struct xiw_ep *ep)
 }
 
 /**
- * xiw_ep_raise_all() - several things happened to an endpoint
+ * xiw_ep_raise_all() - raise several events of an endpoint
  * @ep: endpoint
  * @events: bits of enum xiw_ep_event
  *
@@ -82,13 +70,7 @@ void xiw_ep_raise_all(struct xiw_ep *ep, u32 events)
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
-/**
- * xiw_ep_raise() - something happened to an endpoint
- * @ep: endpoint
- * @event: what
- *
- * Context: Any.
- */
+/* One event. Any context. */
 void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event)
 {
 	xiw_ep_raise_all(ep, BIT(event));
@@ -105,11 +87,9 @@ static void ep_start_timer(struct xiw_ep *ep)
 }
 
 /**
- * xiw_ep_set_timer() - start the endpoint's timer over
- * @ep: endpoint
+ * xiw_ep_set_timer() - start the endpoint's timer, or restart it
+ * @ep: endpoint, locked
  * @ms: milliseconds from now
- *
- * Context: The endpoint is locked.
  */
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms)
 {
@@ -118,12 +98,7 @@ void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms)
 	ep_start_timer(ep);
 }
 
-/**
- * xiw_ep_clear_timer() - stop the endpoint's timer
- * @ep: endpoint
- *
- * Context: The endpoint is locked.
- */
+/* Stops the timer. The endpoint is locked. */
 void xiw_ep_clear_timer(struct xiw_ep *ep)
 {
 	ep->timed = false;
@@ -138,8 +113,8 @@ static void ep_on_timer(struct timer_list *t)
 }
 
 /*
- * What an expiry means: XIW_EPE_COUNT, nothing, if it is the echo of a timer
- * that was started over or stopped, or was only for a look.
+ * The event of an expiry: XIW_EPE_COUNT, none, if the timer was restarted or
+ * stopped after it had expired, or if it has expired only for must_end().
  */
 static enum xiw_ep_event ep_timer_event(struct xiw_ep *ep)
 {
@@ -156,8 +131,8 @@ static enum xiw_ep_event ep_timer_event(struct xiw_ep *ep)
 }
 
 /*
- * Everything is given back. From then on the endpoint is memory in which
- * whoever has a reference may leave bits without effect, and xiw_dev may go.
+ * Release everything. Afterwards xiw_dev may be freed, and events that holders
+ * of references still raise have no effect.
  */
 static void ep_teardown(struct xiw_ep *ep)
 {
@@ -174,7 +149,7 @@ static void ep_teardown(struct xiw_ep *ep)
 
 	spin_lock(&dev->ep_lock);
 	list_del_init(&ep->node);
-	/* With the list empty, and this lock free, the device may go. */
+	/* With the list empty and this lock free, the device may be freed. */
 	wake_up_var(&dev->eps);
 	spin_unlock(&dev->ep_lock);
 	xiw_ep_put(ep);
@@ -199,7 +174,7 @@ static void ep_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 		ep->state = next;
 }
 
-/* What is to be handled before the lock is dropped; 0 ends that. */
+/* Events to be handled before the lock is dropped; 0 ends that. */
 static u32 ep_take_events(struct xiw_ep *ep, bool go_on)
 {
 	u32 events = 0;
@@ -209,18 +184,16 @@ static u32 ep_take_events(struct xiw_ep *ep, bool go_on)
 		swap(events, ep->events);
 	if (!events) {
 		ep->idle = true;
-		/* Left by a peer that keeps us busy: the work goes on. */
+		/* A busy peer may cause more events: the work item handles these. */
 		ep_queue(ep);
 	}
 	spin_unlock_irq(&ep->lock);
 	return events;
 }
 
-/**
- * xiw_ep_lock() - lock an endpoint
- * @ep: endpoint to which the caller has a reference
- *
- * Context: Sleeps, but not for a peer or a consumer.
+/*
+ * The caller has a reference. Sleeps, but not for a peer or a ULP, as does
+ * xiw_ep_unlock().
  */
 void xiw_ep_lock(struct xiw_ep *ep)
 {
@@ -230,7 +203,7 @@ void xiw_ep_lock(struct xiw_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/* The rest is for the work. */
+/* After so many rounds, the work item handles the rest. */
 static void ep_handle_and_unlock(struct xiw_ep *ep, int rounds)
 {
 	u32 events;
@@ -242,12 +215,7 @@ static void ep_handle_and_unlock(struct xiw_ep *ep, int rounds)
 	mutex_unlock(&ep->mutex);
 }
 
-/**
- * xiw_ep_unlock() - handle what was raised, and unlock
- * @ep: endpoint to which the caller has a reference
- *
- * Context: Sleeps, but not for a peer or a consumer.
- */
+/* Handles the pending events, and unlocks. */
 void xiw_ep_unlock(struct xiw_ep *ep)
 {
 	ep_handle_and_unlock(ep, XIW_EP_ROUNDS);
@@ -302,7 +270,7 @@ static struct xiw_ep_listen *ep_alloc_listen(struct xiw_ep *ep)
  * xiw_ep_create() - new endpoint
  * @dev: device
  * @user: its user
- * @listener: with what a listener needs, else with what startup needs
+ * @listener: allocate the part of listeners, otherwise that of MPA startup
  *
  * The endpoint is locked until xiw_ep_arm() or xiw_ep_discard(). The caller may
  * have locked another one, too: a listener creates its children.
@@ -339,18 +307,18 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev,
 	ep->state = XIW_EPS_NEW;
 	INIT_LIST_HEAD(&ep->place.node);
 	xiw_dev_get_policy(dev, &ep->policy);
-	/* Of the peer nothing is known yet: it may be an adapter. */
+	/* The peer may be an adapter until it is known to be xiw. */
 	ep->conn.fpdu_segments = ep->policy.fpdu_segments ?: 1;
 	ep->conn.probe = !ep->policy.fpdu_segments;
 	return ep;
 }
 
 /**
- * xiw_ep_publish() - let the device's teardown find the endpoint
+ * xiw_ep_publish() - add an endpoint to those of its device
  * @ep: new endpoint
  *
  * Context: Process context.
- * Return: 0, or -ENODEV if teardown has begun.
+ * Return: 0, or -ENODEV if the device ends its endpoints.
  */
 int xiw_ep_publish(struct xiw_ep *ep)
 {
@@ -367,22 +335,23 @@ int xiw_ep_publish(struct xiw_ep *ep)
 }
 
 /**
- * xiw_ep_arm() - the creator is done: begin, and unlock
- * @ep: published endpoint; the creator's reference is the endpoint's now
+ * xiw_ep_arm() - begin to handle events, and unlock
+ * @ep: published endpoint; it takes over the creator's reference
  * @state: first state
  *
- * Events that came before take effect now, and the socket is looked at once:
- * on a short way TCP has connected, or the Request arrived, already. A
- * listener's work does that: who listens is not to begin with others' requests.
+ * Earlier events take effect now, and the state of the socket is checked at
+ * once: over a short path TCP may have connected, or the Request arrived,
+ * already. A listener leaves that to its work item, as the caller should not
+ * have to handle the requests of others.
  *
- * Context: Sleeps, but not for a peer or a consumer.
+ * Context: Sleeps, but not for a peer or a ULP.
  */
 void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
 {
 	trace_ep_state(ep, ep->qpn, ep->state, state);
 	ep->state = state;
 	xiw_ep_raise(ep, XIW_EPE_SOCK);
-	/* It may be dead behind this. */
+	/* It may be dead after this. */
 	xiw_ep_get(ep);
 	ep_handle_and_unlock(ep, ep->listen ? 0 : XIW_EP_ROUNDS);
 	xiw_ep_put(ep);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Connection endpoints: the meeting of an iw_cm_id, a socket and a QP. This is
- * the object; what it does is in the files cm*.c.
+ * Connection endpoints: a connection or a listener, with its socket, QP and
+ * user. This is the object; the files cm*.c have its actions.
  *
- * What happens to an endpoint becomes a bit, and is handled by whoever holds
- * its mutex, see "who handles events" in ep.c.
+ * An event of an endpoint sets a bit, and the holder of its mutex handles it,
+ * see "where events are handled" in ep.c.
  */
 #ifndef _XIW_EP_H
 #define _XIW_EP_H
@@ -38,23 +38,23 @@ struct xiw_sock;
 	ibdev_dbg_ratelimited(&(ep)->dev->ibdev, fmt, ##__VA_ARGS__)
 
 enum xiw_ep_limits {
-	/* Then its work goes on, behind that of others. */
+	/* Rounds of events; the work item handles more of them later. */
 	XIW_EP_ROUNDS		= 8,
 	/* Connections that a listener accepts in one round. */
 	XIW_EP_ACCEPTS		= 16,
-	/* How often a close that gets on is given more time. */
+	/* How often progress extends the time of a close. */
 	XIW_EP_EXTENSIONS	= 30,
 	/* Half-open connections of a listener; requests without answer. */
 	XIW_EP_BACKLOG		= 1024,
-	/* With the backlog full, the time one has to send its Request. */
+	/* With the backlog full, time in which a child is not evicted. */
 	XIW_EP_GRACE_MS		= 100,
 	/* Connections of a device that linger. */
 	XIW_EP_LINGERING	= 256,
-	/* Who is short of memory, or of room in iw_cm, tries again then. */
+	/* Time until a retry for lack of memory, or of room in iw_cm. */
 	XIW_EP_RETRY_MS		= 100,
 	/* Interval of xiw_cm_user.must_end() while an endpoint has a process. */
 	XIW_EP_LOOK_MS		= 500,
-	/* How long a Request waits for that of an older one of its peer. */
+	/* How long a Request waits for an older connection of its peer. */
 	XIW_EP_ORDER_MS		= 500,
 };
 
@@ -62,7 +62,7 @@ enum xiw_ep_limits {
  * struct xiw_ep_command - a call of iw_cm
  * @cm_id: identifier of the new connection
  * @param: of an accept
- * @handle: of an accept: what iw_cm has of the QP, NULL if that is gone
+ * @handle: of an accept: iw_cm's handle of the QP, NULL if that was destroyed
  * @pdata: Private Data of a reject
  * @pdata_len: its length in bytes
  * @ret: result
@@ -77,19 +77,19 @@ struct xiw_ep_command {
 };
 
 /**
- * struct xiw_ep_startup - what only MPA startup needs
+ * struct xiw_ep_startup - part of an endpoint for MPA startup
  * @req: the Request as it was sent or received
- * @ird: Initiator: IRD the consumer wants
- * @ord: Initiator: ORD the consumer wants
+ * @ird: Initiator: IRD that the ULP asks for
+ * @ord: Initiator: ORD that the ULP asks for
  * @pdata_len: Initiator: Private Data in bytes
- * @nonces: by number: of this connection
- * @proves: by number: a proof was asked for
- * @proves_rts: Initiator by number: it was sent, of a queue pair at RTS
- * @judged: by number: the proof was judged, and failed
+ * @nonces: out of band: of this connection
+ * @proves: out of band: a proof was requested
+ * @proves_rts: out of band, Initiator: a proof was sent with the QP at RTS
+ * @judged: out of band, Responder: a proof has failed
  * @len: bytes of the own frame in @frame
- * @have: octets received of the peer's frame
+ * @have: bytes received of the peer's frame
  * @frame: own frame while it is being sent, peer's while it is received
- * @pdata: Initiator: Private Data, kept for another try
+ * @pdata: Private Data; of an Initiator kept for another try
  */
 struct xiw_ep_startup {
 	struct xiw_mpa_frame req;
@@ -107,16 +107,16 @@ struct xiw_ep_startup {
 };
 
 /**
- * struct xiw_ep_listen - what only a listener has
- * @lock: protects what follows up to @reported, of the children @place,
+ * struct xiw_ep_listen - part of an endpoint for listeners
+ * @lock: protects the members up to @reported, of the children @place,
  *	@reported, @ready, @no_room and, while they wait, @qpn, and the use of
  *	the listener's cm_id by them; taken in process context
  * @closed: no request may be reported any more
- * @full: the listener waits for one of @half_open to go
+ * @full: the listener waits for a child to leave @half_open
  * @num_reported: elements of @reported
  * @half_open: children whose Request was not reported
  * @reported: children whose request is with iw_cm
- * @handler: the consumer's
+ * @handler: that of the ULP
  * @ep: the listener
  * @by_port: of iw_cm: in xiw_dev.listeners, under xiw_dev.ep_lock
  * @twin_full: nothing is accepted until the timer expires; under the mutex
@@ -134,17 +134,12 @@ struct xiw_ep_listen {
 	bool twin_full;
 };
 
-/**
- * typedef xiw_ep_act - carry out an action
- * @ep: endpoint, locked
- *
- * Return: Next state.
- */
+/* Carries out an action of a locked endpoint, and returns the next state. */
 typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
 
 /**
  * struct xiw_cm_user - user of endpoints: iw_cm, or QPs connected out of band
- * @handle: an event has happened, in whatever state the endpoint is
+ * @handle: an event has happened, in any state
  * @acts: by enum xiw_ep_action: functions where this user differs, or NULL
  * @listening: Listener: it was published and will begin; or NULL
  * @get_twin: Listener: another listener, which is to get a connection that was
@@ -162,11 +157,11 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  * @ended: the stream is over, and the QP detached; or NULL
  * @must_end: the endpoint has a process, and gets XIW_EPE_CLOSE if this returns
  *	true
- * @teardown: give back socket, QP, cm_id and all places in lists; the state is
+ * @teardown: release socket, QP, cm_id and all places in lists; the state is
  *	XIW_EPS_DEAD
  *
  * All are called with the endpoint locked, and sleep, but neither for a peer
- * nor for a consumer. Those that return a state return the next one.
+ * nor for a ULP. Those that return a state return the next one.
  */
 struct xiw_cm_user {
 	enum xiw_ep_state (*handle)(struct xiw_ep *ep, enum xiw_ep_event event);
@@ -190,58 +185,61 @@ struct xiw_cm_user {
 
 /**
  * struct xiw_ep - endpoint
- * @ref: one for being alive, one while the work is queued or runs, one of
- *	whoever else has it locked, but for the creator's, one per child of a
+ * @ref: one until the endpoint is dead, one while the work is queued or runs,
+ *	one of each other holder of the lock but the creator, one per child of a
  *	listener, one of the QP, one of the listening cm_id or port, one of
  *	xiw_dev.requests; the timer and the socket's callbacks need none, they
- *	end before the endpoint does
- * @dev: device; not to be touched once the endpoint is dead
+ *	end before the endpoint is dead
+ * @dev: device; may be freed once the endpoint is dead
  * @user: its user
  * @node: in xiw_dev.eps while alive
  * @work: handles events, on xiw_dev.cm_wq
  * @timer: the only timer; what it is for follows from the state
- * @dead: completed when everything was given back
+ * @dead: completed when everything was released
  * @lock: protects @events, @idle and @gone; any context
  * @events: bits of enum xiw_ep_event to be handled
- * @idle: nobody holds @mutex: who raises an event queues the work
+ * @idle: @mutex is free: raising an event queues the work
  * @gone: the work will not be queued any more
- * @mutex: protects all that follows; outside of the socket lock and of those of
- *	the QP, but for modify_lock. A listener's is outside of its children's
+ * @mutex: protects all members below; outside of the socket lock and of those
+ *	of the QP, but for modify_lock. A listener's is outside of its
+ *	children's
  * @cmd: command being executed
- * @state: where it is in its life
+ * @state: see there
  * @timed: @timer runs
- * @closing: a graceful close has begun, and @timer is for its end
- * @progress: how far it was when @timer was started
+ * @closing: a graceful close has begun, and @timer limits it
+ * @progress: progress of the close when @timer was started
  * @mute: the QP's stream ended before TCP had taken its Terminate
- * @extensions: how often @timer may still be started over for it; set when the
- *	connection stands
- * @deadline: jiffies before which an expiry of @timer is an old one
- * @expires: jiffies when the time is over that @timer is for
- * @process: to be watched by xiw_cm_user.must_end(), with a reference, or NULL
- * @ending: it was found to end at the last look
+ * @extensions: how often progress may still extend @timer; set when the
+ *	connection is established
+ * @deadline: jiffies before which an expiry of @timer is obsolete
+ * @expires: end of the time of @timer in jiffies; @deadline may be earlier
+ * @process: process that xiw_cm_user.must_end() watches, with a reference; or
+ *	NULL
+ * @ending: that process was ending at the last check
  * @xs: socket or NULL
  * @cm_id: identifier to report to, with a reference, or NULL
- * @disconnect_reported: iw_cm heard DISCONNECT; it has room for one
+ * @disconnect_reported: DISCONNECT was reported; iw_cm has room for one
  * @qp: queue pair, with a reference, or NULL
  * @qpn: its number, or 0
- * @conn: what startup agreed on
+ * @conn: negotiated parameters
  * @policy: the device's, when the endpoint was created
  * @startup: until startup is over
  * @cookie: Responder: key in xiw_dev.requests, 0 before there was one; never
  *	that of another endpoint
- * @delivered: Responder: the consumer's handler was called; changed under the
+ * @delivered: Responder: the ULP's handler was called; changed under the
  *	lock of xiw_dev.requests while it has the endpoint
  * @parent: Responder: listener, with a reference
  * @place: Responder: in one of the listener's lists; while lingering, in that
- *	of the device unless it has to go, under xiw_dev.ep_lock
- * @lingers: was entered into that list of the device
- * @reported: Responder: in which list of the listener, for good
+ *	of the device unless it was evicted, under xiw_dev.ep_lock
+ * @lingers: was added to that list of the device
+ * @reported: Responder: the request was reported; selects the listener's list
  * @ready: Responder: the Request is complete, and may wait for an older one
  * @no_room: Responder: the Request waits for room in iw_cm
- * @tries: Initiator by number: failures since the last success
- * @crowded: Initiator by number: others were in the way of the last try
- * @privileged: Responder by number: the peer's port is below 1024
- * @peer_qpn: Responder by number: the queue pair of the Initiator; while it
+ * @tries: out of band, Initiator: failures since the last success
+ * @crowded: out of band, Initiator: the last try failed due to a limit of the
+ *	Responder, which other connections may have used up
+ * @privileged: out of band, Responder: the peer's port is below 1024
+ * @peer_qpn: out of band, Responder: the queue pair of the Initiator; while it
  *	waits, constant, and compared under the lock of the listener
  * @listen: of a listener
  */

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The connection manager's first user: iw_cm. Its calls, and what is reported
- * to it: exactly one CONNECT_REPLY of every connect that did not fail at once,
- * and exactly one CLOSE of every connection that was established. iwcm_quirks.c
- * works around its gaps.
+ * iw_cm, the first user of the connection manager: its calls, and the reports
+ * to it. Each connect that did not fail at once is followed by exactly one
+ * CONNECT_REPLY, and each established connection by exactly one CLOSE.
+ * iwcm_quirks.c works around the gaps of iw_cm.
  *
  * DOC: requests that are with iw_cm
  *
- * When the Request is complete, it is reported to iw_cm. That makes a cm_id of
- * its own, or drops the request without a report. Therefore it gets a cookie
- * instead of a pointer: looking it up succeeds once, for accept or reject, and
- * fails when the endpoint has ended, because the peer is gone or no answer
- * came. See also "the Private Data of a request" in iwcm_quirks.c.
+ * A complete Request is reported to iw_cm, which creates a cm_id for it, or
+ * drops the request without notice. Therefore iw_cm is given a cookie instead
+ * of a pointer. Looking it up succeeds once, for accept or reject, and fails
+ * when the endpoint has ended, because the peer has closed or no answer was
+ * given in time. See also "the Private Data of a request" in iwcm_quirks.c.
  */
 #include "iwcm.h"
 
@@ -38,8 +38,8 @@
  */
 
 /*
- * The peer's IRD and ORD, or without values from the peer what this side can
- * do. An event has eight bits for each.
+ * The peer's IRD and ORD or, if the peer sent none, the own limits. An event
+ * has eight bits for each.
  */
 static void iwcm_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
 			    bool valid, u16 ird, u16 ord)
@@ -49,8 +49,8 @@ static void iwcm_set_depths(const struct xiw_ep *ep, struct iw_cm_event *event,
 }
 
 /*
- * Without a cm_id nothing happens. Private Data is copied; -ENOMEM if there was
- * some and the event is lost.
+ * Without a cm_id nothing is reported. iw_cm copies Private Data; -ENOMEM if it
+ * cannot, then the event is lost.
  */
 static int iwcm_report(struct xiw_ep *ep, enum iw_cm_event_type type,
 		       int status, const void *pdata, u8 pdata_len)
@@ -75,7 +75,7 @@ static int iwcm_report(struct xiw_ep *ep, enum iw_cm_event_type type,
 	return ep->cm_id->event_handler(ep->cm_id, &event);
 }
 
-/* Nothing more is to be reported. */
+/* Nothing more will be reported. */
 static void iwcm_drop_cm_id(struct xiw_ep *ep)
 {
 	xiw_quirk_unwatch(ep);
@@ -86,10 +86,10 @@ static void iwcm_drop_cm_id(struct xiw_ep *ep)
 }
 
 /*
- * Tie the QP that the ULP has named to a published endpoint; in the call of the
- * ULP. From here on the QP may ask to abort. -EINVAL if there is no such QP or
- * it cannot be connected, -EPERM if it is not the ULP's, -EISCONN if it has an
- * endpoint.
+ * Attach the QP that the ULP has named to a published endpoint, in the call of
+ * the ULP. From now on the QP may raise XIW_EPE_ABORT. -EINVAL if there is no
+ * such QP or it cannot be connected, -EPERM if the ULP does not own it,
+ * -EISCONN if it has an endpoint.
  */
 static int iwcm_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id,
 			  u32 qpn)
@@ -133,8 +133,8 @@ static enum xiw_ep_state iwcm_peer_closing(struct xiw_ep *ep)
  */
 
 /*
- * From the local address and port of the cm_id: from a port of its own, or from
- * one that other connections share.
+ * Connect from the local address and port of the cm_id. If @shared, other
+ * connections may have the same port.
  */
 static int iwcm_connect_from(struct xiw_ep *ep, struct net *net, bool shared)
 {
@@ -163,10 +163,10 @@ static int iwcm_connect_from(struct xiw_ep *ep, struct net *net, bool shared)
 }
 
 /*
- * The port is kept even if rdma_cm has drawn it. If TCP has given it to other
- * connections, it can be shared as long as these have other peers; TCP itself
- * gives one port to several connections. A socket that is bound to the port, or
- * listens on it, makes the connect fail.
+ * The port is kept even if rdma_cm has chosen it. It can be shared with other
+ * connections that TCP has chosen it for, as long as these have other peers:
+ * TCP does so as well. A socket that is bound to the port, or listens on it,
+ * makes the connect fail.
  */
 static int iwcm_open_socket(struct xiw_ep *ep, struct net *net)
 {
@@ -177,7 +177,6 @@ static int iwcm_open_socket(struct xiw_ep *ep, struct net *net)
 	return ret;
 }
 
-/* The Request as the policy wants it. */
 static int iwcm_build_request(struct xiw_ep *ep)
 {
 	struct xiw_ep_startup *st = ep->startup;
@@ -210,8 +209,8 @@ static int iwcm_set_param(struct xiw_ep *ep,
  *
  * Context: Sleeps, but not for the peer.
  * Return: 0 if there is or will be a CONNECT_REPLY, else negative errno:
- * -ENETUNREACH if the device is not usable in the consumer's namespace, -EPERM
- * if the QP is not the consumer's, -EADDRINUSE if the local port is taken.
+ * -ENETUNREACH if the device is not usable in the ULP's namespace, -EPERM if
+ * the ULP does not own the QP, -EADDRINUSE if the local port is in use.
  */
 int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -235,7 +234,7 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ret = xiw_ep_publish(ep);
 	if (ret)
 		goto err_discard;
-	/* If the QP asks to abort, that takes effect when it is armed. */
+	/* If the QP aborts from now on, xiw_ep_arm() handles that. */
 	ret = iwcm_attach_qp(ep, cm_id, param->qpn);
 	if (ret)
 		goto err_discard;
@@ -243,7 +242,7 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	if (ret)
 		goto err_discard;
 	xiw_quirk_watch(ep);
-	/* For all of it: iw_cm cannot destroy the cm_id any earlier. */
+	/* For the whole startup, as iw_cm cannot destroy the cm_id earlier. */
 	xiw_ep_set_timer(ep, ep->policy.reply_ms);
 	xiw_ep_arm(ep, XIW_EPS_CONNECTING);
 	return 0;
@@ -274,7 +273,7 @@ static enum xiw_ep_state iwcm_fail(struct xiw_ep *ep, int status)
 	return XIW_EPS_DEAD;
 }
 
-/* The QP or the device gives up. */
+/* The QP or the device ends. */
 static enum xiw_ep_state iwcm_abort(struct xiw_ep *ep)
 {
 	return iwcm_fail(ep, -ECONNABORTED);
@@ -288,9 +287,9 @@ static enum xiw_ep_state iwcm_timeout(struct xiw_ep *ep)
 }
 
 /*
- * A revision 1 Responder closes on a revision 2 Request (RFC 6581 section
- * 10). That needs another TCP connection, and a policy that permits to go on
- * without the features of revision 2.
+ * A Responder of revision 1 closes the connection on a Request of revision 2
+ * (RFC 6581 section 10). If the policy permits it, try revision 1 with another
+ * TCP connection.
  */
 static enum xiw_ep_state iwcm_peer_closed(struct xiw_ep *ep, int status)
 {
@@ -301,7 +300,7 @@ static enum xiw_ep_state iwcm_peer_closed(struct xiw_ep *ep, int status)
 		return iwcm_fail(ep, status);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_FALLBACK);
 	ep->policy.rev = 1;
-	/* Reset: the new connection may need the same local port. */
+	/* Reset it: the new connection may need the same local port. */
 	net = xiw_sock_get_net(ep->xs);
 	xiw_active_drop_sock(ep);
 	status = iwcm_open_socket(ep, net);
@@ -334,7 +333,7 @@ static u32 iwcm_build_terminate(const struct xiw_mpa_nego *nego,
 
 	xiw_mpa_tx_init(&tx, nego->tx_markers);
 	xiw_mpa_tx_begin(&tx, len);
-	/* It is much shorter than the distance to a second Marker. */
+	/* It is too short for a second Marker. */
 	if (!xiw_mpa_tx_room(&tx)) {
 		xiw_mpa_tx_marker(&tx, buf);
 		pos = XIW_MPA_MARKER_LEN;
@@ -350,8 +349,8 @@ static u32 iwcm_build_terminate(const struct xiw_mpa_nego *nego,
 }
 
 /*
- * RFC 6581 sections 9.1 to 9.3: the Reply was accepting, but this side cannot
- * go on. The QP has no stream yet, so the Terminate is sent from here.
+ * RFC 6581 sections 9.1 to 9.3: the Reply accepts, but this side cannot
+ * continue. The QP has no stream yet, so the Terminate is sent from here.
  */
 static enum xiw_ep_state iwcm_terminate(struct xiw_ep *ep,
 					enum xiw_reason reason, int status)
@@ -365,11 +364,11 @@ static enum xiw_ep_state iwcm_terminate(struct xiw_ep *ep,
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_TERM_SENT);
 	xiw_sock_send_buf(ep->xs, buf, len);
 	iwcm_report_failure(ep, status, NULL, 0);
-	/* Before it has read this, the Responder must send nothing. */
+	/* The Responder sends nothing, so there is no need to linger. */
 	return xiw_end_hand_over(ep);
 }
 
-/* The Reply was accepting; this side has failed. */
+/* The Reply accepts, this side has failed. @unused: nothing was sent. */
 static enum xiw_ep_state iwcm_startup_failed(struct xiw_ep *ep, int status,
 					     bool unused)
 {
@@ -387,10 +386,10 @@ static enum xiw_ep_state iwcm_establish(struct xiw_ep *ep, const void *pdata,
 	ret = xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn);
 	if (ret)
 		return iwcm_startup_failed(ep, ret, true);
-	/* Before the RTR: until then a failure can be sent to the peer. */
+	/* Before the RTR, as a failure can be reported to the peer until then. */
 	ret = iwcm_report(ep, IW_CM_EVENT_CONNECT_REPLY, 0, pdata,
 			  pdata_len);
-	/* Unless a request that was posted has left in between. */
+	/* A request that was posted may have been sent in the meantime. */
 	if (ret)
 		return iwcm_startup_failed(ep, ret, xiw_qp_stop(ep->qp, ep));
 	xiw_quirk_unwatch(ep);
@@ -429,7 +428,7 @@ static enum xiw_ep_state iwcm_take_reply(struct xiw_ep *ep,
  * Responder
  */
 
-/* An entry by which accept and reject find the endpoint; 0 or -ENOMEM. */
+/* Add an entry by which accept and reject find the endpoint; 0 or -ENOMEM. */
 static int iwcm_enter_request(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
@@ -445,7 +444,7 @@ static int iwcm_enter_request(struct xiw_ep *ep)
 	return -ENOMEM;
 }
 
-/* Delivering a request ends the wait; the timer does if iw_cm drops one. */
+/* The delivery of a request ends the wait, or the timer if iw_cm drops one. */
 static enum xiw_ep_state iwcm_wait_for_room(struct xiw_ep *ep)
 {
 	unsigned long patience = msecs_to_jiffies(ep->policy.request_ms);
@@ -474,13 +473,13 @@ static enum xiw_ep_state iwcm_announce(struct xiw_ep *ep)
 	iwcm_set_depths(ep, &event, req->enhanced, req->enh.ird,
 			req->enh.ord);
 	event.provider_data = xa_mk_value(ep->cookie);
-	/* The answer may wait for the lock before this returns. */
+	/* A call with the answer may wait for the lock before this returns. */
 	ret = xiw_listen_submit(ep, &event);
 	if (ret == -ENOMEM)
 		return iwcm_wait_for_room(ep);
 	if (ret)
 		return xiw_passive_failed(ep);
-	/* By then an Initiator with the same timeout is gone. */
+	/* An Initiator with the same timeout has given up by then. */
 	xiw_ep_set_timer(ep, 2 * ep->policy.reply_ms);
 	return XIW_EPS_PENDING;
 }
@@ -520,10 +519,7 @@ static void iwcm_established(struct xiw_ep *ep)
 	iwcm_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
 }
 
-/*
- * iw_cm accepts. On failure it has nothing more to do with the connection, so
- * the peer is notified from here.
- */
+/* iw_cm accepts. After a failure it does not reject, so that is done here. */
 static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep)
 {
 	struct xiw_ep_command *cmd = ep->cmd;
@@ -559,10 +555,10 @@ static enum xiw_ep_state iwcm_reject(struct xiw_ep *ep)
 	return xiw_passive_refuse(ep, cmd->pdata, cmd->pdata_len);
 }
 
-/* An accept is taken back, see iwcm_quirks.c. */
+/* Cancel an accept, see "requests that are answered twice". */
 static enum xiw_ep_state iwcm_retract(struct xiw_ep *ep)
 {
-	/* The QP may have gone on to another connection. */
+	/* The QP may have another connection now. */
 	if (ep->cmd->cm_id != ep->cm_id)
 		return XIW_EPS_RTR;
 	xiw_conn_detach_qp(ep);
@@ -595,7 +591,7 @@ static int iwcm_answer(struct iw_cm_id *cm_id, enum xiw_ep_event event,
  *
  * Context: Sleeps, but not for the peer.
  * Return: 0 if an ESTABLISHED event was or will be sent, else negative errno;
- * -ECONNRESET if the peer is gone.
+ * -ECONNRESET if the peer has closed.
  */
 int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -614,7 +610,7 @@ int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
  * @pdata_len: its length in bytes
  *
  * Context: Sleeps, but not for the peer.
- * Return: 0, or -ECONNRESET if the peer is gone.
+ * Return: 0, or -ECONNRESET if the peer has closed.
  */
 int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len)
 {
@@ -656,7 +652,7 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 		return xiw_quirk_listen_result(cm_id, -ENOMEM);
 	cm_id->add_ref(cm_id);
 	ep->cm_id = cm_id;
-	/* For xiw_cm_destroy_listen(), whatever becomes of the listener. */
+	/* The reference that xiw_cm_destroy_listen() drops. */
 	xiw_ep_get(ep);
 	cm_id->provider_data = ep;
 	xiw_quirk_take_handler(cm_id, ep->listen);
@@ -690,10 +686,6 @@ int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
 	xiw_ep_put(ep);
 	return 0;
 }
-
-/*
- * The user of an endpoint
- */
 
 static void iwcm_teardown(struct xiw_ep *ep)
 {
