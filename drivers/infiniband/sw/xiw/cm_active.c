@@ -85,7 +85,7 @@ enum xiw_ep_state xiw_active_established(struct xiw_ep *ep)
 /* Read the Reply, or notice the end of the connection. */
 enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
 {
-	enum xiw_nego_result verdict;
+	enum xiw_nego_result result;
 	struct xiw_mpa_frame frame;
 	int ret;
 
@@ -94,7 +94,7 @@ enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
 		return XIW_EPS_REPLY;
 	if (ret)
 		return ep->user->closed(ep, ret);
-	verdict = xiw_nego_check_reply(&ep->policy, &ep->startup->req, &frame,
-				       &ep->conn.nego);
-	return ep->user->reply(ep, verdict, &frame);
+	result = xiw_nego_check_reply(&ep->policy, &ep->startup->req, &frame,
+				      &ep->conn.nego);
+	return ep->user->reply(ep, result, &frame);
 }

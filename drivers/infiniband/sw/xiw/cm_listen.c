@@ -334,7 +334,7 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 			max -= !!max;
 			continue;
 		}
-		/* A child in no list is not admitted; it might be killed later. */
+		/* In no list it is not admitted before it is killed. */
 		listen_remove_half_open(other);
 		xiw_ep_raise(other, XIW_EPE_KILL);
 	}

@@ -71,7 +71,7 @@ enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
 	if (!xiw_passive_send_reject(ep, pdata, pdata_len))
 		return XIW_EPS_DEAD;
-	/* A peer sends nothing after its Request, so there is no need to linger. */
+	/* The peer sends nothing more: no need to linger. */
 	return xiw_end_hand_over(ep);
 }
 

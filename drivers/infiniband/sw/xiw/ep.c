@@ -184,7 +184,7 @@ static u32 ep_take_events(struct xiw_ep *ep, bool go_on)
 		swap(events, ep->events);
 	if (!events) {
 		ep->idle = true;
-		/* A busy peer may cause more events: the work item handles these. */
+		/* Leave the events of a busy peer to the work item. */
 		ep_queue(ep);
 	}
 	spin_unlock_irq(&ep->lock);

@@ -52,7 +52,7 @@ enum xiw_ep_limits {
 	XIW_EP_LINGERING	= 256,
 	/* Time until a retry for lack of memory, or of room in iw_cm. */
 	XIW_EP_RETRY_MS		= 100,
-	/* Interval of xiw_cm_user.must_end() while an endpoint has a process. */
+	/* Interval of xiw_cm_user.must_end(). */
 	XIW_EP_LOOK_MS		= 500,
 	/* How long a Request waits for an older connection of its peer. */
 	XIW_EP_ORDER_MS		= 500,
@@ -85,7 +85,7 @@ struct xiw_ep_command {
  * @nonces: out of band: of this connection
  * @proves: out of band: a proof was requested
  * @proves_rts: out of band, Initiator: a proof was sent with the QP at RTS
- * @judged: out of band, Responder: a proof has failed
+ * @proof_failed: out of band, Responder: a proof has failed
  * @len: bytes of the own frame in @frame
  * @have: bytes received of the peer's frame
  * @frame: own frame while it is being sent, peer's while it is received
@@ -99,7 +99,7 @@ struct xiw_ep_startup {
 	struct xiw_rdv_nonces nonces;
 	bool proves;
 	bool proves_rts;
-	bool judged;
+	bool proof_failed;
 	u16 len;
 	u16 have;
 	u8 frame[XIW_MPA_FRAME_MAX];
@@ -172,7 +172,7 @@ struct xiw_cm_user {
 	enum xiw_ep_state (*connected)(struct xiw_ep *ep);
 	int (*build_request)(struct xiw_ep *ep);
 	enum xiw_ep_state (*reply)(struct xiw_ep *ep,
-				   enum xiw_nego_result verdict,
+				   enum xiw_nego_result result,
 				   const struct xiw_mpa_frame *frame);
 	enum xiw_ep_state (*closed)(struct xiw_ep *ep, int status);
 	enum xiw_ep_state (*failed)(struct xiw_ep *ep, int status);

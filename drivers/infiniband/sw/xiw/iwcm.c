@@ -364,7 +364,7 @@ static enum xiw_ep_state iwcm_terminate(struct xiw_ep *ep,
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_TERM_SENT);
 	xiw_sock_send_buf(ep->xs, buf, len);
 	iwcm_report_failure(ep, status, NULL, 0);
-	/* The Responder sends nothing, so there is no need to linger. */
+	/* The Responder sends nothing yet: no need to linger. */
 	return xiw_end_hand_over(ep);
 }
 
@@ -386,7 +386,7 @@ static enum xiw_ep_state iwcm_establish(struct xiw_ep *ep, const void *pdata,
 	ret = xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn);
 	if (ret)
 		return iwcm_startup_failed(ep, ret, true);
-	/* Before the RTR, as a failure can be reported to the peer until then. */
+	/* Before the RTR: until then a failure can be sent to the peer. */
 	ret = iwcm_report(ep, IW_CM_EVENT_CONNECT_REPLY, 0, pdata,
 			  pdata_len);
 	/* A request that was posted may have been sent in the meantime. */
@@ -405,12 +405,12 @@ static enum xiw_ep_state iwcm_rejected(struct xiw_ep *ep, const void *pdata,
 }
 
 static enum xiw_ep_state iwcm_take_reply(struct xiw_ep *ep,
-					 enum xiw_nego_result verdict,
+					 enum xiw_nego_result result,
 					 const struct xiw_mpa_frame *frame)
 {
 	const void *pdata = ep->startup->frame + frame->pd_off;
 
-	switch (verdict) {
+	switch (result) {
 	case XIW_NEGO_OK:
 		return iwcm_establish(ep, pdata, frame->pd_len);
 	case XIW_NEGO_REJECTED:

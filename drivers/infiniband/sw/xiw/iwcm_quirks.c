@@ -40,21 +40,21 @@
 /*
  * The namespace and the owner of an iw_cm_id
  *
- * rdma_cm offers the listeners of every network namespace to every device,
- * takes the first device of the host for a loopback address, and passes on any
- * number that a process names as that of its queue pair. iw_cm passes on
- * neither the namespace nor the owner of the queue pair.
+ * rdma_cm starts the listeners of every network namespace on every device,
+ * chooses the first device of the host for a loopback address, and does not
+ * check that a process owns the queue pair whose number it names. iw_cm passes
+ * neither the namespace nor the owner of the queue pair to providers.
  *
- * rdma_cm is the only user of iw_cm. It gives an iw_cm_id a handler of its own
- * and, as context of that, its private identifier. That begins with the public
- * struct rdma_cm_id, also if rdma_cm made it for one device of many that a ULP
- * listens on, and has the namespace and, for ULPs in the kernel, the queue
- * pair. The identifier and its reference on the namespace last as long as the
- * call of iw_cm in which a provider reads them.
+ * rdma_cm is the only user of iw_cm. The handler of an iw_cm_id is a function
+ * of rdma_cm, and the handler's context is rdma_cm's private identifier. That
+ * begins with the public struct rdma_cm_id, also if rdma_cm created it for one
+ * device of many that a ULP listens on. It has the namespace and, for ULPs in
+ * the kernel, the queue pair. The identifier and its reference on the namespace
+ * exist during the call of iw_cm in which a provider reads them.
  *
- * The type of the context is not assumed: the kernel's symbols must say that
- * the handler is rdma_cm's, and the identifier must name the device of the
- * iw_cm_id. An iw_cm_id that is not recognised is refused.
+ * The type of the context is checked: the handler's symbol must be one of
+ * rdma_cm, and the identifier must have the device of the iw_cm_id. An iw_cm_id
+ * that is not recognised is refused.
  *
  * For the namespace, "RDMA/iwcm: Tell providers the network namespace of the
  * consumer" makes this unnecessary. For the queue pair, iw_cm would have to
@@ -149,15 +149,16 @@ static int quirks_is_file_of(const void *ufile, struct file *file,
  * @cm_id: identifier that is to connect or to accept
  * @qp: queue pair, referenced
  *
- * The queue pair of a process is open to every process that has a descriptor of
- * the file through which it was created: its own threads, and processes that
- * the descriptor was passed to or inherited by. They can do everything else
- * with it, too. The queue pair of a ULP in the kernel belongs to the identifier
- * for which it was created.
+ * Every process with a descriptor of the file through which a queue pair was
+ * created may use it: its own threads, and processes that have inherited or
+ * received the descriptor. The core permits them everything else, too. The
+ * queue pair of a ULP in the kernel belongs to the identifier for which it was
+ * created.
  *
  * An address may move to another interface after xiw_quirk_is_misrouted(). Then
- * rdma_cm has given the ULP the device of that interface, and the number is of
- * a queue pair there: the identifier is not recognised as one of this device.
+ * rdma_cm has passed the device of that interface to the ULP, and the number is
+ * of a queue pair there: the identifier is not recognised as one of this
+ * device.
  *
  * Context: Call of iw_cm, in the task of the ULP.
  * Return: 0 or -EPERM.
@@ -180,9 +181,9 @@ int xiw_quirk_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp)
 /*
  * A local port that rdma_cm has drawn
  *
- * For a ULP that names no port rdma_cm draws one of the ephemeral range without
- * asking TCP, and does not tell the provider. So every port of that range
- * counts as drawn.
+ * For a ULP that names no port, rdma_cm draws one of the ephemeral range. It
+ * does not reserve the port at TCP, and the provider cannot see which ports
+ * were drawn. So every port of that range counts as drawn.
  *
  * "RDMA/iwcm: Tell providers that a local port was drawn" makes this
  * unnecessary.
@@ -216,44 +217,45 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
  *
  * For each call that connects or accepts, iw_cm looks a queue pair up by
  * number, passes it to ib_modify_qp(), which calls xiw_modify_qp() with it, and
- * puts it. It gets a handle instead of the queue pair itself, for three
+ * puts it. iw_cm is given a handle instead of the queue pair itself, for three
  * reasons.
  *
- * Destroying a queue pair must not wait for iw_cm. iw_cm puts a queue pair in
- * its only thread, which may be waiting to report to a ULP that is just
- * destroying the queue pair: in a handler of rdma_cm, which excludes others. Or
- * iw_cm puts it when the identifier is destroyed, which the same caller may do
- * later. So a handle outlives its queue pair. "RDMA/iwcm: Give a queue pair
- * back when its connection ends" makes this unnecessary.
+ * First, destroying a queue pair must not wait for iw_cm. iw_cm puts a queue
+ * pair in its only thread, which may be waiting for a handler of rdma_cm, in
+ * which a ULP is destroying the queue pair. Or iw_cm puts it when the
+ * identifier is destroyed, which the same caller may do later. So a handle
+ * outlives its queue pair. "RDMA/iwcm: Give a queue pair back when its
+ * connection ends" makes this unnecessary.
  *
- * A handle is used without a reference. To disconnect, iw_cm drops the lock
- * under which it has read its handle and then calls, while another of its
- * threads may put the handle, and a process may destroy the queue pair. iw_cm
- * does not sleep in between, but may be preempted; so the memory of a handle is
- * freed when every task has slept, or was in user space, since the handle could
- * no longer be found. This wait costs a look at every task of the host, so one
+ * Second, iw_cm uses a handle without a reference. To disconnect, it drops the
+ * lock under which it has read its handle, and then calls the provider, while
+ * another thread may put the handle and a process may destroy the queue pair.
+ * iw_cm does not sleep in between, but may be preempted. So the memory of a
+ * handle is freed when every task has slept, or was in user space, since the
+ * handle could last be found. As this wait visits every task of the host, one
  * wait serves all handles of a second. "RDMA/iwcm: Hold the queue pair while it
  * is disconnected" makes this unnecessary.
  *
- * The look-up takes the reference, and xiw_iwqp_add_ref() does nothing the
- * first time: iw_cm looks a queue pair up without a reference and takes one
- * afterwards, while a process may be destroying it. "RDMA/iwcm: Let the look-up
- * of a queue pair take the reference" makes this unnecessary.
+ * Third, iw_cm looks a queue pair up without a reference and takes one
+ * afterwards, while a process may be destroying the queue pair. So the look-up
+ * takes the reference, and the first call of xiw_iwqp_add_ref() does nothing.
+ * "RDMA/iwcm: Let the look-up of a queue pair take the reference" makes this
+ * unnecessary.
  *
- * iw_cm looks queue pairs up with interrupts off and has only one error for
- * that, which says that there is no such queue pair. So the first handle is
- * allocated with the queue pair. Another one is needed only while iw_cm has
- * that of an earlier connection, or makes two calls at a time.
+ * iw_cm looks queue pairs up with interrupts off, and a failed look-up is
+ * reported as "no such queue pair", also for lack of memory. So the first
+ * handle is allocated with the queue pair. Another one is needed only while
+ * iw_cm still has that of an earlier connection, or makes two calls at a time.
  *
- * Handles with a queue pair are on its list, in use or not, until it is
- * destroyed, or are used again by it. All under handle_lock. Handles that are
- * to be freed are on dead_handles.
+ * A queue pair has a list of its handles, whether iw_cm has references to them
+ * or not, and uses them again. Handles to be freed are in dead_handles. All of
+ * this is protected by handle_lock.
  */
 
-/* How long handles to be freed are collected, in jiffies. */
+/* How long handles are collected before they are freed, in jiffies */
 #define XIW_IWQP_COLLECT	HZ
 
-/* Does iw_cm take what the look-up returns for a reference? */
+/* Does the look-up of this kernel's iw_cm return a reference? */
 #ifdef XIW_HAVE_IW_GET_QP_REF
 #define XIW_IW_QP_REFERENCED	true
 #else
@@ -264,8 +266,8 @@ struct quirks_handle {
 	struct ib_qp ibqp;
 	struct xiw_qp *qp;		/* NULL if destroyed, or disowned */
 	const struct task_struct *caller;
-	unsigned int refs;		/* of iw_cm; as a whole, one on @qp */
-	bool asked;			/* iw_cm has taken the looked-up one */
+	unsigned int refs;		/* of iw_cm; together one on @qp */
+	bool asked;			/* iw_cm has asked for the first one */
 	bool known;			/* was returned to iw_cm */
 	struct list_head node;
 	struct llist_node dead;
@@ -360,7 +362,7 @@ int xiw_iwqp_init(struct xiw_qp *qp)
 }
 
 /**
- * xiw_iwqp_drop() - take a queue pair away from its handles
+ * xiw_iwqp_drop() - separate a queue pair from its handles
  * @qp: queue pair that cannot be found any more, or yet
  *
  * Handles in use are freed by xiw_iwqp_rem_ref().
@@ -404,7 +406,7 @@ struct xiw_qp *xiw_iwqp_qp(struct ib_qp *ibqp)
 	return qp;
 }
 
-/* Of a queue pair that the ULP does not own: iw_cm must not disconnect it. */
+/* The ULP does not own the queue pair, so iw_cm must not disconnect it. */
 static void quirks_disown(struct ib_qp *ibqp)
 {
 	struct quirks_handle *h = quirks_to_handle(ibqp);
@@ -478,7 +480,7 @@ struct ib_qp *xiw_iwqp_current(struct xiw_dev *dev, u32 qpn)
  * @ibdev: device
  * @qpn: QP number
  *
- * Context: iw_cm's, with interrupts off in kernels that ask for a reference.
+ * Context: Any, also with interrupts off.
  * Return: Handle of the queue pair, with a reference on it, or NULL.
  */
 struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
@@ -504,8 +506,8 @@ struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
  * xiw_iwqp_add_ref() - ib_device_ops.iw_add_ref
  * @ibqp: handle to which iw_cm has a reference, or has just looked up
  *
- * The first time in older kernels there is nothing to do: xiw_iwqp_get() has
- * taken the reference, see above.
+ * In older kernels the first call has no effect: xiw_iwqp_get() has taken the
+ * reference, see above.
  *
  * Context: Any.
  */
@@ -524,21 +526,18 @@ void xiw_iwqp_add_ref(struct ib_qp *ibqp)
  * The Private Data of a request
  *
  * iw_cm copies the Private Data of a request and frees the copy after the
- * handler of the ULP. It does not free it if it drops the request because the
- * listener has ended: an Initiator that connects while a server restarts would
- * leak memory of the kernel. So requests are reported without Private Data,
- * which stays with the endpoint, and a handler in front of that of the ULP adds
- * it. The same handler records which requests were delivered: the others end
- * with the listener. And it notices that iw_cm has room for another request.
+ * handler of the ULP. If it drops the request because the listener has ended,
+ * it leaks the copy, for instance of an Initiator that connects while a server
+ * restarts. So requests are reported without Private Data, which stays with the
+ * endpoint, and a handler that is called before that of the ULP adds it. The
+ * same handler records which requests were delivered, as the others end with
+ * the listener, and that iw_cm has room for another request.
  *
  * "RDMA/iwcm: Reject the connection requests of a listener that has ended"
  * makes all but the room unnecessary.
  */
 
-/*
- * The oldest request that waits for room in iw_cm is reported now. Process
- * context.
- */
+/* Retry the oldest request that waits for room in iw_cm. Process context. */
 static void quirks_has_room(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->listen;
@@ -555,9 +554,9 @@ static void quirks_has_room(struct xiw_ep *ep)
 }
 
 /*
- * Called once by iw_cm, with the cm_id of a request, which has inherited the
- * handler of the listener. @event gets its Private Data here. The end of the
- * listener waits for a handler that runs, and with it the end of the device.
+ * iw_cm calls this once, with the cm_id of a request, which has inherited the
+ * handler of the listener. Adds the Private Data to @event. The end of the
+ * listener, and so that of the device, waits for a running handler.
  */
 static int quirks_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 {
@@ -589,12 +588,12 @@ static int quirks_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 		ret = -ENOMEM;
 unlock:
 	xa_unlock(&dev->requests);
-	/* From here on as if iw_cm had called it: iw_cm frees its "copy". */
+	/* iw_cm frees the Private Data afterwards, as that of its own. */
 	return ret ? ret : cm_id->cm_handler(cm_id, event);
 }
 
 /**
- * xiw_quirk_take_handler() - put a handler in front of that of the ULP
+ * xiw_quirk_take_handler() - install a handler that calls that of the ULP
  * @cm_id: identifier that is to listen
  * @listen: of the listener
  *
@@ -623,18 +622,19 @@ void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
 /*
  * Requests that are answered twice
  *
- * Until iw_cm has processed ESTABLISHED, which in the peer-to-peer model is up
- * to the peer, neither it nor rdma_cm keeps a process from accepting a request
- * again, or from rejecting it then. For a second accept iw_cm takes another QP
- * and forgets the one that it has a reference to; and after a reject, or a
- * failed accept, it takes any event for a bug. So from the accept on the cm_id
- * remembers that QP in place of the cookie. While nothing has been reported,
- * the connection ends without a report; otherwise the forgotten QP is put.
+ * Until iw_cm has processed ESTABLISHED, which in the peer-to-peer model
+ * depends on the peer, neither iw_cm nor rdma_cm prevents a process from
+ * accepting a request twice, or from rejecting it after it was accepted. For
+ * the second accept iw_cm looks up another QP and loses the one that it has a
+ * reference to; and after a reject, or a failed accept, any event is a BUG() in
+ * iw_cm. So from the accept on, the cm_id has the handle of that QP in place of
+ * the cookie. If nothing was reported yet, the connection ends without a
+ * report. Otherwise the reference that iw_cm has lost is dropped.
  *
  * Unnecessary if iw_cm refused the second answer.
  */
 
-/* @handle is of the QP that iw_cm has, or had, a reference on. */
+/* @handle is that of the first accept. */
 static int quirks_retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
 {
 	struct xiw_ep_command cmd = { .cm_id = cm_id };
@@ -658,7 +658,7 @@ static int quirks_retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
  * @cm_id: its identifier, with the handle of the accept
  *
  * Context: Call of iw_cm; sleeps, but not for the peer.
- * Return: 0, or negative errno if the connection cannot be taken back.
+ * Return: 0, or negative errno if the accept cannot be cancelled.
  */
 int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id)
 {
@@ -673,7 +673,7 @@ int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id)
 	return ret;
 }
 
-/* The new handle of iw_cm, by which it will end its connection. */
+/* The handle of the second accept, by which iw_cm will disconnect. */
 static struct ib_qp *quirks_second_handle(struct iw_cm_id *cm_id, u32 qpn)
 {
 	struct ib_qp *handle = xiw_iwqp_current(to_xdev(cm_id->device), qpn);
@@ -693,7 +693,7 @@ static struct ib_qp *quirks_second_handle(struct iw_cm_id *cm_id, u32 qpn)
  * @qpn: number of the QP of the second one
  *
  * Context: Call of iw_cm; sleeps, but not for the peer.
- * Return: 0 if the first accept stays, or -EINVAL if it was taken back.
+ * Return: 0 if the first accept stays valid, or -EINVAL if it was cancelled.
  */
 int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
 {
@@ -704,7 +704,7 @@ int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
 		return 0;
 	if (!quirks_retract(cm_id, forgotten))
 		ret = -EINVAL;
-	/* On an error iw_cm gives the new one back, and has none. */
+	/* On an error iw_cm puts the new one, and has none. */
 	cm_id->provider_data = ret ? NULL : quirks_second_handle(cm_id, qpn);
 	xiw_iwqp_rem_ref(forgotten);
 	return ret;
@@ -713,12 +713,12 @@ int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
 /*
  * The order of requests
  *
- * The connections of one address are reported in the order in which they were
- * made, though the order in which their Requests are read is random: programs
- * rely on the order that make several connections and number them on each side,
- * as perftest does. So a Request that is ready waits while an older child of
- * the same peer has none. That has as long as TCP needs to retransmit a lost
- * one. Those that are ready never overtake each other.
+ * Programs such as perftest make several connections to one server, and each
+ * side numbers them in the order in which it sees them. The order in which
+ * their Requests arrive is random. So the connections of one address are
+ * reported in the order in which TCP has accepted them: a Request that is ready
+ * waits for those of older children of the same peer, as long as TCP needs to
+ * retransmit a lost one. Requests that are ready never overtake each other.
  *
  * Unnecessary if such programs put the number into the Private Data.
  */
@@ -727,8 +727,9 @@ int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
  * xiw_quirk_order() - how long must a child wait for an older one
  * @ep: child whose Request is complete
  *
- * XIW_EPE_SOCK is raised when that has left. The wait of the oldest that is
- * ready is bounded by XIW_EP_ORDER_MS, so there is no deadlock.
+ * XIW_EPE_SOCK is raised when the older one leaves the listener. The oldest
+ * child that is ready waits for XIW_EP_ORDER_MS at most, so there is no
+ * deadlock.
  *
  * Context: The endpoint is locked.
  * Return: Milliseconds after which to look again; 0 if there is none.
@@ -1127,16 +1128,16 @@ void xiw_quirk_module_exit(void)
  * Listeners on a device that is added
  *
  * rdma_cm starts a listener on a wildcard address on every device of the host,
- * also on those that come later. If one fails while rdma_cm adds a device,
- * rdma_cm does not use the device at all, and a port that is taken is enough
- * for that. And a device that cannot be used in the namespace of the ULP must
- * not end its other listeners.
+ * also on those that are added later. If one fails while rdma_cm adds a device,
+ * for instance because the port is in use, rdma_cm does not use the device at
+ * all. And a device that cannot be used in the namespace of the ULP must not
+ * end the listeners on other devices.
  *
  * Unnecessary if rdma_cm ignored such an error, or started listeners only on
  * devices that can be used in their namespace.
  */
 
-/* For these addresses rdma_cm makes a listener on every device. */
+/* For these addresses rdma_cm creates a listener on every device. */
 static bool quirks_is_everywhere(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
@@ -1169,7 +1170,7 @@ static bool quirks_is_siws(struct xiw_dev *dev,
 }
 
 /**
- * xiw_quirk_listen_result() - the result of a listen for rdma_cm
+ * xiw_quirk_listen_result() - convert the result of a listen for rdma_cm
  * @cm_id: identifier that was to listen
  * @ret: 0 or negative errno
  *
@@ -1180,7 +1181,7 @@ int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret)
 {
 	struct xiw_dev *dev = to_xdev(cm_id->device);
 
-	/* A device that is going accepts nothing any more. */
+	/* A device that is being removed accepts nothing any more. */
 	if (!ret || ret == -ENETUNREACH || ret == -ENODEV)
 		return 0;
 	if (!quirks_is_everywhere(&cm_id->m_local_addr))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs that are connected out of band, without a connection manager: the
- * state changes of ib_modify_qp(). Documentation/rendezvous.rst specifies them;
- * rdv_active.c and rdv_passive.c are the two sides of a connection.
+ * Queue pairs that are connected out of band, without rdma_cm: the changes of
+ * state by ib_modify_qp(). Documentation/rendezvous.rst specifies them.
  */
 #include "rdv.h"
 
@@ -34,8 +33,7 @@
  * xiw_rdv_names_peer() - does a change to RTR ask for an out-of-band connection
  * @mask: attributes that are set
  *
- * Context: Any.
- * Return: true if it does; otherwise it is one of a consumer of rdma_cm.
+ * Return: true if it does; otherwise rdma_cm connects the queue pair.
  */
 bool xiw_rdv_names_peer(int mask)
 {
@@ -214,7 +212,6 @@ static void rdv_undo_begin(struct xiw_qp *qp)
  * @attr: address vector and number of the peer, and more
  * @mask: which attributes are set
  *
- * Context: Sleeps, but not for the peer.
  * Return: 0 or negative errno, see Documentation/rendezvous.rst section 7.1.
  */
 int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
@@ -360,7 +357,6 @@ static int rdv_check_connection(struct xiw_qp *qp)
  * devices, which have no RTR state; so their requests are sent once the stream
  * is established.
  *
- * Context: Sleeps, but not for the peer.
  * Return: 0, or -EINVAL if the attributes or the state are not right for it.
  */
 int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
@@ -392,7 +388,7 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 }
 
 /**
- * xiw_rdv_query() - report the attributes that the consumer has set
+ * xiw_rdv_query() - report the attributes that the ULP has set
  * @qp: queue pair; the stream's lock is held
  * @attr: filled in, but for the PSNs
  * @mask: attributes that the caller asks for; programs get all of them, as
@@ -439,8 +435,6 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
  * xiw_rdv_forget() - reset the out-of-band state of a queue pair
  * @qp: queue pair without endpoint that cannot get one, used or not; its
  *	modify_lock is held, or it is being destroyed
- *
- * Context: Sleeps.
  */
 void xiw_rdv_forget(struct xiw_qp *qp)
 {

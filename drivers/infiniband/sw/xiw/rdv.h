@@ -3,6 +3,8 @@
  * Out-of-band connections: the state of a queue pair, from the change to RTR
  * that names a peer to the reset, and what the files rdv*.c offer.
  * Documentation/rendezvous.rst calls that time a use.
+ *
+ * Unless noted otherwise functions sleep, but not for a peer.
  */
 #ifndef _XIW_RDV_H
 #define _XIW_RDV_H
@@ -46,10 +48,10 @@ enum xiw_rdv_timer {
  * @retry_cnt: number of retries; constant from RTS on
  * @sgid_index: of the own GID; constant until the reset
  * @tclass: traffic class; constant until the reset
- * @hop_limit: only reported to the consumer; constant until the reset
+ * @hop_limit: only reported to the ULP; constant until the reset
  * @answer_ms: how long a request waits for an answer of a peer that has gone;
  *	constant from RTS on, 0 before
- * @flow_label: only reported to the consumer; constant until the reset
+ * @flow_label: only reported to the ULP; constant until the reset
  * @port: TCP port of both sides; constant until the reset
  * @role: Initiator, Responder or both; constant until the reset
  * @path: both ends are constant until the reset, the rest is set at RTR and RTS

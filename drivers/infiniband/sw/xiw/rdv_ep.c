@@ -199,7 +199,6 @@ static enum xiw_ep_state rdv_active_try(struct xiw_ep *ep)
  * xiw_rdv_active_start() - begin to connect a QP to its peer
  * @qp: queue pair; its modify_lock is held
  *
- * Context: Sleeps, but not for the peer.
  * Return: 0, -ENOMEM, or -ENODEV if the device is going.
  */
 int xiw_rdv_active_start(struct xiw_qp *qp)
@@ -657,7 +656,7 @@ static enum xiw_ep_state rdv_ep_kill_at_once(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
-/* Ignore the event unless the consumer or a fault has ended the connection. */
+/* Ignore the event unless the ULP or a fault has ended the queue pair. */
 static enum xiw_ep_state rdv_ep_end_if_over(struct xiw_ep *ep)
 {
 	return xiw_rdvstate_is_dead(READ_ONCE(ep->qp->rdv.state)) ?
@@ -735,7 +734,7 @@ static enum xiw_ep_state rdv_ep_on_listener(struct xiw_ep *ep)
 	if (xiw_conn_status(ep) != XIW_LLP_LOST)
 		return xiw_listen_children(ep);
 	next = xiw_listen_kill(ep);
-	/* Closed before the work looks at it. */
+	/* After the listener was marked closed, so that it is replaced. */
 	xiw_gid_update(ep->dev);
 	return next;
 }
@@ -748,7 +747,7 @@ static enum xiw_ep_state rdv_ep_stay(struct xiw_ep *ep)
 /*
  * The first FPDU is late, or another Request is to replace this one. The FPDU
  * may still arrive: then the stream is established, and FIRST_FPDU is pending.
- * If the consumer or a fault has ended the connection, that is pending, too.
+ * If the ULP or a fault has ended the queue pair, that is pending, too.
  */
 static enum xiw_ep_state rdv_ep_on_late(struct xiw_ep *ep)
 {
@@ -794,12 +793,7 @@ static const struct xiw_cm_user rdv_user = {
 	.teardown = rdv_ep_teardown,
 };
 
-/**
- * xiw_rdv_device_init() - prepare a device for out-of-band connections
- * @dev: device under construction
- *
- * Context: Any.
- */
+/* Prepares a device under construction. */
 void xiw_rdv_device_init(struct xiw_dev *dev)
 {
 	dev->rdv_user = &rdv_user;

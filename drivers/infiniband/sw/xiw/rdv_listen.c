@@ -49,8 +49,6 @@ struct xiw_rdv_port {
  * @gid: GID
  * @port: TCP port
  * @addr: result
- *
- * Context: Any.
  */
 void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		     struct sockaddr_storage *addr)
@@ -171,8 +169,6 @@ static struct xiw_rdv_port *rdv_listen_add_port(struct xiw_dev *dev,
  *
  * Only those at its own address can be for it. The others wait for their
  * timeout, so that peers cannot probe which queue pair numbers exist.
- *
- * Context: Process context.
  */
 void xiw_rdv_port_wake(struct xiw_qp *qp)
 {
@@ -196,7 +192,6 @@ void xiw_rdv_port_wake(struct xiw_qp *qp)
  * @gid: its address
  * @port: TCP port
  *
- * Context: Sleeps.
  * Return: 0 or negative errno; -EADDRINUSE if another program has the port,
  * -EACCES if out-of-band connections have just been disabled.
  */
@@ -230,8 +225,6 @@ static void rdv_put_port(struct xiw_rdv_port *p)
 /**
  * xiw_rdv_port_put() - drop a Responder's use of its listener
  * @qp: queue pair that has a listener
- *
- * Context: Sleeps, but not for a peer.
  */
 void xiw_rdv_port_put(struct xiw_qp *qp)
 {
@@ -310,8 +303,6 @@ static bool rdv_is_on_host(const struct xiw_dev *dev)
  *
  * Only in the initial network namespace: a listening socket pins any other one,
  * and the device would in turn last as long as the namespace.
- *
- * Context: Sleeps, but not for a peer.
  */
 void xiw_rdv_reserve(struct xiw_dev *dev)
 {
@@ -364,8 +355,6 @@ static void rdv_close_all(struct xiw_dev *dev)
  * @dev: registered device
  * @port: TCP port for later changes to RTR; 0 disables them, and ends
  *	connections that are not established
- *
- * Context: Sleeps, but not for a peer.
  */
 void xiw_rdv_set_port(struct xiw_dev *dev, u16 port)
 {
@@ -380,8 +369,6 @@ void xiw_rdv_set_port(struct xiw_dev *dev, u16 port)
  * @dev: device without queue pairs, which is not registered
  *
  * Either way xiw_cm_device_kill() has ended the listeners.
- *
- * Context: Sleeps, but not for a peer.
  */
 void xiw_rdv_device_exit(struct xiw_dev *dev)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs that are connected out of band: how one gets a stream, how either
- * side rolls back a connection that was never established, and how the wait of
- * its requests ends. The wait is for the stream, or for an answer of a peer
- * that has gone; the timer expires, the peer refuses for good, or the queue
- * pair is reset.
+ * Queue pairs that are connected out of band: which Request gets one, how
+ * either side rolls back a connection that was never established, and how the
+ * wait of its requests ends. They wait for the stream, or for an answer of a
+ * peer that has gone, until the timer expires, the peer refuses for good, or
+ * the queue pair is reset.
  *
  * DOC: a peer whose end was silent
  *
@@ -38,7 +38,7 @@
  * below 1024, which takes a privilege, have a limit of their own: the peer's
  * kernel uses such a port when the guesses of others use up the limit.
  */
-static bool rdv_may_guess(struct xiw_rdv_use *use, bool privileged)
+static bool rdv_qp_may_guess(struct xiw_rdv_use *use, bool privileged)
 {
 	unsigned long *at = &use->guessed_at[privileged];
 	u32 *guesses = &use->guesses[privileged];
@@ -53,18 +53,18 @@ static bool rdv_may_guess(struct xiw_rdv_use *use, bool privileged)
 }
 
 /* Check the proof. One that has failed before does not count as a guess. */
-static int rdv_judge_proof(struct xiw_rdv_use *use, struct xiw_ep *ep,
-			   const struct xiw_rdv_request *req)
+static int rdv_qp_check_proof(struct xiw_rdv_use *use, struct xiw_ep *ep,
+			      const struct xiw_rdv_request *req)
 {
 	struct xiw_ep_startup *st = ep->startup;
 
-	if (!st->judged && !rdv_may_guess(use, ep->privileged))
+	if (!st->proof_failed && !rdv_qp_may_guess(use, ep->privileged))
 		return -EBUSY;
 	if (xiw_rdv_proven(&use->path, &st->nonces, &req->claim))
 		return 0;
-	if (!st->judged)
+	if (!st->proof_failed)
 		use->guesses[ep->privileged]--;
-	st->judged = true;
+	st->proof_failed = true;
 	return -EAGAIN;
 }
 
@@ -72,7 +72,7 @@ static int rdv_judge_proof(struct xiw_rdv_use *use, struct xiw_ep *ep,
  * The stream's lock is held; results as those of xiw_rdv_admit(). A Request
  * without a match may match after a reset, so it waits; no reason is sent.
  */
-static int rdv_qp_judge(struct xiw_qp *qp, struct xiw_ep *ep,
+static int rdv_qp_match(struct xiw_qp *qp, struct xiw_ep *ep,
 			const struct xiw_rdv_request *req)
 {
 	struct xiw_rdv_use *use = &qp->rdv;
@@ -83,7 +83,7 @@ static int rdv_qp_judge(struct xiw_qp *qp, struct xiw_ep *ep,
 	    !xiw_rdv_match(&use->path, req) ||
 	    !xiw_rdv_in_common(&use->path, &req->claim))
 		return -EAGAIN;
-	ret = rdv_judge_proof(use, ep, req);
+	ret = rdv_qp_check_proof(use, ep, req);
 	if (ret)
 		return ret;
 	if (!qp->ep && qp->stream.state == XIW_QPS_IDLE)
@@ -99,13 +99,13 @@ static int rdv_qp_judge(struct xiw_qp *qp, struct xiw_ep *ep,
  * @ep: endpoint that received it; if so, it is tied to the queue pair, and gets
  *	a reference
  * @req: Request, with a proof
- * @path: if so, result: the attributes that the consumer has set so far
+ * @path: if so, result: the attributes that the ULP has set so far
  *
  * Section 4.4 of Documentation/rendezvous.rst, from step 5 on. A connection
  * whose first FPDU has not come is replaced: its Initiator may have lost it.
  *
  * Context: Any with interrupts on. The endpoint is locked.
- * Return: 0; -EAGAIN if the Request has to wait for the consumer, or for such a
+ * Return: 0; -EAGAIN if the Request has to wait for the ULP, or for such a
  * connection to end; -EBUSY if too many proofs have failed just now.
  */
 int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
@@ -116,7 +116,7 @@ int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
 	int ret;
 
 	spin_lock_bh(&s->lock);
-	ret = rdv_qp_judge(qp, ep, req);
+	ret = rdv_qp_match(qp, ep, req);
 	if (!ret) {
 		xiw_ep_get(ep);
 		qp->ep = ep;
@@ -210,8 +210,6 @@ static void rdv_qp_expire(struct work_struct *work)
  * @qp: queue pair connected out of band
  *
  * Requests that wait fail now, and later ones fail at once.
- *
- * Context: Process context.
  */
 void xiw_rdv_give_up(struct xiw_qp *qp)
 {
@@ -232,8 +230,6 @@ void xiw_rdv_give_up(struct xiw_qp *qp)
 /**
  * xiw_rdv_wait_end() - end all waits of a queue pair and cancel their timer
  * @qp: queue pair
- *
- * Context: Sleeps.
  */
 void xiw_rdv_wait_end(struct xiw_qp *qp)
 {
@@ -249,12 +245,7 @@ void xiw_rdv_wait_end(struct xiw_qp *qp)
 		xiw_qp_put(qp);
 }
 
-/**
- * xiw_rdv_wait_init() - initialise the wait timer of a new queue pair
- * @qp: queue pair
- *
- * Context: Any.
- */
+/* Prepares the retry timer of a new queue pair. */
 void xiw_rdv_wait_init(struct xiw_qp *qp)
 {
 	spin_lock_init(&qp->rdv.lock);
@@ -267,7 +258,7 @@ void xiw_rdv_wait_init(struct xiw_qp *qp)
 
 /*
  * Checks again: before the socket was locked, the first FPDU may have arrived,
- * or the consumer may have ended the connection.
+ * or the ULP may have ended the connection.
  */
 static bool rdv_qp_begin_undo(struct xiw_stream *s)
 {
