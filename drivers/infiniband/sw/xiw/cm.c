@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The connection manager: the functions for the actions of proto/epstate.c, how
- * an endpoint releases what it has, and the endpoints of a device. The two
- * sides are in cm_active.c and cm_passive.c, listeners in cm_listen.c, the end
- * of connections in cm_end.c.
+ * The connection manager: how an endpoint releases what it has, and the
+ * endpoints of a device. The two sides are in cm_active.c and cm_passive.c,
+ * listeners in cm_listen.c, the end of connections in cm_end.c.
  */
 #include "cm.h"
 
@@ -12,49 +11,7 @@
 
 #include "dev.h"
 #include "ep.h"
-#include "proto/epstate.h"
 #include "sock.h"
-
-static enum xiw_ep_state cm_die(struct xiw_ep *ep)
-{
-	return XIW_EPS_DEAD;
-}
-
-/* Used where the user of the endpoint has no function of its own. */
-static const xiw_ep_act common[XIW_EPA_COUNT] = {
-	[XIW_EPA_DIE]		= cm_die,
-	[XIW_EPA_ACCEPT]	= xiw_listen_children,
-	[XIW_EPA_UNLISTEN]	= xiw_listen_kill,
-	[XIW_EPA_CONNECTING]	= xiw_active_connecting,
-	[XIW_EPA_REPLY]		= xiw_active_reply,
-	[XIW_EPA_REQUEST]	= xiw_passive_request,
-	[XIW_EPA_ESTABLISHED]	= xiw_passive_established,
-	[XIW_EPA_SHUTDOWN]	= xiw_end_shutdown,
-	[XIW_EPA_START_CLOSE]	= xiw_end_close_timer,
-	[XIW_EPA_KILL]		= xiw_end_abort,
-	[XIW_EPA_LINGER]	= xiw_end_linger_sock,
-	[XIW_EPA_LINGER_LATE]	= xiw_end_linger_timer,
-};
-
-/**
- * xiw_cm_handle() - xiw_cm_user.handle, for all users
- * @ep: endpoint
- * @event: what happened
- *
- * Return: Next state.
- */
-enum xiw_ep_state xiw_cm_handle(struct xiw_ep *ep, enum xiw_ep_event event)
-{
-	enum xiw_ep_action action = xiw_epstate_action(ep->state, event);
-	xiw_ep_act act = ep->user->acts[action] ?: common[action];
-	enum xiw_ep_state next;
-
-	if (!act)
-		return ep->state;
-	next = act(ep);
-	WARN_ON_ONCE(!xiw_epstate_follows(ep->state, next));
-	return next;
-}
 
 /**
  * xiw_cm_teardown() - release what an endpoint has

@@ -23,7 +23,6 @@ struct xiw_ep;
 struct xiw_sock;
 
 /* cm.c */
-enum xiw_ep_state xiw_cm_handle(struct xiw_ep *ep, enum xiw_ep_event event);
 void xiw_cm_teardown(struct xiw_ep *ep);
 int xiw_cm_device_init(struct xiw_dev *dev);
 void xiw_cm_device_open(struct xiw_dev *dev);
@@ -41,7 +40,6 @@ int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
 void xiw_active_drop_sock(struct xiw_ep *ep);
 
 /* cm_conn.c */
-void xiw_conn_own_sock(struct xiw_ep *ep, struct xiw_sock *xs);
 enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep);
 int xiw_conn_bound_if(const struct xiw_ep *ep,
 		      const struct sockaddr_storage *addr);
@@ -58,6 +56,7 @@ void xiw_conn_detach_qp(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_close(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_die(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep);
@@ -82,6 +81,7 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_failed(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep);
+enum xiw_ep_state xiw_passive_ready(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep);
 bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata,
 			     u8 pdata_len);

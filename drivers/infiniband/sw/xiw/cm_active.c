@@ -43,7 +43,7 @@ int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
 	xiw_sock_set_silence(xs, ep->policy.silence_ms);
 	if (tos >= 0)
 		xiw_sock_set_tos(xs, family, tos);
-	xiw_conn_own_sock(ep, xs);
+	xiw_ep_own_sock(ep, xs);
 	return 0;
 }
 

@@ -16,33 +16,6 @@
 #include "qp_stream.h"
 #include "sock.h"
 
-static void conn_on_socket(struct xiw_llp *llp, void *ctx)
-{
-	xiw_ep_raise(ctx, XIW_EPE_SOCK);
-}
-
-/* Startup frames fit into an empty send buffer. */
-static void conn_on_write_space(struct xiw_llp *llp, void *ctx)
-{
-}
-
-static const struct xiw_llp_events ep_events = {
-	.data_ready = conn_on_socket,
-	.write_space = conn_on_write_space,
-	.state_change = conn_on_socket,
-};
-
-/**
- * xiw_conn_own_sock() - give an endpoint a socket, which notifies it of events
- * @ep: endpoint
- * @xs: socket, which becomes the endpoint's
- */
-void xiw_conn_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
-{
-	ep->xs = xs;
-	xs->llp.ops->set_events(&xs->llp, &ep_events, ep);
-}
-
 /**
  * xiw_conn_status() - state of the connection
  * @ep: endpoint with a socket

@@ -31,6 +31,12 @@ enum xiw_ep_state xiw_end_close(struct xiw_ep *ep)
 	return ep->mute ? XIW_EPS_DEAD : xiw_end_linger(ep);
 }
 
+/* There is no stream. */
+enum xiw_ep_state xiw_end_die(struct xiw_ep *ep)
+{
+	return XIW_EPS_DEAD;
+}
+
 /* The stream is over, the connection is reset. */
 enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
 {
@@ -188,7 +194,7 @@ enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep)
 enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep)
 {
 	end_start(ep);
-	xiw_conn_own_sock(ep, ep->xs);
+	xiw_ep_own_sock(ep, ep->xs);
 	xiw_sock_shutdown(ep->xs);
 	if (end_peer_closed(ep))
 		return xiw_end_hand_over(ep);

@@ -169,7 +169,8 @@ unlock:
 	return ret;
 }
 
-static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs)
+static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs,
+			    const struct xiw_ep_names *names)
 {
 	struct xiw_ep *ep;
 	int ret;
@@ -180,7 +181,8 @@ static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 		return -ENOMEM;
 	}
 	xiw_sock_set_silence(xs, ep->policy.silence_ms);
-	xiw_conn_own_sock(ep, xs);
+	xiw_ep_own_sock(ep, xs);
+	ep->startup->names = *names;
 	ret = listen_join(ep, parent);
 	if (!ret)
 		ret = xiw_ep_publish(ep);
@@ -201,12 +203,19 @@ static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs)
 static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 {
 	struct xiw_ep *twin = NULL;
+	struct xiw_ep_names names;
 	struct xiw_dev *dev;
 	int ret;
 
+	if (xiw_sock_names(xs, &names.local, &names.remote)) {
+		/* The peer has reset it already. */
+		xiw_sock_release(xs, true);
+		xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
+		return 0;
+	}
 	if (ep->user->get_twin)
-		twin = ep->user->get_twin(ep, xs);
-	ret = listen_add_child(twin ?: ep, xs);
+		twin = ep->user->get_twin(ep, xs, &names.local);
+	ret = listen_add_child(twin ?: ep, xs, &names);
 	if (!twin)
 		return ret;
 	if (!ret)
@@ -404,7 +413,7 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 		return ret;
 	if (ep->cm_id && ep->cm_id->tos_set)
 		xiw_sock_set_tos(xs, addr->ss_family, ep->cm_id->tos);
-	xiw_conn_own_sock(ep, xs);
+	xiw_ep_own_sock(ep, xs);
 	ret = listen_bind(ep, addr, afonly);
 	if (ret)
 		return ret;

@@ -75,22 +75,6 @@ enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
 	return xiw_end_hand_over(ep);
 }
 
-/* Read the Request, or notice the end of the connection. */
-enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
-{
-	struct xiw_mpa_frame *req = &ep->startup->req;
-	int ret;
-
-	ret = xiw_conn_get_frame(ep, false, req);
-	if (ret == -EAGAIN)
-		return XIW_EPS_REQUEST;
-	if (ret && ret != -EPROTO)
-		return xiw_passive_failed(ep);
-	if (ret || xiw_nego_check_request(req) != XIW_NEGO_OK)
-		return passive_malformed(ep);
-	return ep->user->request(ep);
-}
-
 /*
  * The Request is complete: the peer has to wait for the Reply. The end of a
  * connection that was not accepted is not reported; accept and reject then find
@@ -104,6 +88,30 @@ enum xiw_ep_state xiw_passive_pending(struct xiw_ep *ep)
 	if (xiw_conn_status(ep) != XIW_LLP_OPEN)
 		return xiw_passive_failed(ep);
 	return XIW_EPS_PENDING;
+}
+
+/* The Request is complete: let the user decide, unless the peer has closed. */
+enum xiw_ep_state xiw_passive_ready(struct xiw_ep *ep)
+{
+	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
+		return XIW_EPS_DEAD;
+	return ep->user->request(ep);
+}
+
+/* Read the Request, or notice the end of the connection. */
+enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
+{
+	struct xiw_mpa_frame *req = &ep->startup->req;
+	int ret;
+
+	ret = xiw_conn_get_frame(ep, false, req);
+	if (ret == -EAGAIN)
+		return XIW_EPS_REQUEST;
+	if (ret && ret != -EPROTO)
+		return xiw_passive_failed(ep);
+	if (ret || xiw_nego_check_request(req) != XIW_NEGO_OK)
+		return passive_malformed(ep);
+	return xiw_passive_ready(ep);
 }
 
 /**

@@ -21,6 +21,7 @@
 #include <linux/wait_bit.h>
 
 #include "dev.h"
+#include "sock.h"
 #include "trace.h"
 
 static void ep_free(struct kref *ref)
@@ -112,6 +113,33 @@ static void ep_on_timer(struct timer_list *t)
 	xiw_ep_raise(ep, XIW_EPE_TIMER);
 }
 
+static void ep_on_socket(struct xiw_llp *llp, void *ctx)
+{
+	xiw_ep_raise(ctx, XIW_EPE_SOCK);
+}
+
+/* Startup frames fit into an empty send buffer. */
+static void ep_on_write_space(struct xiw_llp *llp, void *ctx)
+{
+}
+
+static const struct xiw_llp_events ep_events = {
+	.data_ready = ep_on_socket,
+	.write_space = ep_on_write_space,
+	.state_change = ep_on_socket,
+};
+
+/**
+ * xiw_ep_own_sock() - give an endpoint a socket, which notifies it of events
+ * @ep: endpoint
+ * @xs: socket, which becomes the endpoint's
+ */
+void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
+{
+	ep->xs = xs;
+	xs->llp.ops->set_events(&xs->llp, &ep_events, ep);
+}
+
 /*
  * The event of an expiry: XIW_EPE_COUNT, none, if the timer was restarted or
  * stopped after it had expired, or if it has expired only for must_end().
@@ -155,6 +183,18 @@ static void ep_teardown(struct xiw_ep *ep)
 	xiw_ep_put(ep);
 }
 
+static enum xiw_ep_state ep_act(struct xiw_ep *ep, enum xiw_ep_event event)
+{
+	xiw_ep_act act = ep->user->acts[xiw_epstate_action(ep->state, event)];
+	enum xiw_ep_state next;
+
+	if (!act)
+		return ep->state;
+	next = act(ep);
+	WARN_ON_ONCE(!xiw_epstate_follows(ep->state, next));
+	return next;
+}
+
 static void ep_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 {
 	enum xiw_ep_state next;
@@ -165,7 +205,7 @@ static void ep_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 		event = ep_timer_event(ep);
 	if (event == XIW_EPE_COUNT)
 		return;
-	next = ep->user->handle(ep, event);
+	next = ep_act(ep, event);
 	if (next != ep->state)
 		trace_ep_state(ep, ep->qpn, ep->state, next);
 	if (next == XIW_EPS_DEAD)

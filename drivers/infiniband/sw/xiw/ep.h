@@ -15,6 +15,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
@@ -77,11 +78,22 @@ struct xiw_ep_command {
 };
 
 /**
+ * struct xiw_ep_names - addresses of a connection
+ * @local: of this side
+ * @remote: of the peer
+ */
+struct xiw_ep_names {
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+};
+
+/**
  * struct xiw_ep_startup - part of an endpoint for MPA startup
  * @req: the Request as it was sent or received
  * @ird: Initiator: IRD that the ULP asks for
  * @ord: Initiator: ORD that the ULP asks for
  * @pdata_len: Initiator: Private Data in bytes
+ * @names: Responder: addresses
  * @nonces: out of band: of this connection
  * @proves: out of band: a proof was requested
  * @proves_rts: out of band, Initiator: a proof was sent with the QP at RTS
@@ -96,6 +108,7 @@ struct xiw_ep_startup {
 	u32 ird;
 	u32 ord;
 	u16 pdata_len;
+	struct xiw_ep_names names;
 	struct xiw_rdv_nonces nonces;
 	bool proves;
 	bool proves_rts;
@@ -139,12 +152,12 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
 
 /**
  * struct xiw_cm_user - user of endpoints: iw_cm, or QPs connected out of band
- * @handle: an event has happened, in any state
- * @acts: by enum xiw_ep_action: functions where this user differs, or NULL
+ * @acts: by enum xiw_ep_action: function that carries it out; NULL if the event
+ *	has no effect
  * @listening: Listener: it was published and will begin; or NULL
  * @get_twin: Listener: another listener, which is to get a connection that was
- *	accepted, or NULL; the caller gets a reference to it, and one to its
- *	device; or NULL
+ *	accepted for @local, or NULL; the caller gets a reference to it, and one
+ *	to its device; or NULL
  * @connected: Initiator: TCP has connected
  * @build_request: Initiator: set startup.req and prepare it to be sent, see
  *	xiw_conn_put_frame(); returns 0 or negative errno
@@ -152,7 +165,7 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  * @closed: Initiator: the connection has ended before the Reply was complete,
  *	or the Reply is improperly formatted (-EPROTO)
  * @failed: Initiator: TCP has not connected, or the Request cannot be sent
- * @request: Responder: the Request is complete and valid
+ * @request: Responder: the Request is complete and valid, and the peer waits
  * @established: Responder: the connection is established; or NULL
  * @ended: the stream is over, and the QP detached; or NULL
  * @must_end: the endpoint has a process, and gets XIW_EPE_CLOSE if this returns
@@ -164,11 +177,10 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  * nor for a ULP. Those that return a state return the next one.
  */
 struct xiw_cm_user {
-	enum xiw_ep_state (*handle)(struct xiw_ep *ep, enum xiw_ep_event event);
 	const xiw_ep_act *acts;
 	void (*listening)(struct xiw_ep *ep);
-	struct xiw_ep *(*get_twin)(const struct xiw_ep *ep,
-				   struct xiw_sock *xs);
+	struct xiw_ep *(*get_twin)(const struct xiw_ep *ep, struct xiw_sock *xs,
+				   const struct sockaddr_storage *local);
 	enum xiw_ep_state (*connected)(struct xiw_ep *ep);
 	int (*build_request)(struct xiw_ep *ep);
 	enum xiw_ep_state (*reply)(struct xiw_ep *ep,
@@ -300,6 +312,7 @@ void xiw_ep_lock(struct xiw_ep *ep);
 void xiw_ep_unlock(struct xiw_ep *ep);
 int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
 		   struct xiw_ep_command *cmd);
+void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs);
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms);
 void xiw_ep_clear_timer(struct xiw_ep *ep);
 struct xiw_ep *xiw_ep_create(struct xiw_dev *dev,

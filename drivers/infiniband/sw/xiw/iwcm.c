@@ -455,19 +455,23 @@ static enum xiw_ep_state iwcm_wait_for_room(struct xiw_ep *ep)
 	return XIW_EPS_READY;
 }
 
-/* The Request is complete and valid: report it to iw_cm. */
-static enum xiw_ep_state iwcm_announce(struct xiw_ep *ep)
+/* Report the Request, unless an older one is to be reported first. */
+static enum xiw_ep_state iwcm_request(struct xiw_ep *ep)
 {
 	const struct xiw_mpa_frame *req = &ep->startup->req;
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
+		.local_addr = ep->startup->names.local,
+		.remote_addr = ep->startup->names.remote,
 	};
-	int ret;
+	int ret = xiw_quirk_check_request(ep);
 
-	if (xiw_sock_names(ep->xs, &event.local_addr, &event.remote_addr))
-		return xiw_passive_failed(ep);
-	if (xiw_quirk_is_misrouted(ep, &event.local_addr))
+	if (ret < 0)
 		return xiw_passive_refuse(ep, NULL, 0);
+	if (ret) {
+		xiw_ep_set_timer(ep, ret);
+		return XIW_EPS_READY;
+	}
 	if (iwcm_enter_request(ep))
 		return xiw_passive_failed(ep);
 	iwcm_set_depths(ep, &event, req->enhanced, req->enh.ird,
@@ -482,20 +486,6 @@ static enum xiw_ep_state iwcm_announce(struct xiw_ep *ep)
 	/* An Initiator with the same timeout has given up by then. */
 	xiw_ep_set_timer(ep, 2 * ep->policy.reply_ms);
 	return XIW_EPS_PENDING;
-}
-
-/* Report the Request, unless an older one is to be reported first. */
-static enum xiw_ep_state iwcm_ready(struct xiw_ep *ep)
-{
-	u32 ms;
-
-	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
-		return XIW_EPS_DEAD;
-	ms = xiw_quirk_order(ep);
-	if (!ms)
-		return iwcm_announce(ep);
-	xiw_ep_set_timer(ep, ms);
-	return XIW_EPS_READY;
 }
 
 static int iwcm_start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
@@ -700,27 +690,38 @@ static void iwcm_teardown(struct xiw_ep *ep)
 }
 
 static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
+	[XIW_EPA_DIE]		= xiw_end_die,
+	[XIW_EPA_ACCEPT]	= xiw_listen_children,
+	[XIW_EPA_UNLISTEN]	= xiw_listen_kill,
+	[XIW_EPA_CONNECTING]	= xiw_active_connecting,
+	[XIW_EPA_REPLY]		= xiw_active_reply,
 	[XIW_EPA_LATE]		= iwcm_timeout,
 	[XIW_EPA_CANCEL]	= iwcm_abort,
 	[XIW_EPA_CANCEL_RESET]	= iwcm_abort,
 	[XIW_EPA_CANCEL_KILL]	= iwcm_abort,
+	[XIW_EPA_REQUEST]	= xiw_passive_request,
 	[XIW_EPA_NO_REQUEST]	= xiw_passive_timeout,
-	[XIW_EPA_READY]		= iwcm_ready,
-	[XIW_EPA_READY_LATE]	= iwcm_ready,
+	[XIW_EPA_READY]		= xiw_passive_ready,
+	[XIW_EPA_READY_LATE]	= xiw_passive_ready,
 	[XIW_EPA_PENDING]	= xiw_passive_pending,
 	[XIW_EPA_NO_ANSWER]	= xiw_passive_timeout,
 	[XIW_EPA_GRANT]		= iwcm_accept,
 	[XIW_EPA_REFUSE]	= iwcm_reject,
 	[XIW_EPA_RETRACT]	= iwcm_retract,
 	[XIW_EPA_NO_FPDU]	= xiw_end_stalled,
+	[XIW_EPA_ESTABLISHED]	= xiw_passive_established,
 	[XIW_EPA_PEER_CLOSED]	= iwcm_peer_closing,
 	[XIW_EPA_STALLED]	= xiw_end_stalled,
+	[XIW_EPA_SHUTDOWN]	= xiw_end_shutdown,
+	[XIW_EPA_START_CLOSE]	= xiw_end_close_timer,
 	[XIW_EPA_CLOSE]		= xiw_end_close,
 	[XIW_EPA_ABORT]		= xiw_end_abort,
+	[XIW_EPA_KILL]		= xiw_end_abort,
+	[XIW_EPA_LINGER]	= xiw_end_linger_sock,
+	[XIW_EPA_LINGER_LATE]	= xiw_end_linger_timer,
 };
 
 static const struct xiw_cm_user iwcm_user = {
-	.handle = xiw_cm_handle,
 	.acts = iwcm_acts,
 	.listening = xiw_quirk_listening,
 	.get_twin = xiw_quirk_get_twin,
@@ -729,7 +730,7 @@ static const struct xiw_cm_user iwcm_user = {
 	.reply = iwcm_take_reply,
 	.closed = iwcm_closed,
 	.failed = iwcm_fail,
-	.request = iwcm_ready,
+	.request = iwcm_request,
 	.established = iwcm_established,
 	.ended = iwcm_ended,
 	.must_end = xiw_quirk_process_waits,

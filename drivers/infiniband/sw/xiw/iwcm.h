@@ -48,16 +48,14 @@ void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
 			    const struct xiw_ep_listen *listen);
 int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id);
 int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn);
-u32 xiw_quirk_order(struct xiw_ep *ep);
 void xiw_quirk_watch(struct xiw_ep *ep);
 void xiw_quirk_unwatch(struct xiw_ep *ep);
 bool xiw_quirk_process_waits(struct xiw_ep *ep);
 void xiw_quirk_listening(struct xiw_ep *ep);
 void xiw_quirk_unlisten(struct xiw_ep *ep);
-struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep,
-				  struct xiw_sock *xs);
-bool xiw_quirk_is_misrouted(const struct xiw_ep *ep,
-			    const struct sockaddr_storage *local);
+struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep, struct xiw_sock *xs,
+				  const struct sockaddr_storage *local);
+int xiw_quirk_check_request(struct xiw_ep *ep);
 int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret);
 
 #endif /* _XIW_IWCM_H */

@@ -155,10 +155,10 @@ static int quirks_is_file_of(const void *ufile, struct file *file,
  * queue pair of a ULP in the kernel belongs to the identifier for which it was
  * created.
  *
- * An address may move to another interface after xiw_quirk_is_misrouted(). Then
- * rdma_cm has passed the device of that interface to the ULP, and the number is
- * of a queue pair there: the identifier is not recognised as one of this
- * device.
+ * An address may move to another interface after xiw_quirk_check_request().
+ * Then rdma_cm has passed the device of that interface to the ULP, and the
+ * number is of a queue pair there: the identifier is not recognised as one of
+ * this device.
  *
  * Context: Call of iw_cm, in the task of the ULP.
  * Return: 0 or -EPERM.
@@ -723,18 +723,13 @@ int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
  * Unnecessary if such programs put the number into the Private Data.
  */
 
-/**
- * xiw_quirk_order() - how long must a child wait for an older one
- * @ep: child whose Request is complete
- *
- * XIW_EPE_SOCK is raised when the older one leaves the listener. The oldest
+/*
+ * Milliseconds after which to check again, or 0 if there is no older child to
+ * wait for. XIW_EPE_SOCK is raised when that leaves the listener. The oldest
  * child that is ready waits for XIW_EP_ORDER_MS at most, so there is no
  * deadlock.
- *
- * Context: The endpoint is locked.
- * Return: Milliseconds after which to look again; 0 if there is none.
  */
-u32 xiw_quirk_order(struct xiw_ep *ep)
+static u32 quirks_order(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->parent->listen;
 	unsigned long patience = msecs_to_jiffies(XIW_EP_ORDER_MS);
@@ -830,19 +825,14 @@ static struct xiw_dev *quirks_get_dev(struct net *net, int ifindex)
 }
 
 /* The device of the local address if that is not @ep's; has a reference. */
-static struct xiw_dev *quirks_get_other_dev(const struct xiw_ep *ep,
-					    struct xiw_sock *xs)
+static struct xiw_dev *
+quirks_get_other_dev(const struct xiw_ep *ep, struct xiw_sock *xs,
+		     const struct sockaddr_storage *local)
 {
-	struct sockaddr_storage remote;
-	struct sockaddr_storage local;
+	struct net *net = xiw_sock_get_net(xs);
+	int ifindex = quirks_netdev_of(net, local);
 	struct xiw_dev *dev = NULL;
-	struct net *net;
-	int ifindex;
 
-	if (xiw_sock_names(xs, &local, &remote))
-		return NULL;
-	net = xiw_sock_get_net(xs);
-	ifindex = quirks_netdev_of(net, &local);
 	if (!quirks_stays(ep->dev, net, ifindex))
 		dev = quirks_get_dev(net, ifindex);
 	put_net(net);
@@ -899,15 +889,16 @@ static struct xiw_ep *quirks_get_twin_of(struct xiw_dev *dev,
  * xiw_quirk_get_twin() - xiw_cm_user.get_twin
  * @ep: listener
  * @xs: connection that it accepted
+ * @local: its local address
  *
  * Context: The endpoint is locked.
- * Return: The listener of the same ULP on the device that has the local address
- * of @xs, with a reference to it and one to that device, or NULL.
+ * Return: The listener of the same ULP on the device that has the address, with
+ * a reference to it and one to that device, or NULL.
  */
-struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep,
-				  struct xiw_sock *xs)
+struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep, struct xiw_sock *xs,
+				  const struct sockaddr_storage *local)
 {
-	struct xiw_dev *dev = quirks_get_other_dev(ep, xs);
+	struct xiw_dev *dev = quirks_get_other_dev(ep, xs, local);
 	struct xiw_ep *twin = dev ? quirks_get_twin_of(dev, ep) : NULL;
 
 	if (dev && !twin)
@@ -945,17 +936,10 @@ void xiw_quirk_unlisten(struct xiw_ep *ep)
 	spin_unlock(&dev->ep_lock);
 }
 
-/**
- * xiw_quirk_is_misrouted() - would rdma_cm pass a request to another device
- * @ep: child whose Request is complete
- * @local: local address of its connection
- *
- * Context: The endpoint is locked.
- * Return: true if it would; that is logged and counted.
- */
-bool xiw_quirk_is_misrouted(const struct xiw_ep *ep,
-			    const struct sockaddr_storage *local)
+/* That is logged and counted. */
+static bool quirks_is_misrouted(const struct xiw_ep *ep)
 {
+	const struct sockaddr_storage *local = &ep->startup->names.local;
 	struct net *net = xiw_sock_get_net(ep->xs);
 	int ifindex = quirks_netdev_of(net, local);
 	bool misrouted = !quirks_stays(ep->dev, net, ifindex);
@@ -972,6 +956,23 @@ bool xiw_quirk_is_misrouted(const struct xiw_ep *ep,
 	}
 	put_net(net);
 	return misrouted;
+}
+
+/**
+ * xiw_quirk_check_request() - may a request be reported now
+ * @ep: child whose Request is complete
+ *
+ * Context: The endpoint is locked.
+ * Return: 0; milliseconds after which to check again, if an older request is to
+ * be reported first; -EHOSTUNREACH if rdma_cm would pass it to another device.
+ */
+int xiw_quirk_check_request(struct xiw_ep *ep)
+{
+	u32 ms = quirks_order(ep);
+
+	if (ms)
+		return ms;
+	return quirks_is_misrouted(ep) ? -EHOSTUNREACH : 0;
 }
 
 /*

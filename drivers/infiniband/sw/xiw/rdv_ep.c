@@ -480,18 +480,16 @@ static void rdv_passive_to_gid(const struct sockaddr_storage *addr, u8 *gid)
 static bool rdv_passive_is_from(struct xiw_ep *ep,
 				const struct xiw_rdv_request *req)
 {
-	struct sockaddr_storage local;
-	struct sockaddr_storage remote;
+	const struct xiw_ep_names *names = &ep->startup->names;
 	u8 to[XIW_RDV_GID_LEN];
 	u8 from[XIW_RDV_GID_LEN];
 
-	if (xiw_sock_names(ep->xs, &local, &remote))
-		return false;
-	/* Set once, as the numbers are in rdv_passive_validate(). */
+	/* Set once, as the numbers are in rdv_passive_request(). */
 	if (!ep->ready)
-		ep->privileged = rdv_passive_port_of(&remote) < PROT_SOCK;
-	rdv_passive_to_gid(&local, to);
-	rdv_passive_to_gid(&remote, from);
+		ep->privileged = rdv_passive_port_of(&names->remote) <
+				 PROT_SOCK;
+	rdv_passive_to_gid(&names->local, to);
+	rdv_passive_to_gid(&names->remote, from);
 	return xiw_rdv_request_from(req, to, from);
 }
 
@@ -603,14 +601,12 @@ static enum xiw_ep_state rdv_passive_match(struct xiw_ep *ep,
 }
 
 /* Validate a complete Request, and answer it or let it wait. */
-static enum xiw_ep_state rdv_passive_validate(struct xiw_ep *ep)
+static enum xiw_ep_state rdv_passive_request(struct xiw_ep *ep)
 {
 	struct xiw_rdv_request req;
 	enum xiw_rdv_reason reason;
 
-	/* RFC 5044 7.1.2 rule 3: no FPDU before the Reply. */
-	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
-		return XIW_EPS_DEAD;
+	rdv_ep_set_policy(ep);
 	reason = rdv_passive_decode(ep, &req);
 	if (reason != XIW_RDV_OK)
 		return rdv_passive_refuse_malformed(ep, reason);
@@ -631,12 +627,6 @@ static enum xiw_ep_state rdv_passive_validate(struct xiw_ep *ep)
 	return rdv_passive_match(ep, &req);
 }
 
-static enum xiw_ep_state rdv_passive_request(struct xiw_ep *ep)
-{
-	rdv_ep_set_policy(ep);
-	return rdv_passive_validate(ep);
-}
-
 /* The Request has waited too long. */
 static enum xiw_ep_state rdv_passive_late(struct xiw_ep *ep)
 {
@@ -650,11 +640,6 @@ static enum xiw_ep_state rdv_passive_late(struct xiw_ep *ep)
 /*
  * End
  */
-
-static enum xiw_ep_state rdv_ep_kill_at_once(struct xiw_ep *ep)
-{
-	return XIW_EPS_DEAD;
-}
 
 /* Ignore the event unless the ULP or a fault has ended the queue pair. */
 static enum xiw_ep_state rdv_ep_end_if_over(struct xiw_ep *ep)
@@ -756,20 +741,31 @@ static enum xiw_ep_state rdv_ep_on_late(struct xiw_ep *ep)
 
 /* Nothing is reported to a ULP: other actions have no effect. */
 static const xiw_ep_act rdv_acts[XIW_EPA_COUNT] = {
+	[XIW_EPA_DIE]		= xiw_end_die,
 	[XIW_EPA_ACCEPT]	= rdv_ep_on_listener,
+	[XIW_EPA_UNLISTEN]	= xiw_listen_kill,
 	[XIW_EPA_TRY]		= rdv_active_try,
+	[XIW_EPA_CONNECTING]	= xiw_active_connecting,
+	[XIW_EPA_REPLY]		= xiw_active_reply,
 	[XIW_EPA_RETRY]		= rdv_active_retry,
 	[XIW_EPA_LATE]		= rdv_active_retry,
 	[XIW_EPA_CANCEL]	= rdv_ep_end_if_over,
-	[XIW_EPA_CANCEL_KILL]	= rdv_ep_kill_at_once,
-	[XIW_EPA_NO_REQUEST]	= rdv_ep_kill_at_once,
-	[XIW_EPA_READY]		= rdv_passive_validate,
+	[XIW_EPA_CANCEL_KILL]	= xiw_end_die,
+	[XIW_EPA_REQUEST]	= xiw_passive_request,
+	[XIW_EPA_NO_REQUEST]	= xiw_end_die,
+	[XIW_EPA_READY]		= xiw_passive_ready,
 	[XIW_EPA_READY_LATE]	= rdv_passive_late,
 	[XIW_EPA_NO_FPDU]	= rdv_ep_on_late,
 	[XIW_EPA_REPLACED]	= rdv_ep_on_late,
+	[XIW_EPA_ESTABLISHED]	= xiw_passive_established,
 	[XIW_EPA_STALLED]	= rdv_ep_on_timer,
+	[XIW_EPA_SHUTDOWN]	= xiw_end_shutdown,
+	[XIW_EPA_START_CLOSE]	= xiw_end_close_timer,
 	[XIW_EPA_CLOSE]		= rdv_ep_on_close,
 	[XIW_EPA_ABORT]		= rdv_ep_on_abort,
+	[XIW_EPA_KILL]		= xiw_end_abort,
+	[XIW_EPA_LINGER]	= xiw_end_linger_sock,
+	[XIW_EPA_LINGER_LATE]	= xiw_end_linger_timer,
 };
 
 static void rdv_ep_teardown(struct xiw_ep *ep)
@@ -782,7 +778,6 @@ static void rdv_ep_teardown(struct xiw_ep *ep)
 }
 
 static const struct xiw_cm_user rdv_user = {
-	.handle = xiw_cm_handle,
 	.acts = rdv_acts,
 	.connected = rdv_active_connected,
 	.build_request = rdv_active_build_request,
