@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Connections of iw_cm, and the workarounds for its bugs and gaps.
+ * Connections of iw_cm, and the workarounds for its bugs and gaps. Functions
+ * with an endpoint are called with it locked, those with an iw_cm_id in a call
+ * of iw_cm.
  */
 #ifndef _XIW_IWCM_H
 #define _XIW_IWCM_H

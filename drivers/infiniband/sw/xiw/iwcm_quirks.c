@@ -592,13 +592,7 @@ unlock:
 	return ret ? ret : cm_id->cm_handler(cm_id, event);
 }
 
-/**
- * xiw_quirk_take_handler() - install a handler that calls that of the ULP
- * @cm_id: identifier that is to listen
- * @listen: of the listener
- *
- * Context: Call of iw_cm.
- */
+/* Installs a handler that calls that of the ULP. */
 void xiw_quirk_take_handler(struct iw_cm_id *cm_id,
 			    struct xiw_ep_listen *listen)
 {
@@ -606,13 +600,7 @@ void xiw_quirk_take_handler(struct iw_cm_id *cm_id,
 	cm_id->cm_handler = quirks_upcall;
 }
 
-/**
- * xiw_quirk_give_handler() - undo xiw_quirk_take_handler()
- * @cm_id: identifier that does not listen
- * @listen: of the listener
- *
- * Context: Call of iw_cm.
- */
+/* The identifier does not listen: restores the handler of the ULP. */
 void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
 			    const struct xiw_ep_listen *listen)
 {
@@ -885,15 +873,9 @@ static struct xiw_ep *quirks_get_twin_of(struct xiw_dev *dev,
 	return twin;
 }
 
-/**
- * xiw_quirk_get_twin() - xiw_cm_user.get_twin
- * @ep: listener
- * @xs: connection that it accepted
- * @local: its local address
- *
- * Context: The endpoint is locked.
- * Return: The listener of the same ULP on the device that has the address, with
- * a reference to it and one to that device, or NULL.
+/*
+ * xiw_cm_user.get_twin: the listener of the same ULP on the device that has the
+ * address @local, to which @ep has accepted a connection.
  */
 struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep, struct xiw_sock *xs,
 				  const struct sockaddr_storage *local)
@@ -906,12 +888,7 @@ struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep, struct xiw_sock *xs,
 	return twin;
 }
 
-/**
- * xiw_quirk_listening() - let other devices find a listener
- * @ep: listener
- *
- * Context: The endpoint is locked.
- */
+/* xiw_cm_user.listening: lets other devices find a listener. */
 void xiw_quirk_listening(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
@@ -921,12 +898,7 @@ void xiw_quirk_listening(struct xiw_ep *ep)
 	spin_unlock(&dev->ep_lock);
 }
 
-/**
- * xiw_quirk_unlisten() - undo xiw_quirk_listening()
- * @ep: listener that ends, and still has its cm_id
- *
- * Context: The endpoint is locked.
- */
+/* The listener ends; it still has its cm_id. */
 void xiw_quirk_unlisten(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
@@ -962,7 +934,6 @@ static bool quirks_is_misrouted(const struct xiw_ep *ep)
  * xiw_quirk_check_request() - may a request be reported now
  * @ep: child whose Request is complete
  *
- * Context: The endpoint is locked.
  * Return: 0; milliseconds after which to check again, if an older request is to
  * be reported first; -EHOSTUNREACH if rdma_cm would pass it to another device.
  */
@@ -990,11 +961,9 @@ int xiw_quirk_check_request(struct xiw_ep *ep)
  * this unnecessary.
  */
 
-/**
- * xiw_quirk_watch() - end the connection when the calling process is killed
- * @ep: endpoint with a QP, and without a timer, which is started next
- *
- * Context: Call of iw_cm, in the task of the ULP. The endpoint is locked.
+/*
+ * Closes the connection when the calling process is killed. The endpoint has a
+ * QP and no timer; that is started next.
  */
 void xiw_quirk_watch(struct xiw_ep *ep)
 {
@@ -1004,12 +973,7 @@ void xiw_quirk_watch(struct xiw_ep *ep)
 	ep->ending = false;
 }
 
-/**
- * xiw_quirk_unwatch() - stop watching: iw_cm waits for nothing any more
- * @ep: endpoint, watching or not
- *
- * Context: The endpoint is locked.
- */
+/* iw_cm does not wait for the endpoint any more. */
 void xiw_quirk_unwatch(struct xiw_ep *ep)
 {
 	put_pid(ep->process);
@@ -1050,13 +1014,7 @@ static bool quirks_is_ending(struct pid *process)
 	return ret;
 }
 
-/**
- * xiw_quirk_process_waits() - xiw_cm_user.must_end
- * @ep: endpoint that watches a process
- *
- * Context: The endpoint is locked.
- * Return: true if the process waits for the endpoint in order to end.
- */
+/* xiw_cm_user.must_end: does the process wait for the endpoint to end? */
 bool xiw_quirk_process_waits(struct xiw_ep *ep)
 {
 	bool was = ep->ending;
@@ -1103,22 +1061,13 @@ static struct ib_client xiw_client = {
 	.remove = quirks_device_removed,
 };
 
-/**
- * xiw_quirk_module_init() - register the client of the core
- *
- * Context: Sleeps.
- * Return: 0 or negative errno.
- */
+/* Returns 0 or negative errno. */
 int xiw_quirk_module_init(void)
 {
 	return ib_register_client(&xiw_client);
 }
 
-/**
- * xiw_quirk_module_exit() - give back what the workarounds have
- *
- * Context: Sleeps; no device exists.
- */
+/* No device exists any more. */
 void xiw_quirk_module_exit(void)
 {
 	ib_unregister_client(&xiw_client);
@@ -1175,7 +1124,6 @@ static bool quirks_is_siws(struct xiw_dev *dev,
  * @cm_id: identifier that was to listen
  * @ret: 0 or negative errno
  *
- * Context: Call of iw_cm.
  * Return: 0 or negative errno.
  */
 int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret)
