@@ -106,8 +106,8 @@ copy_driver()
 	rm "$xiw/proto/pure_user.h"
 	unifdef -k -D__KERNEL__ -o "$xiw"/proto/pure.h "$xiw"/proto/pure.h ||
 		(($? == 1))
-	grep -rl 'Documentation/rendezvous\.rst' "$xiw" | xargs sed -i \
-		's,Documentation/\(rendezvous\.rst\),Documentation/infiniband/xiw-\1,'
+	grep -rl 'Documentation/oob\.rst' "$xiw" | xargs sed -i \
+		's,Documentation/\(oob\.rst\),Documentation/infiniband/xiw-\1,'
 	rm "$xiw"/compat/{supported,upstream.sed}
 	(($(version_of "$kernel") >= 7002)) || return 0
 	rm -r "$xiw/compat"
@@ -128,7 +128,7 @@ copy_driver()
 document()
 {
 	sed -e 's/^\.\. image:: data-flow/.. kernel-image:: xiw-data-flow/' \
-		-e 's/\brendezvous\.rst/xiw-&/' \
+		-e 's/\boob\.rst/xiw-&/' \
 		-e '/^``make lint /d' "$XIW_TOP/Documentation/$1" \
 		>"Documentation/infiniband/$2"
 }
@@ -157,9 +157,9 @@ documents()
 	document overview.rst xiw.rst
 	document data-flow.svg xiw-data-flow.svg
 	document mpa-policy.rst xiw-mpa-policy.rst
-	document rendezvous.rst xiw-rendezvous.rst
+	document oob.rst xiw-oob.rst
 	append Documentation/infiniband/index.rst '   user_verbs' '   xiw' \
-		'   xiw-mpa-policy' '   xiw-rendezvous'
+		'   xiw-mpa-policy' '   xiw-oob'
 }
 
 # adapt_provider: to what else changes with the series; make-series has it.

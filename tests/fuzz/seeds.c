@@ -9,7 +9,7 @@
 #include "fuzz.h"
 #include "mpa.h"
 #include "nego.h"
-#include "rendezvous.h"
+#include "oob.h"
 #include "session.h"
 
 /* As in the KUnit suites, see their util.h */
@@ -131,33 +131,33 @@ static void reasons(void)
 }
 
 /* Frames exchanged by two queue pairs. */
-static void rendezvous(void)
+static void oob(void)
 {
-	struct xiw_rdv_path path = {
+	struct xiw_oob_path path = {
 		.own = { { [10] = 0xff, 0xff, 192, 0, 2, 1 }, 2 },
 		.peer = { { [10] = 0xff, 0xff, 192, 0, 2, 2 }, 3 },
 		.token = { true, 7, 1, 2 },
 	};
-	const struct xiw_rdv_nonces nonces = { 1, 2 };
-	struct xiw_rdv_request req;
-	struct xiw_rdv_reply reply;
-	u8 pd[XIW_RDV_REQ_LEN];
+	const struct xiw_oob_nonces nonces = { 1, 2 };
+	struct xiw_oob_request req;
+	struct xiw_oob_reply reply;
+	u8 pd[XIW_OOB_REQ_LEN];
 
-	xiw_rdv_request_init(&path, &nonces, false, XIW_RDV_FEAT_ALL, &req);
-	put("rendezvous", "request", "\0", 1, pd,
-	    xiw_rdv_request_encode(&req, pd));
-	xiw_rdv_request_init(&path, &nonces, true, XIW_RDV_FEAT_ALL, &req);
-	put("rendezvous", "proof", "\0", 1, pd,
-	    xiw_rdv_request_encode(&req, pd));
-	xiw_rdv_challenge(&req, nonces.resp, &reply);
-	put("rendezvous", "challenge", "\1", 1, pd,
-	    xiw_rdv_reply_encode(&reply, pd));
-	xiw_rdv_accept(&path, &req, &nonces, XIW_RDV_FEAT_ALL, &reply);
-	put("rendezvous", "accept", "\2", 1, pd,
-	    xiw_rdv_reply_encode(&reply, pd));
-	xiw_rdv_refuse(XIW_RDV_BUSY, &req, &reply);
-	put("rendezvous", "refuse", "\1", 1, pd,
-	    xiw_rdv_reply_encode(&reply, pd));
+	xiw_oob_request_init(&path, &nonces, false, XIW_OOB_FEAT_ALL, &req);
+	put("oob", "request", "\0", 1, pd,
+	    xiw_oob_request_encode(&req, pd));
+	xiw_oob_request_init(&path, &nonces, true, XIW_OOB_FEAT_ALL, &req);
+	put("oob", "proof", "\0", 1, pd,
+	    xiw_oob_request_encode(&req, pd));
+	xiw_oob_challenge(&req, nonces.resp, &reply);
+	put("oob", "challenge", "\1", 1, pd,
+	    xiw_oob_reply_encode(&reply, pd));
+	xiw_oob_accept(&path, &req, &nonces, XIW_OOB_FEAT_ALL, &reply);
+	put("oob", "accept", "\2", 1, pd,
+	    xiw_oob_reply_encode(&reply, pd));
+	xiw_oob_refuse(XIW_OOB_BUSY, &req, &reply);
+	put("oob", "refuse", "\1", 1, pd,
+	    xiw_oob_reply_encode(&reply, pd));
 }
 
 /* Each control message of a session over SCTP, and a conversation. */
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 		from_vector(&xiw_test_vectors[i]);
 	frames();
 	reasons();
-	rendezvous();
+	oob();
 	sessions();
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The device's end of connections by number whose other end is made by hand,
- * see tests/conformance/rendezvous.py. Does what it reads on stdin, a command
+ * see tests/conformance/oob.py. Does what it reads on stdin, a command
  * per line, answered by a line "ok ..." or "error ERRNO". What happens by
  * itself is reported in between, as "cN wc|async|event ..." for queue pair N.
  *

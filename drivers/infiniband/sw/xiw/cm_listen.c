@@ -387,7 +387,7 @@ void xiw_listen_teardown(struct xiw_ep *ep)
 
 /*
  * A GID may be an address that is not usable yet, hence "freebind". The task
- * may be one that changes a policy, and rdv_check_privilege() has checked the
+ * may be one that changes a policy, and oob_check_privilege() has checked the
  * right of Responders to use the port, hence "as kernel".
  */
 static int listen_bind(struct xiw_ep *ep, const struct sockaddr_storage *addr,

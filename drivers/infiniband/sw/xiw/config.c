@@ -12,7 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "dev.h"
-#include "rdv.h"
+#include "oob.h"
 
 /* Limit for timeouts of the connection setup: an hour */
 #define CFG_MAX_MS		(3600 * MSEC_PER_SEC)
@@ -276,7 +276,7 @@ static ssize_t oob_port_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(config_to_xdev(device)->rdv_port));
+			  READ_ONCE(config_to_xdev(device)->oob_port));
 }
 
 static ssize_t oob_port_store(struct device *device,
@@ -287,7 +287,7 @@ static ssize_t oob_port_store(struct device *device,
 
 	if (kstrtou16(buf, 0, &value))
 		return -EINVAL;
-	xiw_rdv_set_port(config_to_xdev(device), value);
+	xiw_oob_set_port(config_to_xdev(device), value);
 	return count;
 }
 static DEVICE_ATTR_RW(oob_port);

@@ -96,7 +96,7 @@ static enum xiw_deliver deliver_rnr_wait(struct xiw_stream *s)
 
 static enum xiw_deliver deliver_take_recv(struct xiw_stream *s)
 {
-	/* Taken by a connection that was rolled back, see xiw_rdv_undo(). */
+	/* Taken by a connection that was rolled back, see xiw_oob_undo(). */
 	if (s->rx.recv_active)
 		return XIW_DELIVER_OK;
 	switch (s->ops->take_recv(s, &s->rx.recv)) {

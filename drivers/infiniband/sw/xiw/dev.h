@@ -92,10 +92,10 @@ enum xiw_limits {
  * @debugfs: files of the device, or an error pointer without debugfs
  * @caps: XIW_CAP_* supported
  * @iwcm_user: functions of the endpoints of rdma_cm
- * @rdv_user: functions of the endpoints of out-of-band connections
+ * @oob_user: functions of the endpoints of out-of-band connections
  * @cm_wq: runs the work items of endpoints
- * @ep_lock: protects @eps, @listeners, @eps_closed, @lingering, @rdv_dialled
- *	and @rdv_dialled_at
+ * @ep_lock: protects @eps, @listeners, @eps_closed, @lingering, @oob_dialled
+ *	and @oob_dialled_at
  * @eps: all endpoints of the device, for teardown
  * @listeners: listeners of rdma_cm, by port; see xiw_quirk_get_twin()
  * @eps_closed: teardown has begun, no endpoint may be added
@@ -105,12 +105,12 @@ enum xiw_limits {
  *	iw_cm; see iwcm.c
  * @last_request: last cookie; none is used twice, as iw_cm may answer a
  *	request that has ended long ago
- * @rdv_lock: protects @rdv_ports; nests inside the queue pairs' modify_lock,
+ * @oob_lock: protects @oob_ports; nests inside the queue pairs' modify_lock,
  *	outside of the endpoints' mutexes
- * @rdv_ports: listeners for out-of-band connections
- * @rdv_port: TCP port for new ones, 0 to refuse them
- * @rdv_dialled: number of connects by their Initiators since @rdv_dialled_at
- * @rdv_dialled_at: start of that count, in jiffies
+ * @oob_ports: listeners for out-of-band connections
+ * @oob_port: TCP port for new ones, 0 to refuse them
+ * @oob_dialled: number of connects by their Initiators since @oob_dialled_at
+ * @oob_dialled_at: start of that count, in jiffies
  * @stats: event counters
  * @env: state shared by the streams
  */
@@ -147,7 +147,7 @@ struct xiw_dev {
 	u32 caps;
 
 	const struct xiw_cm_user *iwcm_user;
-	const struct xiw_cm_user *rdv_user;
+	const struct xiw_cm_user *oob_user;
 	struct workqueue_struct *cm_wq;
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
@@ -158,11 +158,11 @@ struct xiw_dev {
 	struct xarray requests;
 	atomic_long_t last_request;
 
-	struct mutex rdv_lock; /* see above */
-	struct list_head rdv_ports;
-	u16 rdv_port;
-	u32 rdv_dialled;
-	unsigned long rdv_dialled_at;
+	struct mutex oob_lock; /* see above */
+	struct list_head oob_ports;
+	u16 oob_port;
+	u32 oob_dialled;
+	unsigned long oob_dialled_at;
 
 	struct xiw_stats __percpu *stats;
 	struct xiw_stream_env env;

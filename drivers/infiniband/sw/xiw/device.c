@@ -29,9 +29,9 @@
 #include "mmap.h"
 #include "mr.h"
 #include "mw.h"
+#include "oob.h"
 #include "qp.h"
 #include "qp_verbs.h"
-#include "rdv.h"
 #include "restrack.h"
 #include "srq.h"
 
@@ -336,10 +336,10 @@ static int xiw_enable_driver(struct ib_device *ibdev)
 	struct xiw_dev *dev = to_xdev(ibdev);
 
 	/* Release the ports that were reserved in the former namespace. */
-	xiw_rdv_device_exit(dev);
+	xiw_oob_device_exit(dev);
 	xiw_cm_device_open(dev);
 	/* Reserve before another program can impersonate the device. */
-	xiw_rdv_reserve(dev);
+	xiw_oob_reserve(dev);
 	xiw_config_debug_add(dev);
 	/* The notifiers find the device now. Check for earlier changes. */
 	xiw_device_update_port(dev);
@@ -357,7 +357,7 @@ static void xiw_dealloc_driver(struct ib_device *ibdev)
 
 	xiw_config_debug_remove(dev);
 	/* Listeners may queue what xiw_gid_exit() waits for. */
-	xiw_rdv_device_exit(dev);
+	xiw_oob_device_exit(dev);
 	xiw_gid_exit(dev);
 	cancel_delayed_work_sync(&dev->port_work);
 	xiw_cm_device_exit(dev);
@@ -494,7 +494,7 @@ static void device_init(struct xiw_dev *dev)
 	spin_lock_init(&dev->ep_lock);
 	INIT_LIST_HEAD(&dev->eps);
 	xiw_iwcm_device_init(dev);
-	xiw_rdv_device_init(dev);
+	xiw_oob_device_init(dev);
 
 	ibdev->node_type = RDMA_NODE_RNIC;
 	ibdev->phys_port_cnt = XIW_PORT;

@@ -27,7 +27,7 @@
 #include "proto/epstate.h"
 #include "proto/mpa.h"
 #include "proto/nego.h"
-#include "proto/rendezvous.h"
+#include "proto/oob.h"
 #include "stream.h"
 
 struct pid;
@@ -109,7 +109,7 @@ struct xiw_ep_startup {
 	u32 ord;
 	u16 pdata_len;
 	struct xiw_ep_names names;
-	struct xiw_rdv_nonces nonces;
+	struct xiw_oob_nonces nonces;
 	bool proves;
 	bool proves_rts;
 	bool proof_failed;

@@ -37,7 +37,7 @@
 #include <rdma/ib_cache.h>
 
 #include "dev.h"
-#include "rdv.h"
+#include "oob.h"
 
 /* First index to try for an address of each kind */
 enum gid_place {
@@ -287,7 +287,7 @@ static void gid_work(struct work_struct *work)
 	/* While the link is down tentative addresses stay so. */
 	if (look.tentative && xiw_dev_port_active(dev))
 		xiw_gid_update(dev);
-	xiw_rdv_reserve(dev);
+	xiw_oob_reserve(dev);
 	ib_device_put(&dev->ibdev);
 }
 

@@ -19,7 +19,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "mem.h"
-#include "rdv.h"
+#include "oob.h"
 #include "rq.h"
 #include "sq.h"
 #include "srq.h"
@@ -60,7 +60,7 @@ struct xiw_ep;
  * @sq: send queue
  * @rq: own receive queue, unused with @srq
  * @windows: type 2 windows bound to it
- * @rdv: state of its out-of-band connection, if it has one
+ * @oob: state of its out-of-band connection, if it has one
  * @stream: its stream, reused for each connection
  */
 struct xiw_qp {
@@ -92,7 +92,7 @@ struct xiw_qp {
 	struct xiw_rq rq;
 	struct xiw_mw_owner windows;
 
-	struct xiw_rdv_use rdv;
+	struct xiw_oob oob;
 	struct xiw_stream stream;
 };
 
@@ -104,13 +104,13 @@ static inline struct xiw_qp *to_xqp(struct ib_qp *ibqp)
 /* Was it named a peer, to be connected out of band? */
 static inline bool xiw_qp_is_oob(const struct xiw_qp *qp)
 {
-	return READ_ONCE(qp->rdv.state) != XIW_RDVS_IDLE;
+	return READ_ONCE(qp->oob.state) != XIW_OOBS_IDLE;
 }
 
 /* The stream's lock is held. */
-static inline void xiw_qp_oob_step(struct xiw_qp *qp, enum xiw_rdv_event event)
+static inline void xiw_qp_oob_step(struct xiw_qp *qp, enum xiw_oob_event event)
 {
-	WRITE_ONCE(qp->rdv.state, xiw_rdvstate_next(qp->rdv.state, event));
+	WRITE_ONCE(qp->oob.state, xiw_oobstate_next(qp->oob.state, event));
 }
 
 void xiw_qp_init(struct xiw_qp *qp);

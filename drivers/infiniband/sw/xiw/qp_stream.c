@@ -106,8 +106,8 @@ static bool qp_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 	if (wr->status == IB_WC_WR_FLUSH_ERR ||
 	    qp_stream_lacked_receive(qp, wr)) {
 		/* Out of band, the first completion has the cause. */
-		cqe.status = qp->rdv.status ?: IB_WC_WR_FLUSH_ERR;
-		qp->rdv.status = 0;
+		cqe.status = qp->oob.status ?: IB_WC_WR_FLUSH_ERR;
+		qp->oob.status = 0;
 	}
 	if (wr->opcode < ARRAY_SIZE(wc_opcode))
 		cqe.opcode = wc_opcode[wr->opcode];
@@ -209,9 +209,9 @@ static void qp_stream_rnr_end(struct xiw_stream *s)
 static unsigned long qp_stream_wait_oob(const struct xiw_qp *qp,
 					unsigned long until)
 {
-	const struct xiw_rdv_use *use = &qp->rdv;
-	u32 ms = xiw_rdv_receive_ms(&use->peer,
-				    READ_ONCE(use->min_rnr_timer));
+	const struct xiw_oob *oob = &qp->oob;
+	u32 ms = xiw_oob_receive_ms(&oob->peer,
+				    READ_ONCE(oob->min_rnr_timer));
 	u32 least = READ_ONCE(qp->dev->env.rnr_timeout_ms);
 
 	if (ms == U32_MAX)
@@ -288,7 +288,7 @@ static void qp_stream_cancel_work(struct xiw_stream *s)
 enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp)
 {
 	if (xiw_qp_is_oob(qp))
-		return xiw_rdvstate_is_dead(qp->rdv.state) ? IB_QPS_ERR
+		return xiw_oobstate_is_dead(qp->oob.state) ? IB_QPS_ERR
 							   : qp->ib_state;
 	switch (qp->stream.state) {
 	case XIW_QPS_RTS:
@@ -359,31 +359,31 @@ static enum ib_event_type qp_stream_fault_event(enum xiw_reason reason)
 /*
  * Out of band: the end of the peer or of TCP is an error only for requests that
  * are still to be sent. Before the first FPDU a Responder has no established
- * stream that could end, see xiw_rdv_undo().
+ * stream that could end, see xiw_oob_undo().
  */
 static u32 qp_stream_step_oob(struct xiw_qp *qp, enum xiw_qp_event event,
 			      u32 events)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 
 	switch (event) {
 	case XIW_QPE_LOCAL_ERROR:
-		xiw_qp_oob_step(qp, XIW_RDVE_END);
-		WRITE_ONCE(use->waits, false);
+		xiw_qp_oob_step(qp, XIW_OOBE_END);
+		WRITE_ONCE(oob->waits, false);
 		return events | BIT(XIW_EPE_CLOSE);
 	case XIW_QPE_TERM_RECEIVED:
 		if (qp->stream.rx.term_code == xiw_term_code(XIW_NO_BUFFER))
-			use->status = IB_WC_RNR_RETRY_EXC_ERR;
+			oob->status = IB_WC_RNR_RETRY_EXC_ERR;
 		fallthrough;
 	case XIW_QPE_FAULT:
 	case XIW_QPE_FAULT_SILENT:
-		xiw_qp_oob_step(qp, XIW_RDVE_FAULT);
+		xiw_qp_oob_step(qp, XIW_OOBE_FAULT);
 		break;
 	case XIW_QPE_PEER_FIN_DIRTY:
 	case XIW_QPE_LLP_LOST:
 	case XIW_QPE_LLP_CLOSED:
 	case XIW_QPE_CLOSE_TIMEOUT:
-		xiw_qp_oob_step(qp, XIW_RDVE_LOSE);
+		xiw_qp_oob_step(qp, XIW_OOBE_LOSE);
 		break;
 	default:
 		break;
@@ -401,10 +401,10 @@ static bool qp_stream_state_step(struct xiw_stream *s, enum xiw_qp_event event,
 	if (xiw_qp_is_oob(qp))
 		events = qp_stream_step_oob(qp, event, events);
 	WRITE_ONCE(qp->ib_state, xiw_qp_ib_state(qp));
-	if (qp->ep && events && !xiw_rdvstate_is_rollback(qp->rdv.state))
+	if (qp->ep && events && !xiw_oobstate_is_rollback(qp->oob.state))
 		xiw_ep_raise_all(qp->ep, events);
 	if (step->actions & XIW_QPA_EVENT_FATAL &&
-	    !xiw_rdvstate_is_tentative(qp->rdv.state))
+	    !xiw_oobstate_is_tentative(qp->oob.state))
 		xiw_qp_async(qp, event == XIW_QPE_FAULT
 					 ? qp_stream_fault_event(s->fault)
 					 : IB_EVENT_QP_FATAL);
@@ -448,47 +448,47 @@ static void qp_stream_ring_broken(struct xiw_stream *s)
  * Retry timer
  */
 
-static bool qp_stream_is_awaited(const struct xiw_rdv_use *use,
-				 enum xiw_rdv_timer what)
+static bool qp_stream_is_awaited(const struct xiw_oob *oob,
+				 enum xiw_oob_timer what)
 {
-	return what == XIW_RDV_STREAM ?
-		READ_ONCE(use->waits) :
-		READ_ONCE(use->state) == XIW_RDVS_PEER_GONE;
+	return what == XIW_OOB_STREAM ?
+		READ_ONCE(oob->waits) :
+		READ_ONCE(oob->state) == XIW_OOBS_PEER_GONE;
 }
 
-static u32 qp_stream_wait_ms(const struct xiw_rdv_use *use,
-			     enum xiw_rdv_timer what)
+static u32 qp_stream_wait_ms(const struct xiw_oob *oob,
+			     enum xiw_oob_timer what)
 {
-	if (what == XIW_RDV_ANSWER)
-		return READ_ONCE(use->answer_ms);
-	if (use->final)
+	if (what == XIW_OOB_ANSWER)
+		return READ_ONCE(oob->answer_ms);
+	if (oob->final)
 		return 0;
-	return xiw_rdv_wait_ms(READ_ONCE(use->timeout),
-			       READ_ONCE(use->retry_cnt));
+	return xiw_oob_wait_ms(READ_ONCE(oob->timeout),
+			       READ_ONCE(oob->retry_cnt));
 }
 
 /*
- * Nothing happens if @use does not wait for @what any more, or if the timer
- * already runs for it. True if @use->expire was queued, with the caller's
+ * Nothing happens if @oob does not wait for @what any more, or if the timer
+ * already runs for it. True if @oob->expire was queued, with the caller's
  * reference to the queue pair.
  */
-static bool qp_stream_start_retry(struct xiw_rdv_use *use,
-				  enum xiw_rdv_timer what)
+static bool qp_stream_start_retry(struct xiw_oob *oob,
+				  enum xiw_oob_timer what)
 {
 	unsigned long flags;
 	bool queued = false;
 	unsigned long wait;
 
-	spin_lock_irqsave(&use->lock, flags);
-	if (qp_stream_is_awaited(use, what) && use->armed != what) {
-		/* Under the lock, as xiw_rdv_give_up() checks "armed". */
-		wait = msecs_to_jiffies(qp_stream_wait_ms(use, what));
-		use->armed = what;
-		use->due = jiffies + wait;
+	spin_lock_irqsave(&oob->lock, flags);
+	if (qp_stream_is_awaited(oob, what) && oob->armed != what) {
+		/* Under the lock, as xiw_oob_give_up() checks "armed". */
+		wait = msecs_to_jiffies(qp_stream_wait_ms(oob, what));
+		oob->armed = what;
+		oob->due = jiffies + wait;
 		/* The work may be queued for the other purpose. */
-		queued = !mod_delayed_work(system_dfl_wq, &use->expire, wait);
+		queued = !mod_delayed_work(system_dfl_wq, &oob->expire, wait);
 	}
-	spin_unlock_irqrestore(&use->lock, flags);
+	spin_unlock_irqrestore(&oob->lock, flags);
 	return queued;
 }
 
@@ -499,11 +499,11 @@ static bool qp_stream_start_retry(struct xiw_rdv_use *use,
  *
  * Context: Any.
  */
-void xiw_qp_await(struct xiw_qp *qp, enum xiw_rdv_timer what)
+void xiw_qp_await(struct xiw_qp *qp, enum xiw_oob_timer what)
 {
 	/* The timer's reference */
 	xiw_qp_get(qp);
-	if (!qp_stream_start_retry(&qp->rdv, what))
+	if (!qp_stream_start_retry(&qp->oob, what))
 		xiw_qp_put(qp);
 }
 
@@ -518,12 +518,12 @@ void xiw_qp_await(struct xiw_qp *qp, enum xiw_rdv_timer what)
  */
 static bool qp_stream_is_spared(struct xiw_qp *qp)
 {
-	enum xiw_rdv_state state = READ_ONCE(qp->rdv.state);
+	enum xiw_oob_state state = READ_ONCE(qp->oob.state);
 	struct xiw_stream *s = &qp->stream;
 
-	if (state == XIW_RDVS_IDLE || xiw_rdvstate_is_dead(state))
+	if (state == XIW_OOBS_IDLE || xiw_oobstate_is_dead(state))
 		return false;
-	if (state != XIW_RDVS_PEER_GONE)
+	if (state != XIW_OOBS_PEER_GONE)
 		return true;
 	xiw_stream_forget(s);
 	xiw_sq_doorbell_mode(&qp->sq, XIW_RING_NEED_DB);
@@ -531,7 +531,7 @@ static bool qp_stream_is_spared(struct xiw_qp *qp)
 	/* Pairs with the barrier between posting and reading "stopped". */
 	smp_mb();
 	if (xiw_tx_sched_unfinished(s))
-		xiw_qp_await(qp, XIW_RDV_ANSWER);
+		xiw_qp_await(qp, XIW_OOB_ANSWER);
 	return true;
 }
 
@@ -702,7 +702,7 @@ void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg)
 int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 {
 	struct xiw_stream *s = &qp->stream;
-	bool by_number = ep->user == qp->dev->rdv_user;
+	bool by_number = ep->user == qp->dev->oob_user;
 	int ret = 0;
 
 	spin_lock_bh(&s->lock);
@@ -727,12 +727,12 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
  */
 void xiw_qp_stands(struct xiw_qp *qp)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 	bool early;
 
 	spin_lock_bh(&qp->stream.lock);
-	xiw_qp_oob_step(qp, XIW_RDVE_ESTABLISH);
-	WRITE_ONCE(use->waits, false);
+	xiw_qp_oob_step(qp, XIW_OOBE_ESTABLISH);
+	WRITE_ONCE(oob->waits, false);
 	early = xiw_qp_is_oob(qp) && qp->ib_state == IB_QPS_RTR;
 	spin_unlock_bh(&qp->stream.lock);
 	if (early)

@@ -7,7 +7,7 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "rdv.h"
+#include "oob.h"
 
 struct mem_cgroup;
 struct xiw_ep;
@@ -21,6 +21,6 @@ bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep);
 void xiw_qp_end_stream(struct xiw_qp *qp);
 void xiw_qp_reset_stream(struct xiw_qp *qp);
 void xiw_qp_late_flush(struct xiw_qp *qp);
-void xiw_qp_await(struct xiw_qp *qp, enum xiw_rdv_timer what);
+void xiw_qp_await(struct xiw_qp *qp, enum xiw_oob_timer what);
 
 #endif /* _XIW_QP_STREAM_H */

@@ -14,9 +14,9 @@
 #include "ep.h"
 #include "iwcm.h"
 #include "mw.h"
+#include "oob.h"
 #include "qp.h"
 #include "qp_stream.h"
-#include "rdv.h"
 #include "rx.h"
 #include "stream_run.h"
 #include "tx.h"
@@ -70,7 +70,7 @@ static void qp_verbs_init_qp(struct xiw_qp *qp,
 			     struct ib_ucontext *uctx)
 {
 	xiw_qp_init(qp);
-	xiw_rdv_wait_init(qp);
+	xiw_oob_wait_init(qp);
 	qp->dev = to_xdev(qp->ibqp.device);
 	qp->uctx = uctx;
 	qp->kernel = !uctx;
@@ -267,7 +267,7 @@ static int qp_to_reset(struct xiw_qp *qp)
 	if (ret)
 		return ret;
 	/* First, so that the timer cannot expire after the stream's reset. */
-	xiw_rdv_forget(qp);
+	xiw_oob_forget(qp);
 	xiw_qp_reset_stream(qp);
 	qp_verbs_purge_cqs(qp);
 
@@ -315,14 +315,14 @@ static int qp_verbs_modify_state(struct xiw_qp *qp,
 	case IB_QPS_RESET:
 		return qp_to_reset(qp);
 	case IB_QPS_RTR:
-		if (xiw_rdv_names_peer(mask))
-			return xiw_rdv_to_rtr(qp, attr, mask);
+		if (xiw_oob_names_peer(mask))
+			return xiw_oob_to_rtr(qp, attr, mask);
 		fallthrough;
 	case IB_QPS_INIT:
 		return xiw_qp_is_oob(qp) ? -EINVAL : qp_to_init(qp);
 	case IB_QPS_RTS:
 		if (xiw_qp_is_oob(qp))
-			return xiw_rdv_to_rts(qp, attr, mask);
+			return xiw_oob_to_rts(qp, attr, mask);
 		return READ_ONCE(qp->stream.state) == XIW_QPS_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
 		return xiw_qp_is_oob(qp) ? -EINVAL : qp_to_closing(qp);
@@ -357,8 +357,8 @@ static int qp_verbs_check_cm(enum ib_qp_state cur, enum ib_qp_state next,
 	bool idle = cur == IB_QPS_RESET || cur == IB_QPS_INIT;
 	int allowed = QP_CLOSE_MASK;
 
-	/* Out of band: xiw_rdv_to_rtr() checks the attributes. */
-	if (idle && next == IB_QPS_RTR && xiw_rdv_names_peer(mask))
+	/* Out of band: xiw_oob_to_rtr() checks the attributes. */
+	if (idle && next == IB_QPS_RTR && xiw_oob_names_peer(mask))
 		return 0;
 	/* rdma_cm adds the port to each change, and there is only one. */
 	mask &= ~IB_QP_PORT;
@@ -410,7 +410,7 @@ static void qp_verbs_set_rnr_timer(struct xiw_qp *qp, u8 timer)
 {
 	spin_lock_bh(&qp->stream.lock);
 	if (xiw_qp_is_oob(qp))
-		WRITE_ONCE(qp->rdv.min_rnr_timer, timer);
+		WRITE_ONCE(qp->oob.min_rnr_timer, timer);
 	spin_unlock_bh(&qp->stream.lock);
 }
 
@@ -442,7 +442,7 @@ static int qp_verbs_modify(struct xiw_qp *qp, const struct ib_qp_attr *attr,
  * manager sets it before it accepts. SQD is a graceful close. ERR ends the
  * stream at once, and TCP still delivers what has completed. RTR with an
  * address vector and the number of a queue pair connects out of band, see
- * rdv.c.
+ * oob.c.
  */
 int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
@@ -485,7 +485,7 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->max_rd_atomic = min(READ_ONCE(qp->stream.ord), 255U);
 	attr->max_dest_rd_atomic =
 		min(READ_ONCE(qp->stream.ird_size), 255U);
-	xiw_rdv_query(qp, attr, mask);
+	xiw_oob_query(qp, attr, mask);
 	spin_unlock_bh(&qp->stream.lock);
 
 	attr->port_num = 1;
@@ -537,7 +537,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* End lookups; the number stays reserved until the end. */
 	xa_store_bh(&dev->qps, qp->qpn, NULL, GFP_KERNEL);
 	qp_verbs_end_connection(qp);
-	xiw_rdv_forget(qp);
+	xiw_oob_forget(qp);
 	xiw_iwqp_drop(qp);
 	xiw_qp_put(qp);
 	wait_for_completion(&qp->freed);
@@ -567,14 +567,14 @@ static void qp_verbs_sends_posted(struct xiw_qp *qp)
 	 * The flush sets sq.stopped before it checks the queue for the last
 	 * time, so either the flush or this post sees the other.
 	 */
-	/* Pairs with qp_stream_flush_both() and xiw_rdv_await_posted(). */
+	/* Pairs with qp_stream_flush_both() and xiw_oob_await_posted(). */
 	smp_mb();
 	if (READ_ONCE(qp->sq.stopped))
 		xiw_qp_late_flush(qp);
 	else
 		xiw_tx_kick(&qp->stream, !qp->kernel);
-	if (READ_ONCE(qp->rdv.waits))
-		xiw_qp_await(qp, XIW_RDV_STREAM);
+	if (READ_ONCE(qp->oob.waits))
+		xiw_qp_await(qp, XIW_OOB_STREAM);
 }
 
 static void qp_verbs_recvs_posted(struct xiw_qp *qp)

@@ -281,7 +281,7 @@ static bool tx_sched_may_start(const struct xiw_stream *s,
 
 /*
  * RFC 7306 has no Send with Immediate: the Immediate Data precedes the Send as
- * a separate message (Documentation/rendezvous.rst, section 8).
+ * a separate message (Documentation/oob.rst, section 8).
  */
 static bool tx_sched_start_send_imm(struct xiw_stream *s, struct xiw_swr *wr)
 {

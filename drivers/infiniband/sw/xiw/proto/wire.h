@@ -3,7 +3,7 @@
  * Every structure and constant that appears on the wire: MPA (RFC 5044,
  * RFC 6581), session control over SCTP (RFC 5043, RFC 6581), DDP (RFC 5041),
  * RDMAP (RFC 5040) and its atomic and immediate data extension (RFC 7306), and
- * the Private Data of out-of-band connections (Documentation/rendezvous.rst).
+ * the Private Data of out-of-band connections (Documentation/oob.rst).
  * Layouts only; the rules are in the files named after the protocol.
  */
 #ifndef _XIW_WIRE_H
@@ -49,25 +49,25 @@ struct xiw_mpa_enh_hdr {
 } __packed;
 static_assert(sizeof(struct xiw_mpa_enh_hdr) == XIW_MPA_ENH_LEN);
 
-/* Out-of-band Private Data, Documentation/rendezvous.rst section 4 */
-#define XIW_RDV_MAGIC		0x58524456	/* "XRDV" */
-#define XIW_RDV_VERSION		2
-#define XIW_RDV_PORT		4791	/* default TCP port */
-#define XIW_RDV_FLAG_S		0x01	/* the sender is at RTS */
-#define XIW_RDV_FLAG_P		0x02	/* Request: with proofs */
-#define XIW_RDV_FLAG_RNR	0x70	/* with S: RNR retries */
-#define XIW_RDV_RNR_SHIFT	4
-#define XIW_RDV_RNR_MAX		7
-#define XIW_RDV_FEAT_IMM	0x0001	/* Send with Immediate, section 8 */
-#define XIW_RDV_FEAT_LONG	0x0002	/* accepts FPDUs of several segments */
-#define XIW_RDV_FEAT_ALL	(XIW_RDV_FEAT_IMM | XIW_RDV_FEAT_LONG)
-#define XIW_RDV_NUMBER		0x00ffffff	/* queue pairs and PSNs */
-#define XIW_RDV_GID_LEN		16
+/* Out-of-band Private Data, Documentation/oob.rst section 4 */
+#define XIW_OOB_MAGIC		0x58524456	/* "XRDV" */
+#define XIW_OOB_VERSION		2
+#define XIW_OOB_PORT		4791	/* default TCP port */
+#define XIW_OOB_FLAG_S		0x01	/* the sender is at RTS */
+#define XIW_OOB_FLAG_P		0x02	/* Request: with proofs */
+#define XIW_OOB_FLAG_RNR	0x70	/* with S: RNR retries */
+#define XIW_OOB_RNR_SHIFT	4
+#define XIW_OOB_RNR_MAX		7
+#define XIW_OOB_FEAT_IMM	0x0001	/* Send with Immediate, section 8 */
+#define XIW_OOB_FEAT_LONG	0x0002	/* accepts FPDUs of several segments */
+#define XIW_OOB_FEAT_ALL	(XIW_OOB_FEAT_IMM | XIW_OOB_FEAT_LONG)
+#define XIW_OOB_NUMBER		0x00ffffff	/* queue pairs and PSNs */
+#define XIW_OOB_GID_LEN		16
 
 /* Common to a Request and a Reply */
-#define XIW_RDV_HEAD_LEN	16
+#define XIW_OOB_HEAD_LEN	16
 
-struct xiw_rdv_head {
+struct xiw_oob_head {
 	__be32 magic;
 	u8 version;
 	u8 flags;
@@ -75,41 +75,41 @@ struct xiw_rdv_head {
 	__be32 init_qpn;
 	__be32 resp_qpn;
 } __packed;
-static_assert(sizeof(struct xiw_rdv_head) == XIW_RDV_HEAD_LEN);
+static_assert(sizeof(struct xiw_oob_head) == XIW_OOB_HEAD_LEN);
 
-struct xiw_rdv_proofs {
+struct xiw_oob_proofs {
 	__be64 sq;			/* proves the sender's own PSN */
 	__be64 rq;			/* proves its peer's PSN */
 } __packed;
 
-#define XIW_RDV_REQ_LEN		72
+#define XIW_OOB_REQ_LEN		72
 
-struct xiw_rdv_req_hdr {
-	struct xiw_rdv_head head;
-	u8 init_gid[XIW_RDV_GID_LEN];
-	u8 resp_gid[XIW_RDV_GID_LEN];
+struct xiw_oob_req_hdr {
+	struct xiw_oob_head head;
+	u8 init_gid[XIW_OOB_GID_LEN];
+	u8 resp_gid[XIW_OOB_GID_LEN];
 	__be64 nonce;
-	struct xiw_rdv_proofs proofs;
+	struct xiw_oob_proofs proofs;
 } __packed;
-static_assert(sizeof(struct xiw_rdv_req_hdr) == XIW_RDV_REQ_LEN);
+static_assert(sizeof(struct xiw_oob_req_hdr) == XIW_OOB_REQ_LEN);
 
-#define XIW_RDV_REP_LEN		44
+#define XIW_OOB_REP_LEN		44
 /* Part of a refusal that is the same in every version */
-#define XIW_RDV_REFUSAL_LEN	28
+#define XIW_OOB_REFUSAL_LEN	28
 
-struct xiw_rdv_rep_hdr {
-	struct xiw_rdv_head head;
+struct xiw_oob_rep_hdr {
+	struct xiw_oob_head head;
 	__be64 nonce;
 	u8 reason;
 	u8 reserved[3];
-	struct xiw_rdv_proofs proofs;
+	struct xiw_oob_proofs proofs;
 } __packed;
-static_assert(sizeof(struct xiw_rdv_rep_hdr) == XIW_RDV_REP_LEN);
+static_assert(sizeof(struct xiw_oob_rep_hdr) == XIW_OOB_REP_LEN);
 
 /* Input of the keyed hash of a proof, section 4.4 */
-#define XIW_RDV_PROVEN_LEN	64
+#define XIW_OOB_PROVEN_LEN	64
 
-struct xiw_rdv_proven {
+struct xiw_oob_proven {
 	__be32 magic;
 	u8 version;
 	u8 who;				/* 0: of the Initiator, 1: Responder */
@@ -117,12 +117,12 @@ struct xiw_rdv_proven {
 	u8 flags;			/* S and RNR retries of the frame */
 	__be64 init_nonce;
 	__be64 resp_nonce;
-	u8 init_gid[XIW_RDV_GID_LEN];
-	u8 resp_gid[XIW_RDV_GID_LEN];
+	u8 init_gid[XIW_OOB_GID_LEN];
+	u8 resp_gid[XIW_OOB_GID_LEN];
 	__be32 init_qpn;
 	__be32 resp_qpn;
 } __packed;
-static_assert(sizeof(struct xiw_rdv_proven) == XIW_RDV_PROVEN_LEN);
+static_assert(sizeof(struct xiw_oob_proven) == XIW_OOB_PROVEN_LEN);
 
 /* FPDU framing and Markers, RFC 5044 section 4 */
 #define XIW_MPA_LEN_FIELD	2

@@ -13,7 +13,7 @@
  *
  * All functions run with the endpoint locked.
  */
-#include "rdv.h"
+#include "oob.h"
 
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -28,7 +28,7 @@
 #include "ep.h"
 #include "gid.h"
 #include "proto/mpa.h"
-#include "proto/rendezvous.h"
+#include "proto/oob.h"
 #include "qp.h"
 #include "qp_stream.h"
 #include "sock.h"
@@ -46,7 +46,7 @@
 #define WAITING_MAX	8
 
 /* MPA revision 2 with the peer-to-peer model. */
-static void rdv_ep_set_policy(struct xiw_ep *ep)
+static void oob_ep_set_policy(struct xiw_ep *ep)
 {
 	ep->policy.rev = 2;
 	ep->policy.p2p = true;
@@ -54,12 +54,12 @@ static void rdv_ep_set_policy(struct xiw_ep *ep)
 }
 
 /* Set the features of the Reply for the stream that will be started. */
-static void rdv_ep_set_features(struct xiw_ep *ep, u16 features)
+static void oob_ep_set_features(struct xiw_ep *ep, u16 features)
 {
-	ep->conn.send_imm = features & XIW_RDV_FEAT_IMM;
+	ep->conn.send_imm = features & XIW_OOB_FEAT_IMM;
 	ep->conn.probe = false;
 	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
-	if (!ep->conn.fpdu_segments && !(features & XIW_RDV_FEAT_LONG))
+	if (!ep->conn.fpdu_segments && !(features & XIW_OOB_FEAT_LONG))
 		ep->conn.fpdu_segments = 1;
 }
 
@@ -67,17 +67,17 @@ static void rdv_ep_set_features(struct xiw_ep *ep, u16 features)
  * Initiator
  */
 
-static struct xiw_rdv_use *rdv_active_use_of(const struct xiw_ep *ep)
+static struct xiw_oob *oob_of(const struct xiw_ep *ep)
 {
-	return &ep->qp->rdv;
+	return &ep->qp->oob;
 }
 
 /* A copy of the path as the ULP has set it up to now. */
-static void rdv_active_get_path(const struct xiw_ep *ep,
-				struct xiw_rdv_path *path)
+static void oob_active_get_path(const struct xiw_ep *ep,
+				struct xiw_oob_path *path)
 {
 	spin_lock_bh(&ep->qp->stream.lock);
-	*path = rdv_active_use_of(ep)->path;
+	*path = oob_of(ep)->path;
 	spin_unlock_bh(&ep->qp->stream.lock);
 }
 
@@ -86,50 +86,50 @@ static void rdv_active_get_path(const struct xiw_ep *ep,
  * These ports have limits of their own and take a privilege, but there are too
  * few of them for all connections.
  */
-static int rdv_active_bind_privileged(struct xiw_ep *ep)
+static int oob_active_bind_privileged(struct xiw_ep *ep)
 {
 	u16 port = PRIVILEGED_MIN + get_random_u32() % PRIVILEGED_COUNT;
 	struct sockaddr_storage own;
 
 	/* Once per refusal: the ports may be too few for all retries. */
 	ep->crowded = false;
-	xiw_rdv_to_addr(ep->dev, rdv_active_use_of(ep)->path.own.gid, port,
+	xiw_oob_to_addr(ep->dev, oob_of(ep)->path.own.gid, port,
 			&own);
 	return xiw_sock_bind_as_kernel(ep->xs, &own,
 				       xiw_conn_bound_if(ep, &own), false);
 }
 
 /* A QP that is connected to itself connects to its own source port. */
-static int rdv_active_connect_from(struct xiw_ep *ep,
+static int oob_active_connect_from(struct xiw_ep *ep,
 				   const struct sockaddr_storage *own)
 {
-	const struct xiw_rdv_use *use = rdv_active_use_of(ep);
+	const struct xiw_oob *oob = oob_of(ep);
 	struct sockaddr_storage peer;
 	int ret = 0;
 
-	xiw_rdv_to_addr(ep->dev, use->path.peer.gid, use->port, &peer);
-	if (!ep->crowded || rdv_active_bind_privileged(ep))
+	xiw_oob_to_addr(ep->dev, oob->path.peer.gid, oob->port, &peer);
+	if (!ep->crowded || oob_active_bind_privileged(ep))
 		ret = xiw_sock_bind(ep->xs, own, xiw_conn_bound_if(ep, own),
 				    false);
-	if (!ret && use->role == XIW_RDV_SELF)
+	if (!ret && oob->role == XIW_OOB_SELF)
 		ret = xiw_sock_local(ep->xs, &peer);
 	return ret ? ret : xiw_sock_connect(ep->xs, &peer);
 }
 
-static int rdv_active_open_socket(struct xiw_ep *ep)
+static int oob_active_open_socket(struct xiw_ep *ep)
 {
-	const struct xiw_rdv_use *use = rdv_active_use_of(ep);
+	const struct xiw_oob *oob = oob_of(ep);
 	struct net *net = xiw_conn_get_net(ep->dev);
 	struct sockaddr_storage own;
 	int ret;
 
 	if (!net)
 		return -ENETDOWN;
-	xiw_rdv_to_addr(ep->dev, use->path.own.gid, 0, &own);
+	xiw_oob_to_addr(ep->dev, oob->path.own.gid, 0, &own);
 	ret = xiw_active_create_sock(ep, net, own.ss_family,
-				     use->tclass ?: -1);
+				     oob->tclass ?: -1);
 	if (!ret)
-		ret = rdv_active_connect_from(ep, &own);
+		ret = oob_active_connect_from(ep, &own);
 	if (ret)
 		xiw_active_drop_sock(ep);
 	/* The socket has a reference of its own once it connects. */
@@ -137,78 +137,78 @@ static int rdv_active_open_socket(struct xiw_ep *ep)
 	return ret;
 }
 
-static enum xiw_ep_state rdv_active_pause(struct xiw_ep *ep)
+static enum xiw_ep_state oob_active_pause(struct xiw_ep *ep)
 {
-	xiw_ep_set_timer(ep, xiw_rdv_pause_ms(++ep->tries, get_random_u32()));
+	xiw_ep_set_timer(ep, xiw_oob_pause_ms(++ep->tries, get_random_u32()));
 	return XIW_EPS_PAUSE;
 }
 
 /* Drop the connection, if there is one, and retry after a pause. */
-static enum xiw_ep_state rdv_active_retry(struct xiw_ep *ep)
+static enum xiw_ep_state oob_active_retry(struct xiw_ep *ep)
 {
 	xiw_active_drop_sock(ep);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
-	return rdv_active_pause(ep);
+	return oob_active_pause(ep);
 }
 
 /*
  * Limits the rate of connection attempts. It does not limit those in progress,
  * as a host that does not answer would then block connections to others.
  */
-static bool rdv_active_may_dial(struct xiw_dev *dev)
+static bool oob_active_may_dial(struct xiw_dev *dev)
 {
 	bool may;
 
 	spin_lock(&dev->ep_lock);
-	if (time_after_eq(jiffies, dev->rdv_dialled_at + DIAL_WINDOW)) {
-		dev->rdv_dialled_at = jiffies;
-		dev->rdv_dialled = 0;
+	if (time_after_eq(jiffies, dev->oob_dialled_at + DIAL_WINDOW)) {
+		dev->oob_dialled_at = jiffies;
+		dev->oob_dialled = 0;
 	}
-	may = dev->rdv_dialled < DIAL_MAX;
-	dev->rdv_dialled += may;
+	may = dev->oob_dialled < DIAL_MAX;
+	dev->oob_dialled += may;
 	spin_unlock(&dev->ep_lock);
 	return may;
 }
 
 /* Connect, for the first time or again. */
-static enum xiw_ep_state rdv_active_try(struct xiw_ep *ep)
+static enum xiw_ep_state oob_active_try(struct xiw_ep *ep)
 {
 	int ret;
 
 	/* Out-of-band connections are disabled: posted requests fail now. */
-	if (!READ_ONCE(ep->dev->rdv_port)) {
-		xiw_rdv_give_up(ep->qp);
+	if (!READ_ONCE(ep->dev->oob_port)) {
+		xiw_oob_give_up(ep->qp);
 		return XIW_EPS_PAUSE;
 	}
-	if (!rdv_active_may_dial(ep->dev))
-		return rdv_active_pause(ep);
+	if (!oob_active_may_dial(ep->dev))
+		return oob_active_pause(ep);
 	if (!ep->startup)
 		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
 	if (!ep->startup)
-		return rdv_active_retry(ep);
-	ret = rdv_active_open_socket(ep);
+		return oob_active_retry(ep);
+	ret = oob_active_open_socket(ep);
 	if (ret) {
 		xiw_ep_dbg(ep, "no connection: %d\n", ret);
-		return rdv_active_retry(ep);
+		return oob_active_retry(ep);
 	}
 	xiw_ep_set_timer(ep, ep->policy.reply_ms);
 	return xiw_active_connecting(ep);
 }
 
 /**
- * xiw_rdv_active_start() - begin to connect a QP to its peer
+ * xiw_oob_active_start() - begin to connect a QP to its peer
  * @qp: queue pair; its modify_lock is held
  *
  * Return: 0, -ENOMEM, or -ENODEV if the device is going.
  */
-int xiw_rdv_active_start(struct xiw_qp *qp)
+int xiw_oob_active_start(struct xiw_qp *qp)
 {
-	struct xiw_ep *ep = xiw_ep_create(qp->dev, qp->dev->rdv_user, false);
+	struct xiw_ep *ep = xiw_ep_create(qp->dev, qp->dev->oob_user, false);
 	int ret;
 
 	if (!ep)
 		return -ENOMEM;
-	rdv_ep_set_policy(ep);
+	oob_ep_set_policy(ep);
 	ret = xiw_ep_publish(ep);
 	if (!ret)
 		ret = xiw_qp_attach(qp, ep);
@@ -219,29 +219,29 @@ int xiw_rdv_active_start(struct xiw_qp *qp)
 	xiw_qp_get(qp);
 	ep->qp = qp;
 	ep->qpn = qp->qpn;
-	xiw_ep_arm(ep, rdv_active_try(ep));
+	xiw_ep_arm(ep, oob_active_try(ep));
 	return 0;
 }
 
-static int rdv_active_build_request(struct xiw_ep *ep)
+static int oob_active_build_request(struct xiw_ep *ep)
 {
 	struct xiw_ep_startup *st = ep->startup;
-	struct xiw_rdv_request req;
-	struct xiw_rdv_path path;
+	struct xiw_oob_request req;
+	struct xiw_oob_path path;
 
-	rdv_active_get_path(ep, &path);
-	xiw_rdv_request_init(&path, &st->nonces, st->proves, XIW_RDV_FEAT_ALL,
+	oob_active_get_path(ep, &path);
+	xiw_oob_request_init(&path, &st->nonces, st->proves, XIW_OOB_FEAT_ALL,
 			     &req);
 	st->proves_rts = st->proves && req.claim.rts;
 	xiw_nego_request(&ep->policy,
-			 xiw_rdv_ird(&path, ep->policy.max_ird),
-			 xiw_rdv_ord(&path, ep->policy.max_ord), &st->req);
-	st->req.pd_len = xiw_rdv_request_encode(&req, st->pdata);
+			 xiw_oob_ird(&path, ep->policy.max_ird),
+			 xiw_oob_ord(&path, ep->policy.max_ord), &st->req);
+	st->req.pd_len = xiw_oob_request_encode(&req, st->pdata);
 	return xiw_conn_put_frame(ep, &st->req, st->pdata);
 }
 
 /* The first of two Requests, without a proof. */
-static enum xiw_ep_state rdv_active_first_request(struct xiw_ep *ep)
+static enum xiw_ep_state oob_active_first_request(struct xiw_ep *ep)
 {
 	ep->startup->nonces.init = get_random_u64();
 	ep->startup->proves = false;
@@ -254,30 +254,30 @@ static enum xiw_ep_state rdv_active_first_request(struct xiw_ep *ep)
  * guess of the secret, so the other end should be the peer's kernel.
  */
 static enum xiw_ep_state
-rdv_active_answer_challenge(struct xiw_ep *ep,
-			    const struct xiw_rdv_reply *reply)
+oob_active_answer_challenge(struct xiw_ep *ep,
+			    const struct xiw_oob_reply *reply)
 {
 	struct xiw_ep_startup *st = ep->startup;
-	struct xiw_rdv_request req;
-	struct xiw_rdv_path path;
+	struct xiw_oob_request req;
+	struct xiw_oob_path path;
 
-	rdv_active_get_path(ep, &path);
-	xiw_rdv_request_init(&path, &st->nonces, false, XIW_RDV_FEAT_ALL, &req);
-	if (st->proves || !xiw_rdv_answers(&req, reply))
-		return rdv_active_retry(ep);
+	oob_active_get_path(ep, &path);
+	xiw_oob_request_init(&path, &st->nonces, false, XIW_OOB_FEAT_ALL, &req);
+	if (st->proves || !xiw_oob_answers(&req, reply))
+		return oob_active_retry(ep);
 	st->proves = true;
 	st->nonces.resp = reply->nonce;
 	return xiw_active_send_request(ep);
 }
 
 /**
- * xiw_rdv_active_rts() - repeat the Request if its proof was made in RTR
+ * xiw_oob_active_rts() - repeat the Request if its proof was made in RTR
  * @ep: its endpoint, locked
  *
  * A Responder that stays in RTR cannot check the proof of an Initiator in RTR,
  * as there is no PSN that both know. So once in RTS, the Initiator retries.
  */
-void xiw_rdv_active_rts(struct xiw_ep *ep)
+void xiw_oob_active_rts(struct xiw_ep *ep)
 {
 	if (ep->state == XIW_EPS_REPLY && ep->startup->proves &&
 	    !ep->startup->proves_rts)
@@ -285,13 +285,13 @@ void xiw_rdv_active_rts(struct xiw_ep *ep)
 }
 
 /* Start the stream, after the path was checked against the peer's token. */
-static enum xiw_ep_state rdv_active_establish(struct xiw_ep *ep,
-					      const struct xiw_rdv_path *path)
+static enum xiw_ep_state oob_active_establish(struct xiw_ep *ep,
+					      const struct xiw_oob_path *path)
 {
 	ep->conn.initiator = true;
-	ep->conn.nego.ord = xiw_rdv_ord(path, ep->conn.nego.ord);
+	ep->conn.nego.ord = xiw_oob_ord(path, ep->conn.nego.ord);
 	if (xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn))
-		return rdv_active_retry(ep);
+		return oob_active_retry(ep);
 	ep->tries = 0;
 	xiw_qp_stands(ep->qp);
 	return xiw_active_established(ep);
@@ -301,163 +301,163 @@ static enum xiw_ep_state rdv_active_establish(struct xiw_ep *ep,
  * Both ends are the same queue pair, which has neither Request nor Reply: its
  * own attributes are the negotiated values.
  */
-static enum xiw_ep_state rdv_active_establish_self(struct xiw_ep *ep)
+static enum xiw_ep_state oob_active_establish_self(struct xiw_ep *ep)
 {
 	struct xiw_mpa_nego *nego = &ep->conn.nego;
-	struct xiw_rdv_path path;
+	struct xiw_oob_path path;
 
-	rdv_active_get_path(ep, &path);
+	oob_active_get_path(ep, &path);
 	*nego = (struct xiw_mpa_nego) {
 		.rev = ep->policy.rev,
 		.crc = ep->policy.crc,
 		.tx_markers = ep->policy.markers,
 		.rx_markers = ep->policy.markers,
-		.ird = xiw_rdv_ird(&path, ep->policy.max_ird),
-		.ord = xiw_rdv_ird(&path, ep->policy.max_ord),
+		.ird = xiw_oob_ird(&path, ep->policy.max_ird),
+		.ord = xiw_oob_ird(&path, ep->policy.max_ord),
 	};
-	rdv_ep_set_features(ep, XIW_RDV_FEAT_ALL);
+	oob_ep_set_features(ep, XIW_OOB_FEAT_ALL);
 	spin_lock_bh(&ep->qp->stream.lock);
-	memset(&rdv_active_use_of(ep)->peer, 0,
-	       sizeof(rdv_active_use_of(ep)->peer));
+	memset(&oob_of(ep)->peer, 0,
+	       sizeof(oob_of(ep)->peer));
 	spin_unlock_bh(&ep->qp->stream.lock);
-	return rdv_active_establish(ep, &path);
+	return oob_active_establish(ep, &path);
 }
 
-static enum xiw_ep_state rdv_active_connected(struct xiw_ep *ep)
+static enum xiw_ep_state oob_active_connected(struct xiw_ep *ep)
 {
-	return rdv_active_use_of(ep)->role == XIW_RDV_SELF
-		       ? rdv_active_establish_self(ep)
-		       : rdv_active_first_request(ep);
+	return oob_of(ep)->role == XIW_OOB_SELF
+		       ? oob_active_establish_self(ep)
+		       : oob_active_first_request(ep);
 }
 
 /* The Reply accepts. Check that it matches the Request and proves the peer. */
-static enum xiw_ep_state rdv_active_accepted(struct xiw_ep *ep,
-					     const struct xiw_rdv_reply *reply)
+static enum xiw_ep_state oob_active_accepted(struct xiw_ep *ep,
+					     const struct xiw_oob_reply *reply)
 {
 	const struct xiw_ep_startup *st = ep->startup;
-	struct xiw_rdv_use *use = rdv_active_use_of(ep);
-	struct xiw_rdv_request req;
-	struct xiw_rdv_path path;
+	struct xiw_oob *oob = oob_of(ep);
+	struct xiw_oob_request req;
+	struct xiw_oob_path path;
 	bool ok;
 
 	spin_lock_bh(&ep->qp->stream.lock);
-	path = use->path;
-	xiw_rdv_request_init(&path, &st->nonces, false, XIW_RDV_FEAT_ALL, &req);
-	ok = !xiw_rdvstate_is_dead(use->state) && st->proves &&
-	     xiw_rdv_answers(&req, reply) &&
-	     xiw_rdv_proven(&path, &st->nonces, &reply->claim);
+	path = oob->path;
+	xiw_oob_request_init(&path, &st->nonces, false, XIW_OOB_FEAT_ALL, &req);
+	ok = !xiw_oobstate_is_dead(oob->state) && st->proves &&
+	     xiw_oob_answers(&req, reply) &&
+	     xiw_oob_proven(&path, &st->nonces, &reply->claim);
 	if (ok) {
-		use->peer = reply->claim;
-		use->nonces = st->nonces;
+		oob->peer = reply->claim;
+		oob->nonces = st->nonces;
 	}
 	spin_unlock_bh(&ep->qp->stream.lock);
-	rdv_ep_set_features(ep, reply->features);
-	return ok ? rdv_active_establish(ep, &path) : rdv_active_retry(ep);
+	oob_ep_set_features(ep, reply->features);
+	return ok ? oob_active_establish(ep, &path) : oob_active_retry(ep);
 }
 
-static enum xiw_ep_state rdv_active_refused(struct xiw_ep *ep,
-					    const struct xiw_rdv_reply *reply)
+static enum xiw_ep_state oob_active_refused(struct xiw_ep *ep,
+					    const struct xiw_oob_reply *reply)
 {
 	u8 reason = reply->reason;
 
-	if (reason == XIW_RDV_PROVE)
-		return rdv_active_answer_challenge(ep, reply);
+	if (reason == XIW_OOB_PROVE)
+		return oob_active_answer_challenge(ep, reply);
 	xiw_ep_dbg(ep, "the peer says no: reason %u\n", reason);
-	if (reason == XIW_RDV_BUSY)
+	if (reason == XIW_OOB_BUSY)
 		ep->crowded = true;
-	if (!xiw_rdv_final(reason))
-		return rdv_active_retry(ep);
-	if (reason == XIW_RDV_BAD_VERSION)
+	if (!xiw_oob_final(reason))
+		return oob_active_retry(ep);
+	if (reason == XIW_OOB_BAD_VERSION)
 		ibdev_notice_ratelimited(&ep->dev->ibdev,
 					 "cannot connect by QP number: %pI6c does not speak version %u; install the same version of xiw on both hosts\n",
-					 rdv_active_use_of(ep)->path.peer.gid,
-					 XIW_RDV_VERSION);
-	xiw_rdv_give_up(ep->qp);
+					 oob_of(ep)->path.peer.gid,
+					 XIW_OOB_VERSION);
+	xiw_oob_give_up(ep->qp);
 	xiw_active_drop_sock(ep);
 	xiw_ep_clear_timer(ep);
 	return XIW_EPS_PAUSE;
 }
 
-static enum xiw_ep_state rdv_active_reply(struct xiw_ep *ep,
+static enum xiw_ep_state oob_active_reply(struct xiw_ep *ep,
 					  enum xiw_nego_result result,
 					  const struct xiw_mpa_frame *frame)
 {
-	struct xiw_rdv_reply reply;
+	struct xiw_oob_reply reply;
 
 	if ((result != XIW_NEGO_OK && result != XIW_NEGO_REJECTED) ||
-	    xiw_rdv_reply_decode(ep->startup->frame + frame->pd_off,
+	    xiw_oob_reply_decode(ep->startup->frame + frame->pd_off,
 				 frame->pd_len, result == XIW_NEGO_REJECTED,
 				 &reply))
-		return rdv_active_retry(ep);
-	return result == XIW_NEGO_OK ? rdv_active_accepted(ep, &reply)
-				      : rdv_active_refused(ep, &reply);
+		return oob_active_retry(ep);
+	return result == XIW_NEGO_OK ? oob_active_accepted(ep, &reply)
+				      : oob_active_refused(ep, &reply);
 }
 
-static enum xiw_ep_state rdv_active_closed(struct xiw_ep *ep, int status)
+static enum xiw_ep_state oob_active_closed(struct xiw_ep *ep, int status)
 {
 	/* The Responder may have evicted it in favour of another one. */
 	if (ep->startup->proves && status != -EPROTO)
 		ep->crowded = true;
-	return rdv_active_retry(ep);
+	return oob_active_retry(ep);
 }
 
-static enum xiw_ep_state rdv_active_failed(struct xiw_ep *ep, int status)
+static enum xiw_ep_state oob_active_failed(struct xiw_ep *ep, int status)
 {
-	return rdv_active_retry(ep);
+	return oob_active_retry(ep);
 }
 
 /*
  * Responder
  */
 
-static enum xiw_ep_state rdv_passive_refuse(struct xiw_ep *ep,
-					    enum xiw_rdv_reason reason,
-					    const struct xiw_rdv_request *req)
+static enum xiw_ep_state oob_passive_refuse(struct xiw_ep *ep,
+					    enum xiw_oob_reason reason,
+					    const struct xiw_oob_request *req)
 {
-	struct xiw_rdv_reply reply;
+	struct xiw_oob_reply reply;
 
 	xiw_ep_dbg(ep, "Request refused: reason %u\n", reason);
-	xiw_rdv_refuse(reason, req, &reply);
+	xiw_oob_refuse(reason, req, &reply);
 	return xiw_passive_refuse(ep, ep->startup->pdata,
-				  xiw_rdv_reply_encode(&reply,
+				  xiw_oob_reply_encode(&reply,
 						       ep->startup->pdata));
 }
 
 /* Of a Request that is not well formed. */
 static enum xiw_ep_state
-rdv_passive_refuse_malformed(struct xiw_ep *ep, enum xiw_rdv_reason reason)
+oob_passive_refuse_malformed(struct xiw_ep *ep, enum xiw_oob_reason reason)
 {
-	if (reason == XIW_RDV_BAD_VERSION)
+	if (reason == XIW_OOB_BAD_VERSION)
 		ibdev_notice_ratelimited(&ep->dev->ibdev,
 					 "connection by number from %pI6c refused: its version is not %u; both hosts need an xiw of the same one\n",
-					 &ep->place.peer, XIW_RDV_VERSION);
-	return rdv_passive_refuse(ep, reason, NULL);
+					 &ep->place.peer, XIW_OOB_VERSION);
+	return oob_passive_refuse(ep, reason, NULL);
 }
 
 /* Of a Request whose GIDs are not the addresses of its TCP connection */
 static enum xiw_ep_state
-rdv_passive_refuse_translated(struct xiw_ep *ep,
-			      const struct xiw_rdv_request *req)
+oob_passive_refuse_translated(struct xiw_ep *ep,
+			      const struct xiw_oob_request *req)
 {
 	ibdev_notice_ratelimited(&ep->dev->ibdev,
 				 "connection by number from %pI6c refused: it is for GIDs %pI6c and %pI6c, which are not its addresses; where addresses are translated, use rdma_cm\n",
 				 &ep->place.peer, req->init.gid, req->resp.gid);
-	return rdv_passive_refuse(ep, XIW_RDV_NO_MATCH, req);
+	return oob_passive_refuse(ep, XIW_OOB_NO_MATCH, req);
 }
 
 /* Of a Request that is complete. */
-static enum xiw_rdv_reason rdv_passive_decode(struct xiw_ep *ep,
-					      struct xiw_rdv_request *req)
+static enum xiw_oob_reason oob_passive_decode(struct xiw_ep *ep,
+					      struct xiw_oob_request *req)
 {
 	const struct xiw_mpa_frame *frame = &ep->startup->req;
 
 	if (!frame->enhanced || !frame->enh.p2p)
-		return XIW_RDV_MALFORMED;
-	return xiw_rdv_request_decode(ep->startup->frame + frame->pd_off,
+		return XIW_OOB_MALFORMED;
+	return xiw_oob_request_decode(ep->startup->frame + frame->pd_off,
 				      frame->pd_len, req);
 }
 
-static u16 rdv_passive_port_of(const struct sockaddr_storage *addr)
+static u16 oob_passive_port_of(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in *in = (const void *)addr;
 
@@ -465,7 +465,7 @@ static u16 rdv_passive_port_of(const struct sockaddr_storage *addr)
 	return ntohs(in->sin_port);
 }
 
-static void rdv_passive_to_gid(const struct sockaddr_storage *addr, u8 *gid)
+static void oob_passive_to_gid(const struct sockaddr_storage *addr, u8 *gid)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
 	const struct sockaddr_in *in = (const void *)addr;
@@ -477,76 +477,76 @@ static void rdv_passive_to_gid(const struct sockaddr_storage *addr, u8 *gid)
 }
 
 /* Do the addresses of the TCP connection match those in the Request? */
-static bool rdv_passive_is_from(struct xiw_ep *ep,
-				const struct xiw_rdv_request *req)
+static bool oob_passive_is_from(struct xiw_ep *ep,
+				const struct xiw_oob_request *req)
 {
 	const struct xiw_ep_names *names = &ep->startup->names;
-	u8 to[XIW_RDV_GID_LEN];
-	u8 from[XIW_RDV_GID_LEN];
+	u8 to[XIW_OOB_GID_LEN];
+	u8 from[XIW_OOB_GID_LEN];
 
-	/* Set once, as the numbers are in rdv_passive_request(). */
+	/* Set once, as the numbers are in oob_passive_request(). */
 	if (!ep->ready)
-		ep->privileged = rdv_passive_port_of(&names->remote) <
+		ep->privileged = oob_passive_port_of(&names->remote) <
 				 PROT_SOCK;
-	rdv_passive_to_gid(&names->local, to);
-	rdv_passive_to_gid(&names->remote, from);
-	return xiw_rdv_request_from(req, to, from);
+	oob_passive_to_gid(&names->local, to);
+	oob_passive_to_gid(&names->remote, from);
+	return xiw_oob_request_from(req, to, from);
 }
 
 /*
  * The Reply is built from the path as it was when the Request was admitted. The
  * queue pair is ready to receive before the Reply is sent.
  */
-static int rdv_passive_start(struct xiw_ep *ep,
-			     const struct xiw_rdv_request *req,
-			     const struct xiw_rdv_path *path)
+static int oob_passive_start(struct xiw_ep *ep,
+			     const struct xiw_oob_request *req,
+			     const struct xiw_oob_path *path)
 {
 	struct xiw_ep_startup *st = ep->startup;
-	struct xiw_rdv_reply reply;
+	struct xiw_oob_reply reply;
 	struct xiw_mpa_frame frame;
 	int ret;
 
 	xiw_nego_accept(&ep->policy, &st->req,
-			xiw_rdv_ird(path, ep->policy.max_ird),
-			xiw_rdv_ord(path, ep->policy.max_ord), &frame,
+			xiw_oob_ird(path, ep->policy.max_ird),
+			xiw_oob_ord(path, ep->policy.max_ord), &frame,
 			&ep->conn.nego);
-	xiw_rdv_accept(path, req, &st->nonces, XIW_RDV_FEAT_ALL, &reply);
-	rdv_ep_set_features(ep, reply.features);
-	frame.pd_len = xiw_rdv_reply_encode(&reply, st->pdata);
+	xiw_oob_accept(path, req, &st->nonces, XIW_OOB_FEAT_ALL, &reply);
+	oob_ep_set_features(ep, reply.features);
+	frame.pd_len = xiw_oob_reply_encode(&reply, st->pdata);
 	ret = xiw_conn_put_frame(ep, &frame, st->pdata);
 	if (ret)
 		return ret;
 	ep->conn.initiator = false;
-	ep->conn.nego.ord = xiw_rdv_ord(path, ep->conn.nego.ord);
+	ep->conn.nego.ord = xiw_oob_ord(path, ep->conn.nego.ord);
 	return xiw_passive_run(ep);
 }
 
-static void rdv_passive_set_tos(struct xiw_ep *ep,
-				const struct xiw_rdv_request *req, u8 tos)
+static void oob_passive_set_tos(struct xiw_ep *ep,
+				const struct xiw_oob_request *req, u8 tos)
 {
 	struct sockaddr_storage addr;
 
-	xiw_rdv_to_addr(ep->dev, req->resp.gid, 0, &addr);
+	xiw_oob_to_addr(ep->dev, req->resp.gid, 0, &addr);
 	xiw_sock_set_tos(ep->xs, addr.ss_family, tos);
 }
 
-static enum xiw_ep_state rdv_passive_admit(struct xiw_ep *ep, struct xiw_qp *qp,
-					   const struct xiw_rdv_request *req,
-					   const struct xiw_rdv_path *path)
+static enum xiw_ep_state oob_passive_admit(struct xiw_ep *ep, struct xiw_qp *qp,
+					   const struct xiw_oob_request *req,
+					   const struct xiw_oob_path *path)
 {
 	int ret = -ECONNRESET;
 
 	ep->qp = qp;
-	if (qp->rdv.tclass)
-		rdv_passive_set_tos(ep, req, qp->rdv.tclass);
+	if (qp->oob.tclass)
+		oob_passive_set_tos(ep, req, qp->oob.tclass);
 	if (xiw_listen_leave(ep))
-		ret = rdv_passive_start(ep, req, path);
+		ret = oob_passive_start(ep, req, path);
 	if (!ret)
 		return xiw_passive_replied(ep);
-	xiw_rdv_undo(qp, ep);
+	xiw_oob_undo(qp, ep);
 	return ret == -ECONNRESET
 		       ? XIW_EPS_DEAD
-		       : rdv_passive_refuse(ep, XIW_RDV_FAILED, req);
+		       : oob_passive_refuse(ep, XIW_OOB_FAILED, req);
 }
 
 /*
@@ -554,87 +554,87 @@ static enum xiw_ep_state rdv_passive_admit(struct xiw_ep *ep, struct xiw_qp *qp,
  * sent, and no queue pair is looked up.
  */
 static enum xiw_ep_state
-rdv_passive_challenge(struct xiw_ep *ep, const struct xiw_rdv_request *req)
+oob_passive_challenge(struct xiw_ep *ep, const struct xiw_oob_request *req)
 {
 	struct xiw_ep_startup *st = ep->startup;
-	struct xiw_rdv_reply reply;
+	struct xiw_oob_reply reply;
 
 	st->nonces.init = req->nonce;
 	st->nonces.resp = get_random_u64();
-	xiw_rdv_challenge(req, st->nonces.resp, &reply);
+	xiw_oob_challenge(req, st->nonces.resp, &reply);
 	if (!xiw_passive_send_reject(ep, st->pdata,
-				     xiw_rdv_reply_encode(&reply, st->pdata)))
+				     xiw_oob_reply_encode(&reply, st->pdata)))
 		return XIW_EPS_DEAD;
 	st->proves = true;
 	return XIW_EPS_REQUEST;
 }
 
-static enum xiw_ep_state rdv_passive_wait(struct xiw_ep *ep,
-					  const struct xiw_rdv_request *req)
+static enum xiw_ep_state oob_passive_wait(struct xiw_ep *ep,
+					  const struct xiw_oob_request *req)
 {
 	if (ep->ready)
 		return XIW_EPS_READY;
 	if (!xiw_listen_wait(ep, WAITING_MAX))
-		return rdv_passive_refuse(ep, XIW_RDV_BUSY, req);
+		return oob_passive_refuse(ep, XIW_OOB_BUSY, req);
 	xiw_ep_set_timer(ep, ep->policy.reply_ms);
 	/* The queue pair may have changed to RTR concurrently. */
 	xiw_ep_raise(ep, XIW_EPE_SOCK);
 	return XIW_EPS_READY;
 }
 
-static enum xiw_ep_state rdv_passive_match(struct xiw_ep *ep,
-					   const struct xiw_rdv_request *req)
+static enum xiw_ep_state oob_passive_match(struct xiw_ep *ep,
+					   const struct xiw_oob_request *req)
 {
 	struct xiw_qp *qp = xiw_qp_get_by_num(ep->dev, ep->qpn);
-	struct xiw_rdv_path path;
+	struct xiw_oob_path path;
 	int ret;
 
 	/* Do not reveal to the peer whether the queue pair exists. */
 	if (!qp)
-		return rdv_passive_wait(ep, req);
-	ret = xiw_rdv_admit(qp, ep, req, &path);
+		return oob_passive_wait(ep, req);
+	ret = xiw_oob_admit(qp, ep, req, &path);
 	if (!ret)
-		return rdv_passive_admit(ep, qp, req, &path);
+		return oob_passive_admit(ep, qp, req, &path);
 	xiw_qp_put(qp);
-	return ret == -EBUSY ? rdv_passive_refuse(ep, XIW_RDV_BUSY, req)
-			     : rdv_passive_wait(ep, req);
+	return ret == -EBUSY ? oob_passive_refuse(ep, XIW_OOB_BUSY, req)
+			     : oob_passive_wait(ep, req);
 }
 
 /* Validate a complete Request, and answer it or let it wait. */
-static enum xiw_ep_state rdv_passive_request(struct xiw_ep *ep)
+static enum xiw_ep_state oob_passive_request(struct xiw_ep *ep)
 {
-	struct xiw_rdv_request req;
-	enum xiw_rdv_reason reason;
+	struct xiw_oob_request req;
+	enum xiw_oob_reason reason;
 
-	rdv_ep_set_policy(ep);
-	reason = rdv_passive_decode(ep, &req);
-	if (reason != XIW_RDV_OK)
-		return rdv_passive_refuse_malformed(ep, reason);
-	if (xiw_rdv_role(&req.init, &req.resp) != XIW_RDV_INITIATOR)
-		return rdv_passive_refuse(ep, XIW_RDV_BAD_ROLE, &req);
-	if (!rdv_passive_is_from(ep, &req))
-		return rdv_passive_refuse_translated(ep, &req);
+	oob_ep_set_policy(ep);
+	reason = oob_passive_decode(ep, &req);
+	if (reason != XIW_OOB_OK)
+		return oob_passive_refuse_malformed(ep, reason);
+	if (xiw_oob_role(&req.init, &req.resp) != XIW_OOB_INITIATOR)
+		return oob_passive_refuse(ep, XIW_OOB_BAD_ROLE, &req);
+	if (!oob_passive_is_from(ep, &req))
+		return oob_passive_refuse_translated(ep, &req);
 	if (req.proves != ep->startup->proves ||
 	    (req.proves && req.nonce != ep->startup->nonces.init))
-		return rdv_passive_refuse(ep, XIW_RDV_MALFORMED, NULL);
+		return oob_passive_refuse(ep, XIW_OOB_MALFORMED, NULL);
 	if (!req.proves)
-		return rdv_passive_challenge(ep, &req);
+		return oob_passive_challenge(ep, &req);
 	/* While it waits, the listener compares them under its lock. */
 	if (!ep->ready) {
 		ep->qpn = req.resp.qpn;
 		ep->peer_qpn = req.init.qpn;
 	}
-	return rdv_passive_match(ep, &req);
+	return oob_passive_match(ep, &req);
 }
 
 /* The Request has waited too long. */
-static enum xiw_ep_state rdv_passive_late(struct xiw_ep *ep)
+static enum xiw_ep_state oob_passive_late(struct xiw_ep *ep)
 {
-	struct xiw_rdv_request req;
+	struct xiw_oob_request req;
 
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
-	rdv_passive_decode(ep, &req);
-	return rdv_passive_refuse(ep, XIW_RDV_LATE, &req);
+	oob_passive_decode(ep, &req);
+	return oob_passive_refuse(ep, XIW_OOB_LATE, &req);
 }
 
 /*
@@ -642,24 +642,24 @@ static enum xiw_ep_state rdv_passive_late(struct xiw_ep *ep)
  */
 
 /* Ignore the event unless the ULP or a fault has ended the queue pair. */
-static enum xiw_ep_state rdv_ep_end_if_over(struct xiw_ep *ep)
+static enum xiw_ep_state oob_ep_end_if_over(struct xiw_ep *ep)
 {
-	return xiw_rdvstate_is_dead(READ_ONCE(ep->qp->rdv.state)) ?
+	return xiw_oobstate_is_dead(READ_ONCE(ep->qp->oob.state)) ?
 		XIW_EPS_DEAD : ep->state;
 }
 
 /*
  * Wake the Requests for a queue pair at every listener. This does not take
- * rdv_lock, which protects the list of ports: its holder may wait for the end
+ * oob_lock, which protects the list of ports: its holder may wait for the end
  * of the listener whose children are handled.
  */
-static void rdv_ep_wake_all(struct xiw_dev *dev, u32 qpn)
+static void oob_ep_wake_all(struct xiw_dev *dev, u32 qpn)
 {
 	struct xiw_ep *ep;
 
 	spin_lock(&dev->ep_lock);
 	list_for_each_entry(ep, &dev->eps, node) {
-		if (ep->listen && ep->user == dev->rdv_user)
+		if (ep->listen && ep->user == dev->oob_user)
 			xiw_listen_wake(ep, qpn);
 	}
 	spin_unlock(&dev->ep_lock);
@@ -669,50 +669,50 @@ static void rdv_ep_wake_all(struct xiw_dev *dev, u32 qpn)
  * Another Request may have waited for this one to release the queue pair. If an
  * administrator has ended the listener, it waits at the one that replaced it.
  */
-static void rdv_ep_wake_next(struct xiw_ep *ep, u32 qpn)
+static void oob_ep_wake_next(struct xiw_ep *ep, u32 qpn)
 {
 	if (!ep->parent || !qpn || ep->qp)
 		return;
 	if (READ_ONCE(ep->parent->listen->closed))
-		rdv_ep_wake_all(ep->dev, qpn);
+		oob_ep_wake_all(ep->dev, qpn);
 	else
 		xiw_listen_wake(ep->parent, qpn);
 }
 
 /* After a rollback, a close that the old stream has requested is obsolete. */
 static enum xiw_ep_state
-rdv_ep_end_by(struct xiw_ep *ep, enum xiw_ep_state (*end)(struct xiw_ep *ep))
+oob_ep_end_by(struct xiw_ep *ep, enum xiw_ep_state (*end)(struct xiw_ep *ep))
 {
 	bool initiator = ep->conn.initiator;
 	enum xiw_ep_state next;
 	u32 qpn = ep->qpn;
 
-	if (!ep->qp || !xiw_rdv_undo(ep->qp, ep)) {
+	if (!ep->qp || !xiw_oob_undo(ep->qp, ep)) {
 		next = end(ep);
-		rdv_ep_wake_next(ep, qpn);
+		oob_ep_wake_next(ep, qpn);
 		return next;
 	}
 	ep->closing = false;
-	return initiator ? rdv_active_retry(ep) : XIW_EPS_DEAD;
+	return initiator ? oob_active_retry(ep) : XIW_EPS_DEAD;
 }
 
-static enum xiw_ep_state rdv_ep_on_close(struct xiw_ep *ep)
+static enum xiw_ep_state oob_ep_on_close(struct xiw_ep *ep)
 {
-	return rdv_ep_end_by(ep, xiw_end_close);
+	return oob_ep_end_by(ep, xiw_end_close);
 }
 
-static enum xiw_ep_state rdv_ep_on_abort(struct xiw_ep *ep)
+static enum xiw_ep_state oob_ep_on_abort(struct xiw_ep *ep)
 {
-	return rdv_ep_end_by(ep, xiw_end_abort);
+	return oob_ep_end_by(ep, xiw_end_abort);
 }
 
-static enum xiw_ep_state rdv_ep_on_timer(struct xiw_ep *ep)
+static enum xiw_ep_state oob_ep_on_timer(struct xiw_ep *ep)
 {
-	return rdv_ep_end_by(ep, xiw_end_stalled);
+	return oob_ep_end_by(ep, xiw_end_stalled);
 }
 
-/* An administrator may end a listener (ss -K): xiw_rdv_reserve() renews it. */
-static enum xiw_ep_state rdv_ep_on_listener(struct xiw_ep *ep)
+/* An administrator may end a listener (ss -K): xiw_oob_reserve() renews it. */
+static enum xiw_ep_state oob_ep_on_listener(struct xiw_ep *ep)
 {
 	enum xiw_ep_state next;
 
@@ -724,7 +724,7 @@ static enum xiw_ep_state rdv_ep_on_listener(struct xiw_ep *ep)
 	return next;
 }
 
-static enum xiw_ep_state rdv_ep_stay(struct xiw_ep *ep)
+static enum xiw_ep_state oob_ep_stay(struct xiw_ep *ep)
 {
 	return ep->state;
 }
@@ -734,65 +734,65 @@ static enum xiw_ep_state rdv_ep_stay(struct xiw_ep *ep)
  * may still arrive: then the stream is established, and FIRST_FPDU is pending.
  * If the ULP or a fault has ended the queue pair, that is pending, too.
  */
-static enum xiw_ep_state rdv_ep_on_late(struct xiw_ep *ep)
+static enum xiw_ep_state oob_ep_on_late(struct xiw_ep *ep)
 {
-	return rdv_ep_end_by(ep, ep->closing ? xiw_end_stalled : rdv_ep_stay);
+	return oob_ep_end_by(ep, ep->closing ? xiw_end_stalled : oob_ep_stay);
 }
 
 /* Nothing is reported to a ULP: other actions have no effect. */
-static const xiw_ep_act rdv_acts[XIW_EPA_COUNT] = {
+static const xiw_ep_act oob_acts[XIW_EPA_COUNT] = {
 	[XIW_EPA_DIE]		= xiw_end_die,
-	[XIW_EPA_ACCEPT]	= rdv_ep_on_listener,
+	[XIW_EPA_ACCEPT]	= oob_ep_on_listener,
 	[XIW_EPA_UNLISTEN]	= xiw_listen_kill,
-	[XIW_EPA_TRY]		= rdv_active_try,
+	[XIW_EPA_TRY]		= oob_active_try,
 	[XIW_EPA_CONNECTING]	= xiw_active_connecting,
 	[XIW_EPA_REPLY]		= xiw_active_reply,
-	[XIW_EPA_RETRY]		= rdv_active_retry,
-	[XIW_EPA_LATE]		= rdv_active_retry,
-	[XIW_EPA_CANCEL]	= rdv_ep_end_if_over,
+	[XIW_EPA_RETRY]		= oob_active_retry,
+	[XIW_EPA_LATE]		= oob_active_retry,
+	[XIW_EPA_CANCEL]	= oob_ep_end_if_over,
 	[XIW_EPA_CANCEL_KILL]	= xiw_end_die,
 	[XIW_EPA_REQUEST]	= xiw_passive_request,
 	[XIW_EPA_NO_REQUEST]	= xiw_end_die,
 	[XIW_EPA_READY]		= xiw_passive_ready,
-	[XIW_EPA_READY_LATE]	= rdv_passive_late,
-	[XIW_EPA_NO_FPDU]	= rdv_ep_on_late,
-	[XIW_EPA_REPLACED]	= rdv_ep_on_late,
+	[XIW_EPA_READY_LATE]	= oob_passive_late,
+	[XIW_EPA_NO_FPDU]	= oob_ep_on_late,
+	[XIW_EPA_REPLACED]	= oob_ep_on_late,
 	[XIW_EPA_ESTABLISHED]	= xiw_passive_established,
-	[XIW_EPA_STALLED]	= rdv_ep_on_timer,
+	[XIW_EPA_STALLED]	= oob_ep_on_timer,
 	[XIW_EPA_SHUTDOWN]	= xiw_end_shutdown,
 	[XIW_EPA_START_CLOSE]	= xiw_end_close_timer,
-	[XIW_EPA_CLOSE]		= rdv_ep_on_close,
-	[XIW_EPA_ABORT]		= rdv_ep_on_abort,
+	[XIW_EPA_CLOSE]		= oob_ep_on_close,
+	[XIW_EPA_ABORT]		= oob_ep_on_abort,
 	[XIW_EPA_KILL]		= xiw_end_abort,
 	[XIW_EPA_LINGER]	= xiw_end_linger_sock,
 	[XIW_EPA_LINGER_LATE]	= xiw_end_linger_timer,
 };
 
-static void rdv_ep_teardown(struct xiw_ep *ep)
+static void oob_ep_teardown(struct xiw_ep *ep)
 {
 	u32 qpn = ep->qpn;
 
 	xiw_conn_detach_qp(ep);
-	rdv_ep_wake_next(ep, qpn);
+	oob_ep_wake_next(ep, qpn);
 	xiw_cm_teardown(ep);
 }
 
-static const struct xiw_cm_user rdv_user = {
-	.acts = rdv_acts,
-	.connected = rdv_active_connected,
-	.build_request = rdv_active_build_request,
-	.reply = rdv_active_reply,
-	.closed = rdv_active_closed,
-	.failed = rdv_active_failed,
-	.request = rdv_passive_request,
-	.teardown = rdv_ep_teardown,
+static const struct xiw_cm_user oob_user = {
+	.acts = oob_acts,
+	.connected = oob_active_connected,
+	.build_request = oob_active_build_request,
+	.reply = oob_active_reply,
+	.closed = oob_active_closed,
+	.failed = oob_active_failed,
+	.request = oob_passive_request,
+	.teardown = oob_ep_teardown,
 };
 
 /* Prepares a device under construction. */
-void xiw_rdv_device_init(struct xiw_dev *dev)
+void xiw_oob_device_init(struct xiw_dev *dev)
 {
-	dev->rdv_user = &rdv_user;
-	mutex_init(&dev->rdv_lock);
-	INIT_LIST_HEAD(&dev->rdv_ports);
-	dev->rdv_port = XIW_RDV_PORT;
+	dev->oob_user = &oob_user;
+	mutex_init(&dev->oob_lock);
+	INIT_LIST_HEAD(&dev->oob_ports);
+	dev->oob_port = XIW_OOB_PORT;
 }

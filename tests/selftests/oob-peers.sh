@@ -3,7 +3,7 @@
 #
 # A peer made by hand and queue pairs that are connected by number: Requests and
 # Replies good, bad, early, late and replayed, and every kind of end, by
-# tests/conformance/rendezvous.py in xb against xa. The peer's address is
+# tests/conformance/oob.py in xb against xa. The peer's address is
 # between two of the device, one for each side of a connection.
 #
 # xiw-kernel: uml debug
@@ -13,7 +13,7 @@
 . "$(dirname "$0")/cases.sh"
 
 CASES_TIMEOUT=900
-PEERS=$SELFTESTS/../conformance/rendezvous.py
+PEERS=$SELFTESTS/../conformance/oob.py
 HIGH4=10.77.0.50
 HIGH6=fd77::50
 # What depends on the family of the addresses, and one of each kind else.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Queue pairs that are connected out of band, without rdma_cm: the changes of
- * state by ib_modify_qp(). Documentation/rendezvous.rst specifies them.
+ * state by ib_modify_qp(). Documentation/oob.rst specifies them.
  */
-#include "rdv.h"
+#include "oob.h"
 
 #include <linux/capability.h>
 #include <linux/jiffies.h>
@@ -30,17 +30,17 @@
  */
 
 /**
- * xiw_rdv_names_peer() - does a change to RTR ask for an out-of-band connection
+ * xiw_oob_names_peer() - does a change to RTR ask for an out-of-band connection
  * @mask: attributes that are set
  *
  * Return: true if it does; otherwise rdma_cm connects the queue pair.
  */
-bool xiw_rdv_names_peer(int mask)
+bool xiw_oob_names_peer(int mask)
 {
 	return mask & IB_QP_AV && mask & IB_QP_DEST_QPN;
 }
 
-static int rdv_check_address(const struct xiw_qp *qp,
+static int oob_check_address(const struct xiw_qp *qp,
 			     const struct rdma_ah_attr *ah)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
@@ -58,10 +58,10 @@ static int rdv_check_address(const struct xiw_qp *qp,
 	return 0;
 }
 
-static int rdv_check_path(const struct xiw_qp *qp,
-			  const struct xiw_rdv_path *path)
+static int oob_check_path(const struct xiw_qp *qp,
+			  const struct xiw_oob_path *path)
 {
-	int ret = xiw_rdv_path_check(path);
+	int ret = xiw_oob_path_check(path);
 
 	if (ret == -EADDRNOTAVAIL)
 		refuse(qp, "GID %pI6c is not the address of a host",
@@ -75,7 +75,7 @@ static int rdv_check_path(const struct xiw_qp *qp,
 	return ret;
 }
 
-static int rdv_check_policy(const struct xiw_qp *qp, u16 port)
+static int oob_check_policy(const struct xiw_qp *qp, u16 port)
 {
 	if (!qp->kernel &&
 	    !xiw_conn_may_use(qp->dev, current->nsproxy->net_ns)) {
@@ -90,7 +90,7 @@ static int rdv_check_policy(const struct xiw_qp *qp, u16 port)
 }
 
 /* As bind() does, which is not called if the listener exists already. */
-static int rdv_check_privilege(const struct xiw_qp *qp, u16 port)
+static int oob_check_privilege(const struct xiw_qp *qp, u16 port)
 {
 	struct net *net = current->nsproxy->net_ns;
 
@@ -101,46 +101,46 @@ static int rdv_check_privilege(const struct xiw_qp *qp, u16 port)
 	return -EACCES;
 }
 
-static int rdv_get_path(const struct xiw_qp *qp, const struct ib_qp_attr *attr,
-			struct xiw_rdv_path *path)
+static int oob_get_path(const struct xiw_qp *qp, const struct ib_qp_attr *attr,
+			struct xiw_oob_path *path)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 
 	memset(path, 0, sizeof(*path));
-	memcpy(path->own.gid, grh->sgid_attr->gid.raw, XIW_RDV_GID_LEN);
-	memcpy(path->peer.gid, grh->dgid.raw, XIW_RDV_GID_LEN);
+	memcpy(path->own.gid, grh->sgid_attr->gid.raw, XIW_OOB_GID_LEN);
+	memcpy(path->peer.gid, grh->dgid.raw, XIW_OOB_GID_LEN);
 	path->own.qpn = qp->qpn;
 	path->peer.qpn = attr->dest_qp_num;
 	path->token.rq_psn = attr->rq_psn;
 	path->max_dest_rd_atomic = attr->max_dest_rd_atomic;
-	return rdv_check_path(qp, path);
+	return oob_check_path(qp, path);
 }
 
-static void rdv_name_peer(struct xiw_qp *qp, const struct ib_qp_attr *attr,
-			  const struct xiw_rdv_path *path, u16 port)
+static void oob_name_peer(struct xiw_qp *qp, const struct ib_qp_attr *attr,
+			  const struct xiw_oob_path *path, u16 port)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 	int i;
 
-	xiw_qp_oob_step(qp, XIW_RDVE_NAME);
-	use->path = *path;
-	use->port = port;
-	use->role = xiw_rdv_role(&path->own, &path->peer);
-	use->sgid_index = grh->sgid_index;
-	use->tclass = grh->traffic_class;
-	use->hop_limit = grh->hop_limit;
-	use->flow_label = grh->flow_label;
-	use->min_rnr_timer = attr->min_rnr_timer;
-	for (i = 0; i < ARRAY_SIZE(use->guesses); i++) {
-		use->guesses[i] = XIW_RDV_GUESSES;
-		use->guessed_at[i] = jiffies;
+	xiw_qp_oob_step(qp, XIW_OOBE_NAME);
+	oob->path = *path;
+	oob->port = port;
+	oob->role = xiw_oob_role(&path->own, &path->peer);
+	oob->sgid_index = grh->sgid_index;
+	oob->tclass = grh->traffic_class;
+	oob->hop_limit = grh->hop_limit;
+	oob->flow_label = grh->flow_label;
+	oob->min_rnr_timer = attr->min_rnr_timer;
+	for (i = 0; i < ARRAY_SIZE(oob->guesses); i++) {
+		oob->guesses[i] = XIW_OOB_GUESSES;
+		oob->guessed_at[i] = jiffies;
 	}
 }
 
 /* Reserve the queue pair for this connection, unless rdma_cm connects it. */
-static int rdv_begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
-			 const struct xiw_rdv_path *path, u16 port)
+static int oob_begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
+			 const struct xiw_oob_path *path, u16 port)
 {
 	struct xiw_stream *s = &qp->stream;
 	int ret = -EINVAL;
@@ -150,7 +150,7 @@ static int rdv_begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		ret = -EISCONN;
 	} else if (s->state == XIW_QPS_IDLE && qp->ib_state == IB_QPS_INIT &&
 		   !qp->destroying) {
-		rdv_name_peer(qp, attr, path, port);
+		oob_name_peer(qp, attr, path, port);
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
 		WRITE_ONCE(qp->sq.send_imm, true);
 		/* A mask of 0 grants all access, so make it nonzero. */
@@ -163,13 +163,13 @@ static int rdv_begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 	return ret;
 }
 
-static int rdv_start_listen(struct xiw_qp *qp, const u8 *gid, u16 port)
+static int oob_start_listen(struct xiw_qp *qp, const u8 *gid, u16 port)
 {
-	int ret = rdv_check_privilege(qp, port);
+	int ret = oob_check_privilege(qp, port);
 
 	if (ret)
 		return ret;
-	ret = xiw_rdv_port_get(qp, gid, port);
+	ret = xiw_oob_port_get(qp, gid, port);
 	if (ret)
 		refuse(qp, "TCP port %u of %pI6c cannot be listened on: %d",
 		       port, gid, ret);
@@ -177,48 +177,48 @@ static int rdv_start_listen(struct xiw_qp *qp, const u8 *gid, u16 port)
 }
 
 /* A Responder listens before it has its path: until then Requests wait. */
-static int rdv_begin(struct xiw_qp *qp, const struct ib_qp_attr *attr,
-		     const struct xiw_rdv_path *path, u16 port)
+static int oob_begin(struct xiw_qp *qp, const struct ib_qp_attr *attr,
+		     const struct xiw_oob_path *path, u16 port)
 {
-	bool listens = xiw_rdv_role(&path->own, &path->peer) ==
-		       XIW_RDV_RESPONDER;
+	bool listens = xiw_oob_role(&path->own, &path->peer) ==
+		       XIW_OOB_RESPONDER;
 	int ret = 0;
 
 	if (listens)
-		ret = rdv_start_listen(qp, path->own.gid, port);
+		ret = oob_start_listen(qp, path->own.gid, port);
 	if (!ret)
-		ret = rdv_begin_use(qp, attr, path, port);
+		ret = oob_begin_use(qp, attr, path, port);
 	if (!ret && !listens)
-		ret = xiw_rdv_active_start(qp);
+		ret = xiw_oob_active_start(qp);
 	return ret;
 }
 
-/* Roll back whatever rdv_begin() has done; no endpoint exists. */
-static void rdv_undo_begin(struct xiw_qp *qp)
+/* Roll back whatever oob_begin() has done; no endpoint exists. */
+static void oob_undo_begin(struct xiw_qp *qp)
 {
-	if (qp->rdv.listener)
-		xiw_rdv_port_put(qp);
+	if (qp->oob.listener)
+		xiw_oob_port_put(qp);
 	if (!xiw_qp_is_oob(qp))
 		return;
-	xiw_rdv_forget(qp);
+	xiw_oob_forget(qp);
 	spin_lock_bh(&qp->stream.lock);
 	WRITE_ONCE(qp->ib_state, IB_QPS_INIT);
 	spin_unlock_bh(&qp->stream.lock);
 }
 
 /**
- * xiw_rdv_to_rtr() - set the peer of a queue pair and begin to connect
+ * xiw_oob_to_rtr() - set the peer of a queue pair and begin to connect
  * @qp: queue pair; its modify_lock is held
  * @attr: address vector and number of the peer, and more
  * @mask: which attributes are set
  *
- * Return: 0 or negative errno, see Documentation/rendezvous.rst section 7.1.
+ * Return: 0 or negative errno, see Documentation/oob.rst section 7.1.
  */
-int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
+int xiw_oob_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	/* Read it once: an administrator may change it at any time. */
-	u16 port = READ_ONCE(qp->dev->rdv_port);
-	struct xiw_rdv_path path;
+	u16 port = READ_ONCE(qp->dev->oob_port);
+	struct xiw_oob_path path;
 	int ret;
 
 	lockdep_assert_held(&qp->modify_lock);
@@ -227,18 +227,18 @@ int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	    !ib_modify_qp_is_ok(IB_QPS_INIT, IB_QPS_RTR, IB_QPT_RC,
 				mask | IB_QP_STATE))
 		return -EINVAL;
-	ret = rdv_check_policy(qp, port);
+	ret = oob_check_policy(qp, port);
 	if (!ret)
-		ret = rdv_check_address(qp, &attr->ah_attr);
+		ret = oob_check_address(qp, &attr->ah_attr);
 	if (!ret)
-		ret = rdv_get_path(qp, attr, &path);
+		ret = oob_get_path(qp, attr, &path);
 	if (ret)
 		return ret;
-	ret = rdv_begin(qp, attr, &path, port);
+	ret = oob_begin(qp, attr, &path, port);
 	if (!ret)
-		xiw_rdv_port_wake(qp);
+		xiw_oob_port_wake(qp);
 	else
-		rdv_undo_begin(qp);
+		oob_undo_begin(qp);
 	return ret;
 }
 
@@ -246,25 +246,25 @@ int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
  * RTS
  */
 
-static int rdv_take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
+static int oob_take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
-	struct xiw_rdv_path path;
+	struct xiw_oob *oob = &qp->oob;
+	struct xiw_oob_path path;
 	int ret = -EINVAL;
 
 	spin_lock_bh(&qp->stream.lock);
-	path = use->path;
+	path = oob->path;
 	path.token.rts = true;
 	path.token.sq_psn = attr->sq_psn;
 	path.token.rnr_retry = attr->rnr_retry;
 	path.max_rd_atomic = attr->max_rd_atomic;
-	if (!xiw_rdvstate_is_dead(use->state) && !xiw_rdv_path_check(&path)) {
-		use->path = path;
-		WRITE_ONCE(use->timeout, attr->timeout);
-		WRITE_ONCE(use->retry_cnt, attr->retry_cnt);
-		WRITE_ONCE(use->answer_ms,
-			   xiw_rdv_retry_ms(attr->timeout, attr->retry_cnt));
-		WRITE_ONCE(use->waits, xiw_rdvstate_is_tentative(use->state));
+	if (!xiw_oobstate_is_dead(oob->state) && !xiw_oob_path_check(&path)) {
+		oob->path = path;
+		WRITE_ONCE(oob->timeout, attr->timeout);
+		WRITE_ONCE(oob->retry_cnt, attr->retry_cnt);
+		WRITE_ONCE(oob->answer_ms,
+			   xiw_oob_retry_ms(attr->timeout, attr->retry_cnt));
+		WRITE_ONCE(oob->waits, xiw_oobstate_is_tentative(oob->state));
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTS);
 		ret = 0;
 	}
@@ -272,36 +272,36 @@ static int rdv_take_attributes(struct xiw_qp *qp, const struct ib_qp_attr *attr)
 	return ret;
 }
 
-static void rdv_back_to_rtr(struct xiw_qp *qp)
+static void oob_back_to_rtr(struct xiw_qp *qp)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 
 	spin_lock_bh(&qp->stream.lock);
-	use->path.token.rts = false;
-	WRITE_ONCE(use->waits, false);
-	if (!xiw_rdvstate_is_dead(use->state))
+	oob->path.token.rts = false;
+	WRITE_ONCE(oob->waits, false);
+	if (!xiw_oobstate_is_dead(oob->state))
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
 	spin_unlock_bh(&qp->stream.lock);
 }
 
 /* Do the PSNs match those of the stream's peer? The endpoint is locked. */
-static void rdv_check_stream(struct xiw_qp *qp, struct xiw_ep *ep)
+static void oob_check_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 	struct xiw_stream *s = &qp->stream;
 	bool attached;
 	bool ok;
 
 	spin_lock_bh(&s->lock);
 	attached = s->llp;
-	ok = xiw_rdv_proven(&use->path, &use->nonces, &use->peer);
+	ok = xiw_oob_proven(&oob->path, &oob->nonces, &oob->peer);
 	if (attached && !ok)
-		xiw_qp_oob_step(qp, XIW_RDVE_MISMATCH);
+		xiw_qp_oob_step(qp, XIW_OOBE_MISMATCH);
 	spin_unlock_bh(&s->lock);
 	if (!attached)
 		return;
 	if (ok)
-		xiw_stream_limit(s, xiw_rdv_ord(&use->path,
+		xiw_stream_limit(s, xiw_oob_ord(&oob->path,
 						s->conn.nego.ord));
 	else
 		xiw_ep_raise(ep, XIW_EPE_ABORT);
@@ -311,44 +311,44 @@ static void rdv_check_stream(struct xiw_qp *qp, struct xiw_ep *ep)
  * The same check for a stream that has ended: on a mismatch, roll it back and
  * connect again. Also connects if an earlier attempt failed for lack of memory.
  */
-static int rdv_check_ended(struct xiw_qp *qp)
+static int oob_check_ended(struct xiw_qp *qp)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 	struct xiw_stream *s = &qp->stream;
 	bool begin;
 	bool undo;
 
 	spin_lock_bh(&s->lock);
-	undo = !qp->ep && use->state == XIW_RDVS_PEER_GONE &&
-	       !xiw_rdv_proven(&use->path, &use->nonces, &use->peer);
+	undo = !qp->ep && oob->state == XIW_OOBS_PEER_GONE &&
+	       !xiw_oob_proven(&oob->path, &oob->nonces, &oob->peer);
 	if (undo)
-		xiw_qp_oob_step(qp, XIW_RDVE_MISMATCH);
+		xiw_qp_oob_step(qp, XIW_OOBE_MISMATCH);
 	spin_unlock_bh(&s->lock);
 	if (undo)
-		xiw_rdv_undo(qp, NULL);
+		xiw_oob_undo(qp, NULL);
 	spin_lock_bh(&s->lock);
-	begin = !qp->ep && use->state == XIW_RDVS_PATH_SET &&
-		use->role != XIW_RDV_RESPONDER;
+	begin = !qp->ep && oob->state == XIW_OOBS_PATH_SET &&
+		oob->role != XIW_OOB_RESPONDER;
 	spin_unlock_bh(&s->lock);
-	return begin ? xiw_rdv_active_start(qp) : 0;
+	return begin ? xiw_oob_active_start(qp) : 0;
 }
 
-static int rdv_check_connection(struct xiw_qp *qp)
+static int oob_check_connection(struct xiw_qp *qp)
 {
 	struct xiw_ep *ep = xiw_qp_get_ep(qp);
 
 	if (ep) {
 		xiw_ep_lock(ep);
-		rdv_check_stream(qp, ep);
-		xiw_rdv_active_rts(ep);
+		oob_check_stream(qp, ep);
+		xiw_oob_active_rts(ep);
 		xiw_ep_unlock(ep);
 		xiw_ep_put(ep);
 	}
-	return rdv_check_ended(qp);
+	return oob_check_ended(qp);
 }
 
 /**
- * xiw_rdv_to_rts() - set the send attributes of a queue pair
+ * xiw_oob_to_rts() - set the send attributes of a queue pair
  * @qp: queue pair that was named a peer; its modify_lock is held
  * @attr: PSN, retries and more
  * @mask: which attributes are set
@@ -359,7 +359,7 @@ static int rdv_check_connection(struct xiw_qp *qp)
  *
  * Return: 0, or -EINVAL if the attributes or the state are not right for it.
  */
-int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
+int xiw_oob_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	enum ib_qp_state state = READ_ONCE(qp->ib_state);
 	int ret;
@@ -373,22 +373,22 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	    !ib_modify_qp_is_ok(IB_QPS_RTR, IB_QPS_RTS, IB_QPT_RC,
 				mask | IB_QP_STATE))
 		return -EINVAL;
-	ret = rdv_take_attributes(qp, attr);
+	ret = oob_take_attributes(qp, attr);
 	if (ret)
 		return ret;
-	ret = rdv_check_connection(qp);
+	ret = oob_check_connection(qp);
 	if (ret) {
-		rdv_back_to_rtr(qp);
+		oob_back_to_rtr(qp);
 		return ret;
 	}
 	/* A Request of an Initiator that stays in RTR may wait. */
-	xiw_rdv_port_wake(qp);
-	xiw_rdv_await_posted(qp);
+	xiw_oob_port_wake(qp);
+	xiw_oob_await_posted(qp);
 	return 0;
 }
 
 /**
- * xiw_rdv_query() - report the attributes that the ULP has set
+ * xiw_oob_query() - report the attributes that the ULP has set
  * @qp: queue pair; the stream's lock is held
  * @attr: filled in, but for the PSNs
  * @mask: attributes that the caller asks for; programs get all of them, as
@@ -399,9 +399,9 @@ int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
  *
  * Context: Any.
  */
-void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
+void xiw_oob_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 {
-	const struct xiw_rdv_use *use = &qp->rdv;
+	const struct xiw_oob *oob = &qp->oob;
 	struct rdma_ah_attr *ah = &attr->ah_attr;
 	union ib_gid dgid;
 
@@ -409,22 +409,22 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 
 	if (!xiw_qp_is_oob(qp))
 		return;
-	memcpy(dgid.raw, use->path.peer.gid, sizeof(dgid));
+	memcpy(dgid.raw, oob->path.peer.gid, sizeof(dgid));
 	ah->type = rdma_ah_find_type(qp->ibqp.device, 1);
 	rdma_ah_set_port_num(ah, 1);
-	rdma_ah_set_grh(ah, &dgid, use->flow_label, use->sgid_index,
-			use->hop_limit, use->tclass);
+	rdma_ah_set_grh(ah, &dgid, oob->flow_label, oob->sgid_index,
+			oob->hop_limit, oob->tclass);
 	if (mask)
-		attr->dest_qp_num = use->path.peer.qpn;
-	attr->min_rnr_timer = use->min_rnr_timer;
-	attr->timeout = use->timeout;
-	attr->retry_cnt = use->retry_cnt;
-	attr->rnr_retry = use->path.token.rnr_retry;
+		attr->dest_qp_num = oob->path.peer.qpn;
+	attr->min_rnr_timer = oob->min_rnr_timer;
+	attr->timeout = oob->timeout;
+	attr->retry_cnt = oob->retry_cnt;
+	attr->rnr_retry = oob->path.token.rnr_retry;
 	/* Once established, the caller reports the negotiated values. */
-	if (xiw_rdvstate_was_established(use->state))
+	if (xiw_oobstate_was_established(oob->state))
 		return;
-	attr->max_rd_atomic = use->path.max_rd_atomic;
-	attr->max_dest_rd_atomic = use->path.max_dest_rd_atomic;
+	attr->max_rd_atomic = oob->path.max_rd_atomic;
+	attr->max_dest_rd_atomic = oob->path.max_dest_rd_atomic;
 }
 
 /*
@@ -432,21 +432,21 @@ void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
  */
 
 /**
- * xiw_rdv_forget() - reset the out-of-band state of a queue pair
+ * xiw_oob_forget() - reset the out-of-band state of a queue pair
  * @qp: queue pair without endpoint that cannot get one, used or not; its
  *	modify_lock is held, or it is being destroyed
  */
-void xiw_rdv_forget(struct xiw_qp *qp)
+void xiw_oob_forget(struct xiw_qp *qp)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 
 	if (!xiw_qp_is_oob(qp))
 		return;
-	xiw_rdv_wait_end(qp);
-	if (use->listener)
-		xiw_rdv_port_put(qp);
+	xiw_oob_wait_end(qp);
+	if (oob->listener)
+		xiw_oob_port_put(qp);
 	spin_lock_bh(&qp->stream.lock);
-	memset(use, 0, offsetof(struct xiw_rdv_use, expire));
+	memset(oob, 0, offsetof(struct xiw_oob, expire));
 	WRITE_ONCE(qp->sq.send_imm, false);
 	spin_unlock_bh(&qp->stream.lock);
 }

@@ -15,7 +15,7 @@
  * So requests wait here, although no answer is possible. Before RTS the number
  * of retries is not known yet, and they do not wait.
  */
-#include "rdv.h"
+#include "oob.h"
 
 #include <linux/jiffies.h>
 
@@ -38,52 +38,52 @@
  * below 1024, which takes a privilege, have a limit of their own: the peer's
  * kernel uses such a port when the guesses of others use up the limit.
  */
-static bool rdv_qp_may_guess(struct xiw_rdv_use *use, bool privileged)
+static bool oob_qp_may_guess(struct xiw_oob *oob, bool privileged)
 {
-	unsigned long *at = &use->guessed_at[privileged];
-	u32 *guesses = &use->guesses[privileged];
+	unsigned long *at = &oob->guessed_at[privileged];
+	u32 *guesses = &oob->guesses[privileged];
 	unsigned long more = (jiffies - *at) / HZ;
 
 	if (more) {
 		*guesses = min_t(unsigned long, *guesses + more,
-				 XIW_RDV_GUESSES);
+				 XIW_OOB_GUESSES);
 		*at = jiffies;
 	}
 	return *guesses;
 }
 
 /* Check the proof. One that has failed before does not count as a guess. */
-static int rdv_qp_check_proof(struct xiw_rdv_use *use, struct xiw_ep *ep,
-			      const struct xiw_rdv_request *req)
+static int oob_qp_check_proof(struct xiw_oob *oob, struct xiw_ep *ep,
+			      const struct xiw_oob_request *req)
 {
 	struct xiw_ep_startup *st = ep->startup;
 
-	if (!st->proof_failed && !rdv_qp_may_guess(use, ep->privileged))
+	if (!st->proof_failed && !oob_qp_may_guess(oob, ep->privileged))
 		return -EBUSY;
-	if (xiw_rdv_proven(&use->path, &st->nonces, &req->claim))
+	if (xiw_oob_proven(&oob->path, &st->nonces, &req->claim))
 		return 0;
 	if (!st->proof_failed)
-		use->guesses[ep->privileged]--;
+		oob->guesses[ep->privileged]--;
 	st->proof_failed = true;
 	return -EAGAIN;
 }
 
 /*
- * The stream's lock is held; results as those of xiw_rdv_admit(). A Request
+ * The stream's lock is held; results as those of xiw_oob_admit(). A Request
  * without a match may match after a reset, so it waits; no reason is sent.
  */
-static int rdv_qp_match(struct xiw_qp *qp, struct xiw_ep *ep,
-			const struct xiw_rdv_request *req)
+static int oob_qp_match(struct xiw_qp *qp, struct xiw_ep *ep,
+			const struct xiw_oob_request *req)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 	int ret;
 
 	/* Without an endpoint only this excludes a Request from a rollback. */
-	if (use->state != XIW_RDVS_PATH_SET || qp->destroying ||
-	    !xiw_rdv_match(&use->path, req) ||
-	    !xiw_rdv_in_common(&use->path, &req->claim))
+	if (oob->state != XIW_OOBS_PATH_SET || qp->destroying ||
+	    !xiw_oob_match(&oob->path, req) ||
+	    !xiw_oob_in_common(&oob->path, &req->claim))
 		return -EAGAIN;
-	ret = rdv_qp_check_proof(use, ep, req);
+	ret = oob_qp_check_proof(oob, ep, req);
 	if (ret)
 		return ret;
 	if (!qp->ep && qp->stream.state == XIW_QPS_IDLE)
@@ -94,35 +94,35 @@ static int rdv_qp_match(struct xiw_qp *qp, struct xiw_ep *ep,
 }
 
 /**
- * xiw_rdv_admit() - may a Request be answered with this queue pair
+ * xiw_oob_admit() - may a Request be answered with this queue pair
  * @qp: queue pair that the Request names
  * @ep: endpoint that received it; if so, it is tied to the queue pair, and gets
  *	a reference
  * @req: Request, with a proof
  * @path: if so, result: the attributes that the ULP has set so far
  *
- * Section 4.4 of Documentation/rendezvous.rst, from step 5 on. A connection
+ * Section 4.4 of Documentation/oob.rst, from step 5 on. A connection
  * whose first FPDU has not come is replaced: its Initiator may have lost it.
  *
  * Context: Any with interrupts on. The endpoint is locked.
  * Return: 0; -EAGAIN if the Request has to wait for the ULP, or for such a
  * connection to end; -EBUSY if too many proofs have failed just now.
  */
-int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
-		  const struct xiw_rdv_request *req, struct xiw_rdv_path *path)
+int xiw_oob_admit(struct xiw_qp *qp, struct xiw_ep *ep,
+		  const struct xiw_oob_request *req, struct xiw_oob_path *path)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 	struct xiw_stream *s = &qp->stream;
 	int ret;
 
 	spin_lock_bh(&s->lock);
-	ret = rdv_qp_match(qp, ep, req);
+	ret = oob_qp_match(qp, ep, req);
 	if (!ret) {
 		xiw_ep_get(ep);
 		qp->ep = ep;
-		use->peer = req->claim;
-		use->nonces = ep->startup->nonces;
-		*path = use->path;
+		oob->peer = req->claim;
+		oob->nonces = ep->startup->nonces;
+		*path = oob->path;
 	}
 	spin_unlock_bh(&s->lock);
 	return ret;
@@ -132,7 +132,7 @@ int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
  * Waiting
  */
 
-static bool rdv_qp_anything_posted(const struct xiw_qp *qp)
+static bool oob_qp_anything_posted(const struct xiw_qp *qp)
 {
 	const struct xiw_sq *sq = &qp->sq;
 
@@ -141,30 +141,30 @@ static bool rdv_qp_anything_posted(const struct xiw_qp *qp)
 }
 
 /**
- * xiw_rdv_await_posted() - start the retry timer for what was posted earlier
+ * xiw_oob_await_posted() - start the retry timer for what was posted earlier
  * @qp: queue pair that may just have begun to wait for a stream
  *
  * Context: Any with interrupts on.
  */
-void xiw_rdv_await_posted(struct xiw_qp *qp)
+void xiw_oob_await_posted(struct xiw_qp *qp)
 {
 	/* Pairs with the one in xiw_post_send(), before it reads "waits". */
 	smp_mb();
-	if (READ_ONCE(qp->rdv.waits) && rdv_qp_anything_posted(qp))
-		xiw_qp_await(qp, XIW_RDV_STREAM);
+	if (READ_ONCE(qp->oob.waits) && oob_qp_anything_posted(qp))
+		xiw_qp_await(qp, XIW_OOB_STREAM);
 }
 
 /* Disarm the timer and return its purpose; ignore an obsolete expiry. */
-static enum xiw_rdv_timer rdv_qp_disarm(struct xiw_rdv_use *use)
+static enum xiw_oob_timer oob_qp_disarm(struct xiw_oob *oob)
 {
-	enum xiw_rdv_timer armed = XIW_RDV_NOTHING;
+	enum xiw_oob_timer armed = XIW_OOB_NOTHING;
 
-	spin_lock_irq(&use->lock);
-	if (!time_before(jiffies, use->due)) {
-		armed = use->armed;
-		use->armed = XIW_RDV_NOTHING;
+	spin_lock_irq(&oob->lock);
+	if (!time_before(jiffies, oob->due)) {
+		armed = oob->armed;
+		oob->armed = XIW_OOB_NOTHING;
 	}
-	spin_unlock_irq(&use->lock);
+	spin_unlock_irq(&oob->lock);
 	return armed;
 }
 
@@ -172,33 +172,33 @@ static enum xiw_rdv_timer rdv_qp_disarm(struct xiw_rdv_use *use)
  * A stream that is established concurrently does not prevent the error: the
  * peer then sees its connection end.
  */
-static bool rdv_qp_wait_is_over(struct xiw_qp *qp, enum xiw_rdv_timer armed)
+static bool oob_qp_wait_is_over(struct xiw_qp *qp, enum xiw_oob_timer armed)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 
 	lockdep_assert_held(&qp->stream.lock);
 
-	if (xiw_rdvstate_is_dead(use->state) || !rdv_qp_anything_posted(qp))
+	if (xiw_oobstate_is_dead(oob->state) || !oob_qp_anything_posted(qp))
 		return false;
-	return (armed == XIW_RDV_STREAM && use->waits) ||
-	       (armed == XIW_RDV_ANSWER && use->state == XIW_RDVS_PEER_GONE);
+	return (armed == XIW_OOB_STREAM && oob->waits) ||
+	       (armed == XIW_OOB_ANSWER && oob->state == XIW_OOBS_PEER_GONE);
 }
 
-static void rdv_qp_expire(struct work_struct *work)
+static void oob_qp_expire(struct work_struct *work)
 {
-	struct xiw_rdv_use *use = container_of(to_delayed_work(work),
-					       struct xiw_rdv_use, expire);
-	struct xiw_qp *qp = container_of(use, struct xiw_qp, rdv);
-	enum xiw_rdv_timer armed = rdv_qp_disarm(use);
+	struct xiw_oob *oob = container_of(to_delayed_work(work),
+					   struct xiw_oob, expire);
+	struct xiw_qp *qp = container_of(oob, struct xiw_qp, oob);
+	enum xiw_oob_timer armed = oob_qp_disarm(oob);
 	struct xiw_stream *s = &qp->stream;
 	bool over;
 
 	spin_lock_bh(&s->lock);
-	over = rdv_qp_wait_is_over(qp, armed);
+	over = oob_qp_wait_is_over(qp, armed);
 	if (over)
-		use->status = IB_WC_RETRY_EXC_ERR;
+		oob->status = IB_WC_RETRY_EXC_ERR;
 	spin_unlock_bh(&s->lock);
-	if (over && armed == XIW_RDV_STREAM)
+	if (over && armed == XIW_OOB_STREAM)
 		xiw_stat_inc(qp->dev->stats, XIW_STAT_CONN_TIMEOUT);
 	if (over)
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
@@ -206,50 +206,50 @@ static void rdv_qp_expire(struct work_struct *work)
 }
 
 /**
- * xiw_rdv_give_up() - stop waiting for a peer that will always refuse
+ * xiw_oob_give_up() - stop waiting for a peer that will always refuse
  * @qp: queue pair connected out of band
  *
  * Requests that wait fail now, and later ones fail at once.
  */
-void xiw_rdv_give_up(struct xiw_qp *qp)
+void xiw_oob_give_up(struct xiw_qp *qp)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 
-	spin_lock_irq(&use->lock);
-	use->final = true;
-	if (use->armed == XIW_RDV_STREAM) {
-		use->due = jiffies;
+	spin_lock_irq(&oob->lock);
+	oob->final = true;
+	if (oob->armed == XIW_OOB_STREAM) {
+		oob->due = jiffies;
 		/* If the work is running already, queue it once more. */
 		xiw_qp_get(qp);
-		if (mod_delayed_work(system_dfl_wq, &use->expire, 0))
+		if (mod_delayed_work(system_dfl_wq, &oob->expire, 0))
 			xiw_qp_put(qp);
 	}
-	spin_unlock_irq(&use->lock);
+	spin_unlock_irq(&oob->lock);
 }
 
 /**
- * xiw_rdv_wait_end() - end all waits of a queue pair and cancel their timer
+ * xiw_oob_wait_end() - end all waits of a queue pair and cancel their timer
  * @qp: queue pair
  */
-void xiw_rdv_wait_end(struct xiw_qp *qp)
+void xiw_oob_wait_end(struct xiw_qp *qp)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 
 	spin_lock_bh(&qp->stream.lock);
-	spin_lock_irq(&use->lock);
-	WRITE_ONCE(use->waits, false);
-	xiw_qp_oob_step(qp, XIW_RDVE_STOP_WAIT);
-	spin_unlock_irq(&use->lock);
+	spin_lock_irq(&oob->lock);
+	WRITE_ONCE(oob->waits, false);
+	xiw_qp_oob_step(qp, XIW_OOBE_STOP_WAIT);
+	spin_unlock_irq(&oob->lock);
 	spin_unlock_bh(&qp->stream.lock);
-	if (cancel_delayed_work_sync(&use->expire))
+	if (cancel_delayed_work_sync(&oob->expire))
 		xiw_qp_put(qp);
 }
 
 /* Prepares the retry timer of a new queue pair. */
-void xiw_rdv_wait_init(struct xiw_qp *qp)
+void xiw_oob_wait_init(struct xiw_qp *qp)
 {
-	spin_lock_init(&qp->rdv.lock);
-	INIT_DELAYED_WORK(&qp->rdv.expire, rdv_qp_expire);
+	spin_lock_init(&qp->oob.lock);
+	INIT_DELAYED_WORK(&qp->oob.expire, oob_qp_expire);
 }
 
 /*
@@ -260,22 +260,22 @@ void xiw_rdv_wait_init(struct xiw_qp *qp)
  * Checks again: before the socket was locked, the first FPDU may have arrived,
  * or the ULP may have ended the connection.
  */
-static bool rdv_qp_begin_undo(struct xiw_stream *s)
+static bool oob_qp_begin_undo(struct xiw_stream *s)
 {
 	struct xiw_qp *qp = container_of(s, struct xiw_qp, stream);
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 	bool undo;
 
 	spin_lock_bh(&s->lock);
-	undo = !qp->destroying && xiw_rdvstate_is_tentative(use->state);
+	undo = !qp->destroying && xiw_oobstate_is_tentative(oob->state);
 	if (undo)
-		xiw_qp_oob_step(qp, XIW_RDVE_ROLL_BACK);
+		xiw_qp_oob_step(qp, XIW_OOBE_ROLL_BACK);
 	spin_unlock_bh(&s->lock);
 	return undo;
 }
 
 /**
- * xiw_rdv_undo() - roll back a connection that was never established
+ * xiw_oob_undo() - roll back a connection that was never established
  * @qp: queue pair connected out of band
  * @ep: its endpoint, or NULL if the stream has ended
  *
@@ -285,21 +285,21 @@ static bool rdv_qp_begin_undo(struct xiw_stream *s)
  * Context: Sleeps. @ep is locked, or modify_lock held if there is none.
  * Return: true if it was rolled back; else nothing has changed.
  */
-bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
+bool xiw_oob_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 	struct xiw_stream *s = &qp->stream;
 	struct xiw_llp *llp;
 	bool undo;
 
 	spin_lock_bh(&s->lock);
 	undo = qp->ep == ep && !qp->destroying &&
-	       xiw_rdvstate_is_tentative(use->state);
+	       xiw_oobstate_is_tentative(oob->state);
 	llp = s->llp;
 	if (undo && !llp)
-		xiw_qp_oob_step(qp, XIW_RDVE_ROLL_BACK);
+		xiw_qp_oob_step(qp, XIW_OOBE_ROLL_BACK);
 	spin_unlock_bh(&s->lock);
-	if (!undo || (llp && !xiw_stream_detach_if(s, llp, rdv_qp_begin_undo)))
+	if (!undo || (llp && !xiw_stream_detach_if(s, llp, oob_qp_begin_undo)))
 		return false;
 	mutex_lock(&qp->flush_lock);
 	xiw_stream_forget(s);
@@ -313,20 +313,20 @@ bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 
 	spin_lock_bh(&s->lock);
 	/* Drop the error set for the peer, but not that of an expired wait. */
-	if (use->status != IB_WC_RETRY_EXC_ERR)
-		use->status = 0;
-	spin_lock_irq(&use->lock);
-	xiw_qp_oob_step(qp, XIW_RDVE_ROLLED_BACK);
-	if (use->armed == XIW_RDV_ANSWER)
-		use->armed = XIW_RDV_NOTHING;
-	spin_unlock_irq(&use->lock);
-	undo = !xiw_rdvstate_is_dead(use->state);
-	WRITE_ONCE(use->waits, use->path.token.rts && undo);
+	if (oob->status != IB_WC_RETRY_EXC_ERR)
+		oob->status = 0;
+	spin_lock_irq(&oob->lock);
+	xiw_qp_oob_step(qp, XIW_OOBE_ROLLED_BACK);
+	if (oob->armed == XIW_OOB_ANSWER)
+		oob->armed = XIW_OOB_NOTHING;
+	spin_unlock_irq(&oob->lock);
+	undo = !xiw_oobstate_is_dead(oob->state);
+	WRITE_ONCE(oob->waits, oob->path.token.rts && undo);
 	spin_unlock_bh(&s->lock);
 	/* The reset has dropped an end that was requested concurrently. */
 	if (!undo)
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
 	else
-		xiw_rdv_await_posted(qp);
+		xiw_oob_await_posted(qp);
 	return true;
 }

@@ -6,7 +6,7 @@
  * In other namespaces, and after a failure, a listener exists while a Responder
  * needs it.
  */
-#include "rdv.h"
+#include "oob.h"
 
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -23,8 +23,8 @@
 #include "qp.h"
 
 /**
- * struct xiw_rdv_port - a listener; protected by xiw_dev.rdv_lock
- * @node: in xiw_dev.rdv_ports
+ * struct xiw_oob_port - a listener; protected by xiw_dev.oob_lock
+ * @node: in xiw_dev.oob_ports
  * @gid: its address
  * @port: its TCP port
  * @bound_if: index of the netdev that it is confined to, or 0
@@ -33,9 +33,9 @@
  * @ep: its endpoint, with a reference; once that is dead, because the port was
  *	disabled or the device moved, a new listener takes the place of this one
  */
-struct xiw_rdv_port {
+struct xiw_oob_port {
 	struct list_head node;
-	u8 gid[XIW_RDV_GID_LEN];
+	u8 gid[XIW_OOB_GID_LEN];
 	u16 port;
 	int bound_if;
 	u32 users;
@@ -44,13 +44,13 @@ struct xiw_rdv_port {
 };
 
 /**
- * xiw_rdv_to_addr() - convert a GID to a socket address
+ * xiw_oob_to_addr() - convert a GID to a socket address
  * @dev: device; its link is the scope of link-local addresses
  * @gid: GID
  * @port: TCP port
  * @addr: result
  */
-void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
+void xiw_oob_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		     struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *in6 = (void *)addr;
@@ -72,7 +72,7 @@ void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		in6->sin6_scope_id = dev->netdev->ifindex;
 }
 
-static int rdv_listen_start_listener(struct xiw_ep *ep, const u8 *gid, u16 port)
+static int oob_listen_start_listener(struct xiw_ep *ep, const u8 *gid, u16 port)
 {
 	struct net *net = xiw_conn_get_net(ep->dev);
 	struct sockaddr_storage addr;
@@ -80,23 +80,23 @@ static int rdv_listen_start_listener(struct xiw_ep *ep, const u8 *gid, u16 port)
 
 	if (!net)
 		return -ENETDOWN;
-	xiw_rdv_to_addr(ep->dev, gid, port, &addr);
+	xiw_oob_to_addr(ep->dev, gid, port, &addr);
 	ret = xiw_listen_start(ep, net, &addr, true);
 	put_net(net);
 	return ret;
 }
 
-static struct xiw_ep *rdv_listen_open_listener(struct xiw_dev *dev,
+static struct xiw_ep *oob_listen_open_listener(struct xiw_dev *dev,
 					       const u8 *gid, u16 port)
 {
-	struct xiw_ep *ep = xiw_ep_create(dev, dev->rdv_user, true);
+	struct xiw_ep *ep = xiw_ep_create(dev, dev->oob_user, true);
 	int ret;
 
 	if (!ep)
 		return ERR_PTR(-ENOMEM);
-	/* The reference that rdv_listen_close_listener() drops */
+	/* The reference that oob_listen_close_listener() drops */
 	xiw_ep_get(ep);
-	ret = rdv_listen_start_listener(ep, gid, port);
+	ret = oob_listen_start_listener(ep, gid, port);
 	if (!ret)
 		return ep;
 	xiw_ep_put(ep);
@@ -104,7 +104,7 @@ static struct xiw_ep *rdv_listen_open_listener(struct xiw_dev *dev,
 	return ERR_PTR(ret);
 }
 
-static void rdv_listen_close_listener(struct xiw_ep *ep)
+static void oob_listen_close_listener(struct xiw_ep *ep)
 {
 	xiw_ep_raise(ep, XIW_EPE_KILL);
 	wait_for_completion(&ep->dead);
@@ -112,7 +112,7 @@ static void rdv_listen_close_listener(struct xiw_ep *ep)
 }
 
 /* A listener that is closed keeps its port until the endpoint is dead. */
-static bool rdv_listen_is_dead(const struct xiw_rdv_port *p)
+static bool oob_listen_is_dead(const struct xiw_oob_port *p)
 {
 	if (!READ_ONCE(p->ep->listen->closed))
 		return false;
@@ -120,37 +120,37 @@ static bool rdv_listen_is_dead(const struct xiw_rdv_port *p)
 	return true;
 }
 
-static struct xiw_rdv_port *rdv_listen_find_port(struct xiw_dev *dev,
+static struct xiw_oob_port *oob_listen_find_port(struct xiw_dev *dev,
 						 const u8 *gid, u16 port)
 {
-	struct xiw_rdv_port *p;
+	struct xiw_oob_port *p;
 
-	lockdep_assert_held(&dev->rdv_lock);
+	lockdep_assert_held(&dev->oob_lock);
 
-	list_for_each_entry(p, &dev->rdv_ports, node)
-		if (p->port == port && !rdv_listen_is_dead(p) &&
+	list_for_each_entry(p, &dev->oob_ports, node)
+		if (p->port == port && !oob_listen_is_dead(p) &&
 		    !memcmp(p->gid, gid, sizeof(p->gid)))
 			return p;
 	return NULL;
 }
 
-static int rdv_listen_bound_if(const struct xiw_rdv_port *p)
+static int oob_listen_bound_if(const struct xiw_oob_port *p)
 {
 	struct sockaddr_storage addr;
 
-	xiw_rdv_to_addr(p->ep->dev, p->gid, p->port, &addr);
+	xiw_oob_to_addr(p->ep->dev, p->gid, p->port, &addr);
 	return xiw_conn_bound_if(p->ep, &addr);
 }
 
-static struct xiw_rdv_port *rdv_listen_add_port(struct xiw_dev *dev,
+static struct xiw_oob_port *oob_listen_add_port(struct xiw_dev *dev,
 						const u8 *gid, u16 port)
 {
-	struct xiw_rdv_port *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	struct xiw_oob_port *p = kzalloc(sizeof(*p), GFP_KERNEL);
 	struct xiw_ep *ep;
 
 	if (!p)
 		return ERR_PTR(-ENOMEM);
-	ep = rdv_listen_open_listener(dev, gid, port);
+	ep = oob_listen_open_listener(dev, gid, port);
 	if (IS_ERR(ep)) {
 		kfree(p);
 		return ERR_CAST(ep);
@@ -158,36 +158,36 @@ static struct xiw_rdv_port *rdv_listen_add_port(struct xiw_dev *dev,
 	memcpy(p->gid, gid, sizeof(p->gid));
 	p->port = port;
 	p->ep = ep;
-	p->bound_if = rdv_listen_bound_if(p);
-	list_add(&p->node, &dev->rdv_ports);
+	p->bound_if = oob_listen_bound_if(p);
+	list_add(&p->node, &dev->oob_ports);
 	return p;
 }
 
 /**
- * xiw_rdv_port_wake() - validate the Requests that wait for a queue pair
+ * xiw_oob_port_wake() - validate the Requests that wait for a queue pair
  * @qp: queue pair that has changed to RTR or RTS; its modify_lock is held
  *
  * Only those at its own address can be for it. The others wait for their
  * timeout, so that peers cannot probe which queue pair numbers exist.
  */
-void xiw_rdv_port_wake(struct xiw_qp *qp)
+void xiw_oob_port_wake(struct xiw_qp *qp)
 {
-	struct xiw_rdv_use *use = &qp->rdv;
+	struct xiw_oob *oob = &qp->oob;
 	struct xiw_dev *dev = qp->dev;
-	struct xiw_rdv_port *p;
+	struct xiw_oob_port *p;
 
-	if (!use->listener)
+	if (!oob->listener)
 		return;
-	mutex_lock(&dev->rdv_lock);
+	mutex_lock(&dev->oob_lock);
 	/* Another one may have taken the place of its listener. */
-	p = rdv_listen_find_port(dev, use->listener->gid, use->listener->port);
+	p = oob_listen_find_port(dev, oob->listener->gid, oob->listener->port);
 	if (p)
 		xiw_listen_wake(p->ep, qp->qpn);
-	mutex_unlock(&dev->rdv_lock);
+	mutex_unlock(&dev->oob_lock);
 }
 
 /**
- * xiw_rdv_port_get() - make sure that a listener for a Responder exists
+ * xiw_oob_port_get() - make sure that a listener for a Responder exists
  * @qp: queue pair without a listener; its modify_lock is held
  * @gid: its address
  * @port: TCP port
@@ -195,46 +195,46 @@ void xiw_rdv_port_wake(struct xiw_qp *qp)
  * Return: 0 or negative errno; -EADDRINUSE if another program has the port,
  * -EACCES if out-of-band connections have just been disabled.
  */
-int xiw_rdv_port_get(struct xiw_qp *qp, const u8 *gid, u16 port)
+int xiw_oob_port_get(struct xiw_qp *qp, const u8 *gid, u16 port)
 {
 	struct xiw_dev *dev = qp->dev;
-	struct xiw_rdv_port *p = ERR_PTR(-EACCES);
+	struct xiw_oob_port *p = ERR_PTR(-EACCES);
 
-	mutex_lock(&dev->rdv_lock);
-	/* No listener may open after rdv_close_all(). */
-	if (READ_ONCE(dev->rdv_port))
-		p = rdv_listen_find_port(dev, gid, port)
-			    ?: rdv_listen_add_port(dev, gid, port);
+	mutex_lock(&dev->oob_lock);
+	/* No listener may open after oob_close_all(). */
+	if (READ_ONCE(dev->oob_port))
+		p = oob_listen_find_port(dev, gid, port)
+			    ?: oob_listen_add_port(dev, gid, port);
 	if (!IS_ERR(p)) {
 		p->users++;
-		qp->rdv.listener = p;
+		qp->oob.listener = p;
 	}
-	mutex_unlock(&dev->rdv_lock);
+	mutex_unlock(&dev->oob_lock);
 	return PTR_ERR_OR_ZERO(p);
 }
 
-static void rdv_put_port(struct xiw_rdv_port *p)
+static void oob_put_port(struct xiw_oob_port *p)
 {
 	if (--p->users)
 		return;
 	list_del(&p->node);
-	rdv_listen_close_listener(p->ep);
+	oob_listen_close_listener(p->ep);
 	kfree(p);
 }
 
 /**
- * xiw_rdv_port_put() - drop a Responder's use of its listener
+ * xiw_oob_port_put() - drop a Responder's use of its listener
  * @qp: queue pair that has a listener
  */
-void xiw_rdv_port_put(struct xiw_qp *qp)
+void xiw_oob_port_put(struct xiw_qp *qp)
 {
-	struct xiw_rdv_port *p = qp->rdv.listener;
+	struct xiw_oob_port *p = qp->oob.listener;
 	struct xiw_dev *dev = qp->dev;
 
-	qp->rdv.listener = NULL;
-	mutex_lock(&dev->rdv_lock);
-	rdv_put_port(p);
-	mutex_unlock(&dev->rdv_lock);
+	qp->oob.listener = NULL;
+	mutex_lock(&dev->oob_lock);
+	oob_put_port(p);
+	mutex_unlock(&dev->oob_lock);
 }
 
 /*
@@ -242,39 +242,39 @@ void xiw_rdv_port_put(struct xiw_qp *qp)
  */
 
 /* Dead, or the netdev has entered or left a VRF. */
-static bool rdv_is_stale(const struct xiw_rdv_port *p)
+static bool oob_is_stale(const struct xiw_oob_port *p)
 {
-	return rdv_listen_is_dead(p) || p->bound_if != rdv_listen_bound_if(p);
+	return oob_listen_is_dead(p) || p->bound_if != oob_listen_bound_if(p);
 }
 
 /* A GID has gone, it is another port now, or the listener is of no use. */
-static void rdv_unreserve(struct xiw_dev *dev, const union ib_gid *gids,
+static void oob_unreserve(struct xiw_dev *dev, const union ib_gid *gids,
 			  u16 port)
 {
-	struct xiw_rdv_port *p;
-	struct xiw_rdv_port *next;
+	struct xiw_oob_port *p;
+	struct xiw_oob_port *next;
 	bool there;
 	int i;
 
-	list_for_each_entry_safe(p, next, &dev->rdv_ports, node) {
+	list_for_each_entry_safe(p, next, &dev->oob_ports, node) {
 		if (!p->reserved)
 			continue;
 		there = false;
 		for (i = 1; port == p->port && i < XIW_MAX_GIDS; i++)
 			there |= !memcmp(p->gid, gids[i].raw, sizeof(p->gid));
-		if (there && !rdv_is_stale(p))
+		if (there && !oob_is_stale(p))
 			continue;
 		p->reserved = false;
-		rdv_put_port(p);
+		oob_put_port(p);
 	}
 }
 
-static void rdv_reserve_one(struct xiw_dev *dev, const u8 *gid, u16 port)
+static void oob_reserve_one(struct xiw_dev *dev, const u8 *gid, u16 port)
 {
-	struct xiw_rdv_port *p = rdv_listen_find_port(dev, gid, port);
+	struct xiw_oob_port *p = oob_listen_find_port(dev, gid, port);
 
 	if (!p)
-		p = rdv_listen_add_port(dev, gid, port);
+		p = oob_listen_add_port(dev, gid, port);
 	if (IS_ERR(p)) {
 		if (PTR_ERR(p) == -EADDRINUSE)
 			ibdev_notice_ratelimited(&dev->ibdev,
@@ -287,7 +287,7 @@ static void rdv_reserve_one(struct xiw_dev *dev, const u8 *gid, u16 port)
 	p->reserved = true;
 }
 
-static bool rdv_is_on_host(const struct xiw_dev *dev)
+static bool oob_is_on_host(const struct xiw_dev *dev)
 {
 	bool on_host;
 
@@ -298,81 +298,81 @@ static bool rdv_is_on_host(const struct xiw_dev *dev)
 }
 
 /**
- * xiw_rdv_reserve() - reserve the port at every address that is a GID
+ * xiw_oob_reserve() - reserve the port at every address that is a GID
  * @dev: registered device; its GIDs or port may have changed
  *
  * Only in the initial network namespace: a listening socket pins any other one,
  * and the device would in turn last as long as the namespace.
  */
-void xiw_rdv_reserve(struct xiw_dev *dev)
+void xiw_oob_reserve(struct xiw_dev *dev)
 {
 	union ib_gid *gids;
 	u16 port;
 	int i;
 
-	if (!rdv_is_on_host(dev))
+	if (!oob_is_on_host(dev))
 		return;
 	gids = kcalloc(XIW_MAX_GIDS, sizeof(*gids), GFP_KERNEL);
 	/* The next change of an address tries again. */
 	if (!gids)
 		return;
-	mutex_lock(&dev->rdv_lock);
+	mutex_lock(&dev->oob_lock);
 	spin_lock(&dev->port_lock);
 	memcpy(gids, dev->gids, sizeof(dev->gids));
 	spin_unlock(&dev->port_lock);
-	port = READ_ONCE(dev->rdv_port);
-	rdv_unreserve(dev, gids, port);
+	port = READ_ONCE(dev->oob_port);
+	oob_unreserve(dev, gids, port);
 	for (i = 1; port && i < XIW_MAX_GIDS; i++)
-		if (xiw_rdv_gid_usable(gids[i].raw))
-			rdv_reserve_one(dev, gids[i].raw, port);
-	mutex_unlock(&dev->rdv_lock);
+		if (xiw_oob_gid_usable(gids[i].raw))
+			oob_reserve_one(dev, gids[i].raw, port);
+	mutex_unlock(&dev->oob_lock);
 	kfree(gids);
 }
 
 /* REPLACED ends connections that are not established; retries find no port. */
-static void rdv_close_all(struct xiw_dev *dev)
+static void oob_close_all(struct xiw_dev *dev)
 {
-	struct xiw_rdv_port *p;
+	struct xiw_oob_port *p;
 	struct xiw_ep *ep;
 
-	mutex_lock(&dev->rdv_lock);
-	list_for_each_entry(p, &dev->rdv_ports, node) {
+	mutex_lock(&dev->oob_lock);
+	list_for_each_entry(p, &dev->oob_ports, node) {
 		xiw_ep_raise(p->ep, XIW_EPE_KILL);
 		/* Free the port before it may be bound again. */
 		wait_for_completion(&p->ep->dead);
 	}
-	mutex_unlock(&dev->rdv_lock);
+	mutex_unlock(&dev->oob_lock);
 
 	spin_lock(&dev->ep_lock);
 	list_for_each_entry(ep, &dev->eps, node)
-		if (ep->user == dev->rdv_user)
+		if (ep->user == dev->oob_user)
 			xiw_ep_raise(ep, XIW_EPE_REPLACED);
 	spin_unlock(&dev->ep_lock);
 }
 
 /**
- * xiw_rdv_set_port() - set the TCP port of out-of-band connections
+ * xiw_oob_set_port() - set the TCP port of out-of-band connections
  * @dev: registered device
  * @port: TCP port for later changes to RTR; 0 disables them, and ends
  *	connections that are not established
  */
-void xiw_rdv_set_port(struct xiw_dev *dev, u16 port)
+void xiw_oob_set_port(struct xiw_dev *dev, u16 port)
 {
-	WRITE_ONCE(dev->rdv_port, port);
+	WRITE_ONCE(dev->oob_port, port);
 	if (!port)
-		rdv_close_all(dev);
-	xiw_rdv_reserve(dev);
+		oob_close_all(dev);
+	xiw_oob_reserve(dev);
 }
 
 /**
- * xiw_rdv_device_exit() - a device ends, or moves to another namespace
+ * xiw_oob_device_exit() - a device ends, or moves to another namespace
  * @dev: device without queue pairs, which is not registered
  *
  * Either way xiw_cm_device_kill() has ended the listeners.
  */
-void xiw_rdv_device_exit(struct xiw_dev *dev)
+void xiw_oob_device_exit(struct xiw_dev *dev)
 {
-	mutex_lock(&dev->rdv_lock);
-	rdv_unreserve(dev, NULL, 0);
-	mutex_unlock(&dev->rdv_lock);
+	mutex_lock(&dev->oob_lock);
+	oob_unreserve(dev, NULL, 0);
+	mutex_unlock(&dev->oob_lock);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Out-of-band connections: the state of a queue pair, from the change to RTR
- * that names a peer to the reset, and what the files rdv*.c offer.
- * Documentation/rendezvous.rst calls that time a use.
+ * that names a peer to the reset, and what the files oob*.c offer.
+ * Documentation/oob.rst calls that time a use.
  *
  * Unless noted otherwise functions sleep, but not for a peer.
  */
-#ifndef _XIW_RDV_H
-#define _XIW_RDV_H
+#ifndef _XIW_OOB_H
+#define _XIW_OOB_H
 
 #include <linux/socket.h>
 #include <linux/spinlock.h>
@@ -15,30 +15,30 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "proto/rdvstate.h"
-#include "proto/rendezvous.h"
+#include "proto/oob.h"
+#include "proto/oobstate.h"
 
 struct xiw_dev;
 struct xiw_ep;
 struct xiw_qp;
-struct xiw_rdv_port;
+struct xiw_oob_port;
 
 /* Purpose of the retry timer */
-enum xiw_rdv_timer {
-	XIW_RDV_NOTHING,
-	XIW_RDV_STREAM,		/* until the stream is established */
-	XIW_RDV_ANSWER,		/* for an answer of a peer that has gone */
+enum xiw_oob_timer {
+	XIW_OOB_NOTHING,
+	XIW_OOB_STREAM,		/* until the stream is established */
+	XIW_OOB_ANSWER,		/* for an answer of a peer that has gone */
 };
 
 /**
- * struct xiw_rdv_use - out-of-band state; protected by the lock of the queue
+ * struct xiw_oob - out-of-band state; protected by the lock of the queue
  *	pair's stream, unless noted otherwise
- * @state: see there; a reset or rollback leaves XIW_RDVS_PEER_GONE with @lock
+ * @state: see there; a reset or rollback leaves XIW_OOBS_PEER_GONE with @lock
  *	held, too
  * @waits: requests wait for the stream; the reset clears it with @lock held,
  *	too
  * @final: the peer has said that it will always refuse; protected by @lock
- * @armed: enum xiw_rdv_timer: what @expire is queued for; protected by @lock
+ * @armed: enum xiw_oob_timer: what @expire is queued for; protected by @lock
  * @status: enum ib_wc_status of the first request that is flushed, or 0;
  *	belongs to the flush
  * @min_rnr_timer: code of the verbs; written with the lock and the queue
@@ -63,7 +63,7 @@ enum xiw_rdv_timer {
  * @due: jiffies before which @expire is one that was queued earlier; protected
  *	by @lock
  * @expire: ends the wait; it and the members below are not reset. It is queued
- *	only while @waits or XIW_RDVS_PEER_GONE, with @lock held, so a poster
+ *	only while @waits or XIW_OOBS_PEER_GONE, with @lock held, so a poster
  *	that has seen that before the reset cannot queue it afterwards. It has a
  *	reference to the queue pair
  * @lock: see there; taken with interrupts off, within the stream's lock. After
@@ -71,8 +71,8 @@ enum xiw_rdv_timer {
  *	them without it
  * @listener: of a Responder; modify_lock
  */
-struct xiw_rdv_use {
-	enum xiw_rdv_state state;
+struct xiw_oob {
+	enum xiw_oob_state state;
 	bool waits;
 	bool final;
 	u8 armed;
@@ -86,50 +86,50 @@ struct xiw_rdv_use {
 	u32 answer_ms;
 	u32 flow_label;
 	u16 port;
-	enum xiw_rdv_role role;
-	struct xiw_rdv_path path;
-	struct xiw_rdv_claim peer;
-	struct xiw_rdv_nonces nonces;
+	enum xiw_oob_role role;
+	struct xiw_oob_path path;
+	struct xiw_oob_claim peer;
+	struct xiw_oob_nonces nonces;
 	u32 guesses[2];
 	unsigned long guessed_at[2];
 	unsigned long due;
 	struct delayed_work expire;
 	spinlock_t lock; /* see above */
-	struct xiw_rdv_port *listener;
+	struct xiw_oob_port *listener;
 };
 
 /* Burst of proofs that may fail */
-#define XIW_RDV_GUESSES		8
+#define XIW_OOB_GUESSES		8
 
-/* rdv.c */
-bool xiw_rdv_names_peer(int mask);
-int xiw_rdv_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask);
-int xiw_rdv_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask);
-void xiw_rdv_forget(struct xiw_qp *qp);
-void xiw_rdv_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask);
+/* oob.c */
+bool xiw_oob_names_peer(int mask);
+int xiw_oob_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask);
+int xiw_oob_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask);
+void xiw_oob_forget(struct xiw_qp *qp);
+void xiw_oob_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask);
 
-/* rdv_ep.c */
-int xiw_rdv_active_start(struct xiw_qp *qp);
-void xiw_rdv_active_rts(struct xiw_ep *ep);
-void xiw_rdv_device_init(struct xiw_dev *dev);
+/* oob_ep.c */
+int xiw_oob_active_start(struct xiw_qp *qp);
+void xiw_oob_active_rts(struct xiw_ep *ep);
+void xiw_oob_device_init(struct xiw_dev *dev);
 
-/* rdv_listen.c */
-void xiw_rdv_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
+/* oob_listen.c */
+void xiw_oob_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		     struct sockaddr_storage *addr);
-void xiw_rdv_port_wake(struct xiw_qp *qp);
-int xiw_rdv_port_get(struct xiw_qp *qp, const u8 *gid, u16 port);
-void xiw_rdv_port_put(struct xiw_qp *qp);
-void xiw_rdv_reserve(struct xiw_dev *dev);
-void xiw_rdv_set_port(struct xiw_dev *dev, u16 port);
-void xiw_rdv_device_exit(struct xiw_dev *dev);
+void xiw_oob_port_wake(struct xiw_qp *qp);
+int xiw_oob_port_get(struct xiw_qp *qp, const u8 *gid, u16 port);
+void xiw_oob_port_put(struct xiw_qp *qp);
+void xiw_oob_reserve(struct xiw_dev *dev);
+void xiw_oob_set_port(struct xiw_dev *dev, u16 port);
+void xiw_oob_device_exit(struct xiw_dev *dev);
 
-/* rdv_qp.c */
-int xiw_rdv_admit(struct xiw_qp *qp, struct xiw_ep *ep,
-		  const struct xiw_rdv_request *req, struct xiw_rdv_path *path);
-bool xiw_rdv_undo(struct xiw_qp *qp, struct xiw_ep *ep);
-void xiw_rdv_wait_init(struct xiw_qp *qp);
-void xiw_rdv_wait_end(struct xiw_qp *qp);
-void xiw_rdv_await_posted(struct xiw_qp *qp);
-void xiw_rdv_give_up(struct xiw_qp *qp);
+/* oob_qp.c */
+int xiw_oob_admit(struct xiw_qp *qp, struct xiw_ep *ep,
+		  const struct xiw_oob_request *req, struct xiw_oob_path *path);
+bool xiw_oob_undo(struct xiw_qp *qp, struct xiw_ep *ep);
+void xiw_oob_wait_init(struct xiw_qp *qp);
+void xiw_oob_wait_end(struct xiw_qp *qp);
+void xiw_oob_await_posted(struct xiw_qp *qp);
+void xiw_oob_give_up(struct xiw_qp *qp);
 
-#endif /* _XIW_RDV_H */
+#endif /* _XIW_OOB_H */

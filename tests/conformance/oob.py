@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Queue pairs connected by number, with the hand-made peer on either side: its
 Requests to a queue pair that is the Responder, its Replies to one that is the
-Initiator. Written from Documentation/rendezvous.rst alone.
+Initiator. Written from Documentation/oob.rst alone.
 
 The peer's address is between two of the device: -a is the lesser one, from
 which the device is the Initiator, XIW_RESPONDER the greater one.
