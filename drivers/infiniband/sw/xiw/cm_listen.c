@@ -36,7 +36,7 @@ static bool listen_same_peer(const struct xiw_ep *a, const struct xiw_ep *b)
 	return ipv6_addr_equal(&a->place.peer, &b->place.peer);
 }
 
-/* The next child of the same peer may have waited for this one. */
+/* The next child of the peer, or the listener, may have waited for that. */
 static void listen_remove_half_open(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->parent->listen;
@@ -158,7 +158,7 @@ static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 	spin_lock(&listen->lock);
 	if (listen->closed)
 		goto unlock;
-	/* A twin may hold more than that for the rest of the grace period. */
+	/* A twin may exceed the limit for the rest of the grace period. */
 	while (listen->half_open.count >= XIW_EP_BACKLOG &&
 	       !listen_grace_left(listen))
 		listen_drop_child(listen);
@@ -343,7 +343,7 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 			max -= !!max;
 			continue;
 		}
-		/* In no list it is not admitted before it is killed. */
+		/* So that it is not admitted before KILL is handled. */
 		listen_remove_half_open(other);
 		xiw_ep_raise(other, XIW_EPE_KILL);
 	}

@@ -61,7 +61,7 @@
  * pass the one that rdma_cm has, in place of a number.
  */
 
-/* Of listeners, and of connections. */
+/* The handlers of listeners and of connections */
 static const char *const rdma_cm_handlers[] = {
 	"iw_conn_req_handler",
 	"cma_iw_handler",
@@ -202,7 +202,7 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
 #ifdef XIW_HAVE_IW_CM_ID_ANY_PORT
 	return cm_id->any_port;
 #else
-	/* At the same place in IPv4 and IPv6. */
+	/* The port is at the same offset in IPv4 and IPv6 addresses. */
 	const struct sockaddr_in *local = (const void *)&cm_id->m_local_addr;
 	u16 port = ntohs(local->sin_port);
 	int low, high;
@@ -829,8 +829,8 @@ quirks_get_other_dev(const struct xiw_ep *ep, struct xiw_sock *xs,
 
 /*
  * Does a listener of another device belong to the same call of rdma_listen()?
- * rdma_cm gives an address and a port to one in a namespace, and the device's
- * listeners are all of the namespace of its netdev.
+ * In a namespace only one identifier of rdma_cm can listen on an address and a
+ * port, and all listeners of a device are of the namespace of its netdev.
  */
 static bool quirks_is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
 {
@@ -845,7 +845,7 @@ static bool quirks_is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
 	return twin;
 }
 
-/* That of the address that rdma_cm gave it, in network order. */
+/* The port that rdma_cm listens on, in network order. */
 static u16 quirks_port_of(const struct xiw_ep *ep)
 {
 	const struct sockaddr_in *in = (const void *)&ep->cm_id->local_addr;
@@ -908,7 +908,7 @@ void xiw_quirk_unlisten(struct xiw_ep *ep)
 	spin_unlock(&dev->ep_lock);
 }
 
-/* That is logged and counted. */
+/* Would rdma_cm pass the request to another device? Logged and counted. */
 static bool quirks_is_misrouted(const struct xiw_ep *ep)
 {
 	const struct sockaddr_storage *local = &ep->startup->names.local;

@@ -179,7 +179,7 @@ void xiw_oob_port_wake(struct xiw_qp *qp)
 	if (!oob->listener)
 		return;
 	mutex_lock(&dev->oob_lock);
-	/* Another one may have taken the place of its listener. */
+	/* Its listener may have been replaced. */
 	p = oob_listen_find_port(dev, oob->listener->gid, oob->listener->port);
 	if (p)
 		xiw_listen_wake(p->ep, qp->qpn);
@@ -247,7 +247,7 @@ static bool oob_is_stale(const struct xiw_oob_port *p)
 	return oob_listen_is_dead(p) || p->bound_if != oob_listen_bound_if(p);
 }
 
-/* A GID has gone, it is another port now, or the listener is of no use. */
+/* Drops reservations of former GIDs, of another port, of stale listeners. */
 static void oob_unreserve(struct xiw_dev *dev, const union ib_gid *gids,
 			  u16 port)
 {
@@ -329,7 +329,7 @@ void xiw_oob_reserve(struct xiw_dev *dev)
 	kfree(gids);
 }
 
-/* REPLACED ends connections that are not established; retries find no port. */
+/* Connections that REPLACED ends are retried, and then find no port. */
 static void oob_close_all(struct xiw_dev *dev)
 {
 	struct xiw_oob_port *p;

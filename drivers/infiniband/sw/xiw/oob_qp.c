@@ -78,7 +78,7 @@ static int oob_qp_match(struct xiw_qp *qp, struct xiw_ep *ep,
 	struct xiw_oob *oob = &qp->oob;
 	int ret;
 
-	/* Without an endpoint only this excludes a Request from a rollback. */
+	/* PATH_SET excludes a rollback, which may have no endpoint. */
 	if (oob->state != XIW_OOBS_PATH_SET || qp->destroying ||
 	    !xiw_oob_match(&oob->path, req) ||
 	    !xiw_oob_in_common(&oob->path, &req->claim))
@@ -148,7 +148,7 @@ static bool oob_qp_anything_posted(const struct xiw_qp *qp)
  */
 void xiw_oob_await_posted(struct xiw_qp *qp)
 {
-	/* Pairs with the one in xiw_post_send(), before it reads "waits". */
+	/* Pairs with the barrier in xiw_post_send() before it reads "waits". */
 	smp_mb();
 	if (READ_ONCE(qp->oob.waits) && oob_qp_anything_posted(qp))
 		xiw_qp_await(qp, XIW_OOB_STREAM);
@@ -323,7 +323,7 @@ bool xiw_oob_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	undo = !xiw_oobstate_is_dead(oob->state);
 	WRITE_ONCE(oob->waits, oob->path.token.rts && undo);
 	spin_unlock_bh(&s->lock);
-	/* The reset has dropped an end that was requested concurrently. */
+	/* An error that was raised concurrently was lost in the reset. */
 	if (!undo)
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
 	else

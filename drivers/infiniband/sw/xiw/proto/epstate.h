@@ -13,7 +13,7 @@
  * enum xiw_ep_state - life of an endpoint
  * @XIW_EPS_NEW: being set up, not armed
  * @XIW_EPS_LISTEN: listener
- * @XIW_EPS_PAUSE: Initiator by number, between two tries
+ * @XIW_EPS_PAUSE: Initiator, out of band, between two tries
  * @XIW_EPS_CONNECTING: Initiator, TCP is connecting
  * @XIW_EPS_REPLY: Initiator, Request sent, Reply awaited
  * @XIW_EPS_REQUEST: Responder, TCP connected, Request awaited
