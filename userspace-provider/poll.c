@@ -109,9 +109,9 @@ static inline void cq_release(struct xiw_cq *cq, const struct xiw_cqe *cqe,
  * struct batch - completions in a row of one queue pair
  * @qp: the queue pair, or NULL
  * @qpn: its number
- * @recvs: receives among them
- * @sends: are there others?
- * @sq_done: of the last one of those
+ * @recvs: number of receives among them
+ * @sends: are there completions of sends?
+ * @sq_done: xiw_cqe.sq_done of the last send
  */
 struct batch {
 	struct xiw_qp *qp;

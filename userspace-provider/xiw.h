@@ -64,7 +64,7 @@ struct xiw_deferral {
  * @cq: send queues only: completion queues of the queue pair. A poll of either
  *	rings a deferred doorbell. The second is NULL if both are the same
  * @deferral: send queues only: the deferred doorbell
- * @doorbell: the call that makes the kernel look at the ring; constant
+ * @doorbell: the call that makes the kernel process the ring; constant
  * @polled: number of requests with a completion that was polled, free running;
  *	@ring.polled points to it. Written with the lock of the completion queue
  *	held, for an SRQ atomically

@@ -29,13 +29,13 @@
 #define XIW_CAP_SEND_IMM	(1U << 2)	/* if connected by QP number */
 #define XIW_CAP_SQ_DONE		(1U << 3)	/* sq_done, dropped */
 
-/* Methods of UVERBS_OBJECT_QP: look at the send or receive ring. */
+/* Methods of UVERBS_OBJECT_QP: process new entries of a ring. */
 enum xiw_qp_methods {
 	XIW_METHOD_QP_SEND_DOORBELL = (1U << UVERBS_ID_NS_SHIFT),
 	XIW_METHOD_QP_RECV_DOORBELL,
 };
 
-/* Method of UVERBS_OBJECT_SRQ: look at the ring. */
+/* Method of UVERBS_OBJECT_SRQ: process new entries of the ring. */
 enum xiw_srq_methods {
 	XIW_METHOD_SRQ_DOORBELL = (1U << UVERBS_ID_NS_SHIFT),
 };
@@ -193,7 +193,7 @@ struct xiw_sge {
 #define XIW_SQE_INLINE		(1U << 3)
 
 /**
- * struct xiw_bind - what a bind of a memory window asks for
+ * struct xiw_bind - parameters of a bind of a memory window
  * @addr: first byte of the window, also its address for the peer
  * @length: bytes; 0 unbinds a type 1 window
  * @access: enum ib_uverbs_access_flags: rights of the peer

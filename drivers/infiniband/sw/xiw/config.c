@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The MPA policy of a device in /sys/class/infiniband/<device>/mpa. New values
- * apply to later connections. What only tests change is in debugfs.
+ * apply to later connections. Values that only tests change are in debugfs.
  */
 #include "config.h"
 
@@ -241,7 +241,7 @@ static ssize_t rtr_types_store(struct device *device,
 
 	spin_lock(&dev->policy_lock);
 	policy = dev->policy;
-	/* What this side accepts of a peer that asks stays as it is. */
+	/* RTR types for peers that ask for the model do not change. */
 	policy.p2p = !sysfs_streq(buf, "none");
 	if (policy.p2p)
 		policy.rtr = config_rtr_parse(list);
@@ -312,14 +312,9 @@ const struct attribute_group xiw_config_group = {
 /* The folder xiw in debugfs; has one for each device, named by its index */
 static struct dentry *config_debug_root;
 
-/**
- * xiw_config_debug_add() - add the files of a device in debugfs
- * @dev: device that is being registered, or has moved to another namespace
- *
- * New values apply to later connections, as those in sysfs do, and are not
- * checked. A device can be renamed, but keeps its index.
- *
- * Context: Process context, may sleep.
+/*
+ * Add the files of a device in debugfs. Values are not checked, and apply to
+ * later connections. A device can be renamed, but keeps its index.
  */
 void xiw_config_debug_add(struct xiw_dev *dev)
 {
@@ -339,32 +334,18 @@ void xiw_config_debug_add(struct xiw_dev *dev)
 			   &policy->close_ms);
 }
 
-/**
- * xiw_config_debug_remove() - remove the files of a device in debugfs
- * @dev: device
- *
- * Context: Process context, may sleep.
- */
 void xiw_config_debug_remove(struct xiw_dev *dev)
 {
 	debugfs_remove(dev->debugfs);
 }
 
-/**
- * xiw_config_module_init() - add the folder in debugfs
- *
- * Context: Process context, may sleep.
- */
+/* Add the folder in debugfs. */
 void __init xiw_config_module_init(void)
 {
 	config_debug_root = debugfs_create_dir("xiw", NULL);
 }
 
-/**
- * xiw_config_module_exit() - remove the folder in debugfs
- *
- * Context: Process context, may sleep; there are no devices.
- */
+/* Remove the folder in debugfs, after the last device. */
 void xiw_config_module_exit(void)
 {
 	debugfs_remove(config_debug_root);

@@ -160,7 +160,7 @@ static int mw_unbind(struct xiw_mem *mw, struct ib_pd *pd, u32 key)
  * @pd: protection domain of the QP
  * @owner: part of the QP that posted it
  * @key: STag of the window, with the new key
- * @bind: what it asks for
+ * @bind: range, rights and region
  *
  * Context: Any, with interrupts on.
  * Return: 0 or -EINVAL; then nothing has changed.
