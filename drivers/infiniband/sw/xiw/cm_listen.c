@@ -57,6 +57,34 @@ static void listen_remove_half_open(struct xiw_ep *ep)
 	listen->full = false;
 }
 
+/* The oldest request that waits for room in iw_cm is reported now. */
+static void listen_wake_no_room(struct xiw_ep_listen *listen)
+{
+	struct xiw_ep *child;
+
+	lockdep_assert_held(&listen->lock);
+
+	list_for_each_entry(child, &listen->half_open.list, place.node) {
+		if (child->no_room) {
+			xiw_ep_raise(child, XIW_EPE_SOCK);
+			break;
+		}
+	}
+}
+
+/**
+ * xiw_listen_has_room() - iw_cm may have room for a request
+ * @ep: listener
+ *
+ * Context: Process context.
+ */
+void xiw_listen_has_room(struct xiw_ep *ep)
+{
+	spin_lock(&ep->listen->lock);
+	listen_wake_no_room(ep->listen);
+	spin_unlock(&ep->listen->lock);
+}
+
 /**
  * xiw_listen_leave() - remove a child from the lists of its listener
  * @ep: child
@@ -77,6 +105,7 @@ bool xiw_listen_leave(struct xiw_ep *ep)
 		if (ep->reported) {
 			list_del_init(&ep->place.node);
 			listen->num_reported--;
+			listen_wake_no_room(listen);
 		} else {
 			listen_remove_half_open(ep);
 		}

@@ -347,6 +347,19 @@ static int xiw_enable_driver(struct ib_device *ibdev)
 	return 0;
 }
 
+/**
+ * xiw_disable_driver() - ib_device_ops.disable_driver
+ * @ibdev: device that is about to be removed from all clients
+ *
+ * They wait for the results of connects, so all endpoints begin to end now.
+ *
+ * Context: Process context.
+ */
+void xiw_disable_driver(struct ib_device *ibdev)
+{
+	xiw_cm_device_kill(to_xdev(ibdev));
+}
+
 /*
  * The last call of the core for a device, registered or not. All clients and
  * their objects are gone. Endpoints that close a connection may remain.
@@ -392,6 +405,7 @@ static const struct ib_device_ops device_ops = {
 	.destroy_qp = xiw_destroy_qp,
 	.destroy_srq = xiw_destroy_srq,
 	.device_group = &xiw_config_group,
+	XIW_OPS_DISABLE_DRIVER
 	.disassociate_ucontext = xiw_disassociate_ucontext,
 	.enable_driver = xiw_enable_driver,
 	.fill_res_cq_entry = xiw_fill_res_cq,
@@ -409,7 +423,7 @@ static const struct ib_device_ops device_ops = {
 	.iw_connect = xiw_cm_connect,
 	.iw_create_listen = xiw_cm_create_listen,
 	.iw_destroy_listen = xiw_cm_destroy_listen,
-	.iw_get_qp = xiw_op_iwqp_get,
+	.iw_get_qp = xiw_iwqp_get,
 	.iw_reject = xiw_cm_reject,
 	.iw_rem_ref = xiw_iwqp_rem_ref,
 	.map_mr_sg = xiw_map_mr_sg,

@@ -12,6 +12,7 @@ struct net_device;
 struct xiw_dev;
 
 int xiw_device_add(const char *name, struct net_device *netdev);
+void xiw_disable_driver(struct ib_device *ibdev);
 void xiw_device_rename(struct xiw_dev *dev);
 void xiw_device_update_port(struct xiw_dev *dev);
 void xiw_report_port_event(struct ib_device *ibdev, struct net_device *netdev,

@@ -477,6 +477,7 @@ static enum xiw_ep_state iwcm_request(struct xiw_ep *ep)
 	iwcm_set_depths(ep, &event, req->enhanced, req->enh.ird,
 			req->enh.ord);
 	event.provider_data = xa_mk_value(ep->cookie);
+	xiw_quirk_set_request(ep, &event);
 	/* A call with the answer may wait for the lock before this returns. */
 	ret = xiw_listen_submit(ep, &event);
 	if (ret == -ENOMEM)

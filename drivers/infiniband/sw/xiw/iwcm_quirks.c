@@ -37,6 +37,7 @@
 #include "qp.h"
 #include "sock.h"
 
+#if !defined(XIW_HAVE_IW_CM_ID_NET) || !defined(XIW_HAVE_IW_CONN_PARAM_USER)
 /*
  * The namespace and the owner of an iw_cm_id
  *
@@ -56,9 +57,9 @@
  * rdma_cm, and the identifier must have the device of the iw_cm_id. An iw_cm_id
  * that is not recognised is refused.
  *
- * For the namespace, "RDMA/iwcm: Tell providers the network namespace of the
- * consumer" makes this unnecessary. For the queue pair, iw_cm would have to
- * pass the one that rdma_cm has, in place of a number.
+ * "RDMA/iwcm: Tell providers the network namespace of the consumer" makes this
+ * unnecessary for the namespace, and "RDMA/iwcm: Let a process connect only its
+ * own queue pairs" for the queue pair.
  */
 
 /* The handlers of listeners and of connections */
@@ -100,6 +101,7 @@ static const struct rdma_cm_id *quirks_cma_id(const struct iw_cm_id *cm_id)
 		return NULL;
 	return id->device == cm_id->device ? id : NULL;
 }
+#endif
 
 #ifdef XIW_HAVE_IW_CM_ID_NET
 static struct net *quirks_net_of(const struct iw_cm_id *cm_id)
@@ -136,6 +138,7 @@ struct net *xiw_quirk_net(const struct iw_cm_id *cm_id)
 		net : ERR_PTR(-ENETUNREACH);
 }
 
+#ifndef XIW_HAVE_IW_CONN_PARAM_USER
 /* files->file_lock held. Files of another kind may have the same pointer. */
 static int quirks_is_file_of(const void *ufile, struct file *file,
 			     unsigned int fd)
@@ -177,7 +180,9 @@ int xiw_quirk_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp)
 			       : -EPERM;
 	return id->qp == &qp->ibqp ? 0 : -EPERM;
 }
+#endif
 
+#ifndef XIW_HAVE_IW_CM_ID_ANY_PORT
 /*
  * A local port that rdma_cm has drawn
  *
@@ -188,6 +193,7 @@ int xiw_quirk_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp)
  * "RDMA/iwcm: Tell providers that a local port was drawn" makes this
  * unnecessary.
  */
+#endif
 
 /**
  * xiw_quirk_port_was_drawn() - may a port be shared with other connections
@@ -212,6 +218,44 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
 #endif
 }
 
+#ifdef XIW_HAVE_IW_GET_QP_REF
+/**
+ * xiw_iwqp_get() - ib_device_ops.iw_get_qp
+ * @ibdev: device
+ * @qpn: QP number
+ *
+ * Context: Any with interrupts on.
+ * Return: Queue pair with a reference on it, or NULL.
+ */
+struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, u32 qpn)
+{
+	struct xiw_qp *qp = xiw_qp_get_by_num(to_xdev(ibdev), qpn);
+
+	return qp ? &qp->ibqp : NULL;
+}
+
+/**
+ * xiw_iwqp_add_ref() - ib_device_ops.iw_add_ref
+ * @ibqp: queue pair to which iw_cm has a reference
+ *
+ * Context: Any.
+ */
+void xiw_iwqp_add_ref(struct ib_qp *ibqp)
+{
+	xiw_qp_get(to_xqp(ibqp));
+}
+
+/**
+ * xiw_iwqp_rem_ref() - ib_device_ops.iw_rem_ref
+ * @ibqp: queue pair to which iw_cm has a reference
+ *
+ * Context: Any.
+ */
+void xiw_iwqp_rem_ref(struct ib_qp *ibqp)
+{
+	xiw_qp_put(to_xqp(ibqp));
+}
+#else
 /*
  * Handles of queue pairs
  *
@@ -254,13 +298,6 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
 
 /* How long handles are collected before they are freed, in jiffies */
 #define XIW_IWQP_COLLECT	HZ
-
-/* Does the look-up of this kernel's iw_cm return a reference? */
-#ifdef XIW_HAVE_IW_GET_QP_REF
-#define XIW_IW_QP_REFERENCED	true
-#else
-#define XIW_IW_QP_REFERENCED	false
-#endif
 
 struct quirks_handle {
 	struct ib_qp ibqp;
@@ -316,7 +353,7 @@ found:
 	h->ibqp.qp_num = qp->qpn;
 	h->known = true;
 	h->refs = 1;
-	h->asked = XIW_IW_QP_REFERENCED;
+	h->asked = false;
 	h->caller = current;
 unlock:
 	spin_unlock_irqrestore(&handle_lock, flags);
@@ -506,8 +543,8 @@ struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
  * xiw_iwqp_add_ref() - ib_device_ops.iw_add_ref
  * @ibqp: handle to which iw_cm has a reference, or has just looked up
  *
- * In older kernels the first call has no effect: xiw_iwqp_get() has taken the
- * reference, see above.
+ * The first call has no effect: xiw_iwqp_get() has taken the reference, see
+ * above.
  *
  * Context: Any.
  */
@@ -522,6 +559,20 @@ void xiw_iwqp_add_ref(struct ib_qp *ibqp)
 	spin_unlock_irqrestore(&handle_lock, flags);
 }
 
+#endif /* !XIW_HAVE_IW_GET_QP_REF */
+
+#ifdef XIW_HAVE_IW_GET_QP_REF
+/* Adds the Private Data to the report of a child's request. */
+void xiw_quirk_set_request(struct xiw_ep *ep, struct iw_cm_event *event)
+{
+	const struct xiw_mpa_frame *req = &ep->startup->req;
+
+	event->private_data = ep->startup->frame + req->pd_off;
+	event->private_data_len = req->pd_len;
+	/* iw_cm rejects those that it does not deliver. */
+	WRITE_ONCE(ep->delivered, true);
+}
+#else
 /*
  * The Private Data of a request
  *
@@ -534,24 +585,8 @@ void xiw_iwqp_add_ref(struct ib_qp *ibqp)
  * the listener, and that iw_cm has room for another request.
  *
  * "RDMA/iwcm: Reject the connection requests of a listener that has ended"
- * makes all but the room unnecessary.
+ * makes this unnecessary. There the answer shows that iw_cm has room.
  */
-
-/* Retry the oldest request that waits for room in iw_cm. Process context. */
-static void quirks_has_room(struct xiw_ep *ep)
-{
-	struct xiw_ep_listen *listen = ep->listen;
-	struct xiw_ep *child;
-
-	spin_lock(&listen->lock);
-	list_for_each_entry(child, &listen->half_open.list, place.node) {
-		if (child->no_room) {
-			xiw_ep_raise(child, XIW_EPE_SOCK);
-			break;
-		}
-	}
-	spin_unlock(&listen->lock);
-}
 
 /*
  * iw_cm calls this once, with the cm_id of a request, which has inherited the
@@ -575,7 +610,7 @@ static int quirks_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 	}
 	WRITE_ONCE(ep->delivered, true);
 	/* iw_cm has just released its preallocated entry of this request. */
-	quirks_has_room(ep->parent);
+	xiw_listen_has_room(ep->parent);
 	cm_id->cm_handler = ep->parent->listen->handler;
 	req = &ep->startup->req;
 	if (!req->pd_len)
@@ -619,7 +654,8 @@ void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
  * the cookie. If nothing was reported yet, the connection ends without a
  * report. Otherwise the reference that iw_cm has lost is dropped.
  *
- * Unnecessary if iw_cm refused the second answer.
+ * "RDMA/iwcm: Refuse a second answer to a connection request" makes this
+ * unnecessary.
  */
 
 /* @handle is that of the first accept. */
@@ -697,6 +733,7 @@ int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
 	xiw_iwqp_rem_ref(forgotten);
 	return ret;
 }
+#endif /* !XIW_HAVE_IW_GET_QP_REF */
 
 /*
  * The order of requests
@@ -946,6 +983,7 @@ int xiw_quirk_check_request(struct xiw_ep *ep)
 	return quirks_is_misrouted(ep) ? -EHOSTUNREACH : 0;
 }
 
+#ifndef XIW_HAVE_IW_GET_QP_REF
 /*
  * Processes that are killed
  *
@@ -1022,7 +1060,9 @@ bool xiw_quirk_process_waits(struct xiw_ep *ep)
 	ep->ending = quirks_is_ending(ep->process);
 	return was && ep->ending;
 }
+#endif
 
+#ifndef XIW_HAVE_DISABLE_DRIVER
 /*
  * rdma_cm stays loaded, and registered first
  *
@@ -1034,8 +1074,9 @@ bool xiw_quirk_process_waits(struct xiw_ep *ep)
  * unloaded and loaded again later. It pins iw_cm, too, into which endpoints
  * call through function pointers even after their ULP has gone.
  *
- * Unnecessary if iw_cm could cancel a connect, and held a reference on the
- * modules behind an iw_cm_id.
+ * "RDMA/core: Let a driver end its connections before clients are removed" and
+ * "RDMA/iwcm: Stay loaded while a provider has an identifier" make this
+ * unnecessary.
  */
 
 static const char *(*const rdma_cm_stays)(enum rdma_cm_event_type ev) __used =
@@ -1060,32 +1101,28 @@ static struct ib_client xiw_client = {
 	.add = quirks_device_added,
 	.remove = quirks_device_removed,
 };
+#endif
 
 /* Returns 0 or negative errno. */
 int xiw_quirk_module_init(void)
 {
+#ifdef XIW_HAVE_DISABLE_DRIVER
+	return 0;
+#else
 	return ib_register_client(&xiw_client);
+#endif
 }
 
 /* No device exists any more. */
 void xiw_quirk_module_exit(void)
 {
+#ifndef XIW_HAVE_DISABLE_DRIVER
 	ib_unregister_client(&xiw_client);
+#endif
+#ifndef XIW_HAVE_IW_GET_QP_REF
 	flush_delayed_work(&free_work);
+#endif
 }
-
-/*
- * Listeners on a device that is added
- *
- * rdma_cm starts a listener on a wildcard address on every device of the host,
- * also on those that are added later. If one fails while rdma_cm adds a device,
- * for instance because the port is in use, rdma_cm does not use the device at
- * all. And a device that cannot be used in the namespace of the ULP must not
- * end the listeners on other devices.
- *
- * Unnecessary if rdma_cm ignored such an error, or started listeners only on
- * devices that can be used in their namespace.
- */
 
 /* For these addresses rdma_cm creates a listener on every device. */
 static bool quirks_is_everywhere(const struct sockaddr_storage *addr)
@@ -1119,6 +1156,29 @@ static bool quirks_is_siws(struct xiw_dev *dev,
 	return true;
 }
 
+#ifndef XIW_HAVE_DISABLE_DRIVER
+/*
+ * Listeners on a device that is added
+ *
+ * rdma_cm starts a listener on a wildcard address on every device of the host,
+ * also on those that are added later. If one fails while rdma_cm adds a device,
+ * for instance because the port is in use, rdma_cm does not use the device at
+ * all.
+ *
+ * "RDMA/cma: Keep a device on which a listener cannot be started" makes this
+ * unnecessary.
+ */
+static bool quirks_is_joining(struct xiw_dev *dev,
+			      const struct sockaddr_storage *addr, int error)
+{
+	if (!READ_ONCE(dev->joining))
+		return false;
+	ibdev_info(&dev->ibdev, "cannot listen on %pISpc: error %d\n", addr,
+		   error);
+	return true;
+}
+#endif
+
 /**
  * xiw_quirk_listen_result() - convert the result of a listen for rdma_cm
  * @cm_id: identifier that was to listen
@@ -1130,17 +1190,19 @@ int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret)
 {
 	struct xiw_dev *dev = to_xdev(cm_id->device);
 
-	/* A device that is being removed accepts nothing any more. */
+	/*
+	 * A device that is being removed accepts nothing any more, and one of
+	 * another namespace must not end the listeners on other devices.
+	 */
 	if (!ret || ret == -ENETUNREACH || ret == -ENODEV)
 		return 0;
 	if (!quirks_is_everywhere(&cm_id->m_local_addr))
 		return ret;
 	if (ret == -EADDRINUSE && quirks_is_siws(dev, &cm_id->m_local_addr))
 		return 0;
-	if (!READ_ONCE(dev->joining))
-		return ret;
-	ibdev_info(&dev->ibdev,
-		   "cannot listen on %pISpc: error %d\n",
-		   &cm_id->m_local_addr, ret);
-	return 0;
+#ifndef XIW_HAVE_DISABLE_DRIVER
+	if (quirks_is_joining(dev, &cm_id->m_local_addr, ret))
+		return 0;
+#endif
+	return ret;
 }

@@ -184,6 +184,20 @@ static void sock_unlock(struct xiw_llp *llp)
 	release_sock(xs->sk);
 }
 
+#ifdef XIW_HAVE_TRYLOCK_SOCK_BH
+static bool sock_trylock_bh(struct xiw_llp *llp)
+{
+	return trylock_sock_bh(xiw_sock_to_sock(llp)->sk);
+}
+
+static void sock_unlock_bh(struct xiw_llp *llp)
+{
+	struct xiw_sock *xs = xiw_sock_to_sock(llp);
+
+	xiw_sock_run_callbacks(xs);
+	unlock_sock_bh(xs->sk);
+}
+#else
 static bool sock_trylock_bh(struct xiw_llp *llp)
 {
 	struct sock *sk = xiw_sock_to_sock(llp)->sk;
@@ -207,6 +221,7 @@ static void sock_unlock_bh(struct xiw_llp *llp)
 	__acquire(&xs->sk->sk_lock.slock);
 	spin_unlock_bh(&xs->sk->sk_lock.slock);
 }
+#endif
 
 static void sock_set_events(struct xiw_llp *llp,
 			    const struct xiw_llp_events *events, void *ctx)
@@ -224,7 +239,12 @@ static void sock_set_events(struct xiw_llp *llp,
 	release_sock(sk);
 }
 
-#ifdef CONFIG_MEMCG
+#if defined(XIW_HAVE_SK_MOVE_MEMCG)
+static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
+{
+	return sk_move_memcg(xiw_sock_to_sock(llp)->sk, memcg);
+}
+#elif defined(CONFIG_MEMCG)
 /* TCP charges all groups of cgroup v2 but the root. */
 static bool xiw_sock_is_charged(const struct mem_cgroup *memcg)
 {
@@ -322,11 +342,15 @@ static bool sock_idle(const struct xiw_llp *llp)
  */
 static void xiw_sock_reset_probe_timeout(struct sock *sk)
 {
+#ifdef XIW_HAVE_TCP_RENEW_PROBE_TIMEOUT
+	tcp_sock_renew_probe_timeout(sk);
+#else
 	u32 *since = &inet_csk(sk)->icsk_probes_tstamp;
 	u32 heard = tcp_sk(sk)->rcv_tstamp;
 
 	if (*since && time_after32(heard, *since))
 		*since = heard;
+#endif
 }
 
 /*

@@ -21,6 +21,7 @@ has()
 echo "/* Made by features.sh from the headers of a kernel. */"
 has CREATE_CQ_ATTRS		'\(\*create_cq\)\([^)]*\<uverbs_attr_bundle\>'
 has DMA_BUF_VMAP_UNLOCKED	'\<dma_buf_vmap_unlocked\('
+has DISABLE_DRIVER		'\(\*disable_driver\)\('
 has FILL_RES_SRQ		'\(\*fill_res_srq_entry\)\('
 has HRTIMER_SETUP		'\<hrtimer_setup\('
 has IB_MARK_NAME		'\<ib_mark_name_assigned_by_user\('
@@ -29,6 +30,9 @@ has IB_VIRT_DMA_TO_PTR		'\<ib_virt_dma_to_ptr\('
 has IMPORT_NS_STRING		'"import_ns" "=" "XIW_PROBE"'
 has IW_CM_ID_ANY_PORT		'\<struct iw_cm_id\{[^}]*\<bool any_port\>'
 has IW_CM_ID_NET		'\<struct iw_cm_id\{[^}]*\<struct net\*net;'
+has IW_CONN_PARAM_USER		'\<struct iw_cm_conn_param\{[^}]*\<bool user;'
+# The patches of iw_cm in packaging/patches-for/linux that no header shows are all
+# in front of this one.
 has IW_GET_QP_REF		'\(\*iw_get_qp\)\(struct ib_device\*device,u32 qpn\)'
 has KUNIT_ADD_ACTION		'\<kunit_add_action\('
 has NETNS_TRACKER_FREE		'\<__netns_tracker_free\('
@@ -38,10 +42,13 @@ has REG_MR_DMAH			'\(\*reg_user_mr\)\([^)]*\<ib_dmah\>'
 has REPORT_PORT_EVENT		'\(\*report_port_event\)\('
 has RESIZE_USER_CQ		'\(\*resize_user_cq\)\('
 has SKB_FRAGS_READABLE		'\<skb_frags_readable\('
+has SK_MOVE_MEMCG		'\<sk_move_memcg\('
 has SK_NET_REFCNT_UPGRADE	'\<sk_net_refcnt_upgrade\('
 has SK_USE_TASK_FRAG		'\<bool sk_use_task_frag;'
 has SYSTEM_BH_WQ		'\*system_bh_wq;'
 has SYSTEM_DFL_WQ		'\*system_dfl_wq;'
+has TCP_RENEW_PROBE_TIMEOUT	'\<tcp_sock_renew_probe_timeout\('
+has TRYLOCK_SOCK_BH		'\<trylock_sock_bh\('
 # Kernels that still have sendpage() do not support MSG_SPLICE_PAGES.
 grep -qE '\<tcp_sendpage_locked\(' "$text" ||
 	echo "#define XIW_HAVE_SPLICE_PAGES 1"

@@ -43,16 +43,11 @@ static inline int xiw_op_resize_user_cq(struct ib_cq *ibcq, int cqe,
 #define XIW_KERNEL_RESIZES_CQ
 #endif
 
-/* A patch that is not upstream yet changes the type of the number to u32. */
-struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn);
-
-#ifdef XIW_HAVE_IW_GET_QP_REF
-static inline struct ib_qp *xiw_op_iwqp_get(struct ib_device *ibdev, u32 qpn)
-{
-	return xiw_iwqp_get(ibdev, qpn);
-}
+/* In kernels without this operation a client replaces it, see iwcm_quirks.c. */
+#ifdef XIW_HAVE_DISABLE_DRIVER
+#define XIW_OPS_DISABLE_DRIVER	.disable_driver = xiw_disable_driver,
 #else
-#define xiw_op_iwqp_get		xiw_iwqp_get
+#define XIW_OPS_DISABLE_DRIVER
 #endif
 
 /* Older kernels cannot add details of SRQs to "rdma resource show". */

@@ -434,12 +434,15 @@ static struct vt_wr *post_recvs(struct kunit *test, struct vt_end *e, int n)
 	return recv;
 }
 
-/* As from a process: rdma_cm does not check the QP number. */
+/*
+ * As from a process: rdma_cm does not check the QP number. Where iw_cm does, it
+ * leaves consumers in the kernel alone, and this queue pair is connected.
+ */
 static void verbs_foreign_qp(struct kunit *test)
 {
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
 
-	KUNIT_EXPECT_EQ(test, vt_connect_foreign(test, p), -EPERM);
+	KUNIT_EXPECT_LT(test, vt_connect_foreign(test, p), 0);
 	vt_message(test, p, 64, 1);
 }
 
