@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Data, completions and errors between two devices of each software driver.
+
+# shellcheck disable=SC2317	# functions that others call
+
+source "$(dirname "$(realpath "$0")")/pair_lib.sh"
+
+# shellcheck disable=SC2034  # known() reads it
+KNOWN=()
+
+run()
+{
+	pair send
+	pair send "$ADDR6_A" "send over IPv6"
+	pair write
+	pair read
+	pair atomic
+	pair order
+	pair flush
+	pair short_receive
+	pair bad_rkey
+}
+
+for_each_driver run 9
