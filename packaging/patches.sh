@@ -14,6 +14,11 @@ kernel=$(realpath "${1:-$("$XIW_TOP/tests/qemu/get-source")}")
 rdma_core=$(realpath "${2:-$("$XIW_TOP/tests/qemu/get-rdma-core")}")
 out=$XIW_TOP/build/patches
 xiw=drivers/infiniband/sw/xiw
+# What the headers of a kernel show of patches-for/linux, see compat/features.sh;
+# with -D for a kernel that has them, with -U for another one.
+features=(DISABLE_DRIVER IW_CM_ID_ANY_PORT IW_CM_ID_NET IW_CONN_PARAM_USER
+	  IW_GET_QP_REF SK_MOVE_MEMCG TCP_RENEW_PROBE_TIMEOUT TRYLOCK_SOCK_BH)
+patched=-U
 
 # identity: name and address from git, for author, sign-off and MAINTAINERS.
 identity()
@@ -118,8 +123,9 @@ copy_driver()
 		(($? == 1))
 	# One blank line where something is gone.
 	sed -i '/^$/N;/^\n$/D' "$xiw"/tests/verbs_kunit.c
-	unifdef -m -UXIW_HAVE_IW_CM_ID_NET -UXIW_HAVE_IW_CM_ID_ANY_PORT \
-		"$xiw"/iwcm_quirks.c || (($? == 1))
+	unifdef -k -m "${features[@]/#/${patched}XIW_HAVE_}" "$xiw"/*.[ch] ||
+		(($? == 1))
+	[[ $patched != -U ]] || sed -i '/^\t\.disable_driver = /d' "$xiw/device.c"
 	sed -i 's/select LIBCRC32C/select CRC32/' "$xiw/Kconfig"
 }
 
