@@ -45,6 +45,8 @@ help-all: help
 #+ More tests
 #+   make check-long      every end-to-end test that can run on the debug kernel, with
 #+                        the leak scan; takes hours
+#+   make check-core      tests of connections on a kernel with
+#+                        packaging/patches-for/linux
 #+   make check-races     tests of the data path on a kernel with KCSAN
 #+   make check-ulp       storage protocols and other RDMA applications, on the
 #+                        distribution's kernel
@@ -75,7 +77,7 @@ help-all: help
 #+ Variables
 #+   T="name ..."         tests to run (all). With T the selftests run without the leak
 #+                        scan; LEAKS=1 enables it
-#+   K=stock|uml|debug|kcsan   kernel for the selftests
+#+   K=stock|uml|core|debug|kcsan   kernel for the selftests
 #+   KDIR                 kernel build directory
 #+   XIW_CACHE            directory of kernels and sources (~/.cache/xiw)
 #+   XIW_ACCEL            tcg, or kvm if the machine has it
@@ -124,6 +126,9 @@ check:
 
 check-long:
 	@T="$(T)" tests/qemu/check long
+
+check-core:
+	@T="$(T)" tests/qemu/check core
 
 check-races:
 	@T="$(T)" tests/qemu/check races
@@ -177,6 +182,6 @@ clean:
 	rm -rf build
 
 .PHONY: all help help-all module provider progs install uninstall deb rpm dist \
-	patches series demo check check-arch check-blktests check-guests check-kernels \
-	check-long check-packaging check-pyverbs check-races check-ulp \
+	patches series demo check check-arch check-blktests check-core check-guests \
+	check-kernels check-long check-packaging check-pyverbs check-races check-ulp \
 	check-xfstests bench profile kunit selftests fuzz vm lint clean

@@ -462,7 +462,11 @@ static void test_loopback(void)
 	o.cq = XT_PTR(ibv_create_cq(e.id->verbs, 16, NULL, NULL, 0));
 	o.qp = new_qp(&o);
 	param.qp_num = o.qp->qp_num;
-	XT_EQ(rdma_connect(e.id, &param) ? errno : 0, ENETUNREACH);
+	/* Refused, or to this namespace, in which nothing listens. */
+	if (!rdma_connect(e.id, &param))
+		xt_expect(&e, RDMA_CM_EVENT_REJECTED, NULL);
+	else
+		XT_EQ(errno, ENETUNREACH);
 	XT_EQ(poll(&p, 1, 0), 0);
 }
 
@@ -505,11 +509,14 @@ static void test_shared(void)
 {
 	struct sockaddr_storage sa = xt_addr(&xt_a, 0);
 	int from;
+	int got;
 
 	open_listener();
 	tcp_listener(&xt_a, &sa);
 	tcp_connection(&sa, &from);
-	XT_EQ(dial_from(from), from);
+	/* Unless the provider is told that this very port was asked for. */
+	got = dial_from(from);
+	XT_CHECK(got == from || got == -EADDRINUSE, "from %d: %d", from, got);
 }
 
 /* All of the few ports are used by connections; the ULP asks for no port. */
