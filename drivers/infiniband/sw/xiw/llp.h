@@ -108,10 +108,10 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  *	in flight. Another negative errno if the connection is lost or shut down
  * @space: fill in struct xiw_llp_space
  * @idle: true if nothing is queued and nothing is in flight
- * @read: pass received data to @actor. Returns bytes consumed, or a negative
+ * @read: pass received data to @actor. Returns bytes consumed, -EPROTO if there
+ *	is urgent data ahead, at which reading would stop, or another negative
  *	errno
  * @unread: bytes received and not yet read, not counting a FIN
- * @urgent: true if there is urgent data ahead, at which reading stops
  * @status: state of the connection
  * @clean_fin: true if a lost connection ended cleanly: both FINs were exchanged
  *	and all data was read
@@ -135,7 +135,6 @@ struct xiw_llp_ops {
 	bool (*idle)(const struct xiw_llp *llp);
 	int (*read)(struct xiw_llp *llp, xiw_llp_actor actor, void *arg);
 	int (*unread)(struct xiw_llp *llp);
-	bool (*urgent)(const struct xiw_llp *llp);
 	enum xiw_llp_status (*status)(struct xiw_llp *llp);
 	bool (*clean_fin)(struct xiw_llp *llp);
 };

@@ -341,13 +341,10 @@ static bool rx_take(struct xiw_stream *s, u32 weight)
 	xiw_budget_begin(&rx->budget, weight);
 	if (rx->mpa.ready && !rx->stalled && !rx->dead)
 		rx_take_fpdu(s, &f);
-	if (!rx->stalled) {
-		/* No RDMA stream uses urgent data, and TCP stops at it. */
-		if (s->llp->ops->urgent(s->llp))
-			xiw_stream_event(s, XIW_QPE_FAULT_SILENT);
-		else
-			s->llp->ops->read(s->llp, rx_actor, s);
-	}
+	/* No RDMA stream uses urgent data. */
+	if (!rx->stalled &&
+	    s->llp->ops->read(s->llp, rx_actor, s) == -EPROTO)
+		xiw_stream_event(s, XIW_QPE_FAULT_SILENT);
 	trace_rx_budget(s->id, weight,
 			weight * XIW_BUDGET_BYTES - rx->budget.bytes,
 			weight * XIW_BUDGET_COST - rx->budget.cost, 0);

@@ -495,6 +495,8 @@ static int sock_read(struct xiw_llp *llp, xiw_llp_actor actor, void *arg)
 	bool was_busy = xs->busy;
 	int ret;
 
+	if (READ_ONCE(tcp_sk(xs->sk)->urg_data))
+		return -EPROTO;
 	xs->busy = true;
 	ret = tcp_read_sock(xs->sk, &desc, xiw_sock_read_actor);
 	xs->busy = was_busy;
@@ -504,11 +506,6 @@ static int sock_read(struct xiw_llp *llp, xiw_llp_actor actor, void *arg)
 static int sock_unread(struct xiw_llp *llp)
 {
 	return tcp_inq(xiw_sock_to_sock(llp)->sk);
-}
-
-static bool sock_urgent(const struct xiw_llp *llp)
-{
-	return READ_ONCE(tcp_sk(xiw_sock_to_sock(llp)->sk)->urg_data);
 }
 
 static int xiw_sock_lost_by(const struct xiw_sock *xs)
@@ -566,7 +563,6 @@ static const struct xiw_llp_ops sock_llp_ops = {
 	.idle = sock_idle,
 	.read = sock_read,
 	.unread = sock_unread,
-	.urgent = sock_urgent,
 	.status = sock_status,
 	.clean_fin = sock_clean_fin,
 };
@@ -1084,10 +1080,7 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
 	int ret;
 
 	sock_lock(&xs->llp);
-	if (sock_urgent(&xs->llp))
-		ret = -EPROTO;
-	else
-		ret = sock_read(&xs->llp, xiw_sock_copy_actor, &copy);
+	ret = sock_read(&xs->llp, xiw_sock_copy_actor, &copy);
 	if (!ret) {
 		switch (sock_status(&xs->llp)) {
 		case XIW_LLP_PEER_CLOSED:

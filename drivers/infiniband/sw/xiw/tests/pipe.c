@@ -360,11 +360,6 @@ static int pipe_unread(struct xiw_llp *llp)
 	return atomic_read(&to_end(llp)->unread);
 }
 
-static bool pipe_urgent(const struct xiw_llp *llp)
-{
-	return false;
-}
-
 static enum xiw_llp_status pipe_status(struct xiw_llp *llp)
 {
 	struct pipe_end *e = to_end(llp);
@@ -403,7 +398,6 @@ static const struct xiw_llp_ops pipe_ops = {
 	.idle = pipe_idle,
 	.read = pipe_read,
 	.unread = pipe_unread,
-	.urgent = pipe_urgent,
 	.status = pipe_status,
 	.clean_fin = pipe_clean_fin,
 };
