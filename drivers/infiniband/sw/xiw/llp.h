@@ -41,7 +41,8 @@ enum xiw_llp_status {
 	XIW_LLP_CONNECTING,
 	XIW_LLP_OPEN,		/* established, nothing closed yet */
 	XIW_LLP_PEER_CLOSED,	/* FIN received and everything before it read */
-	XIW_LLP_LOST,		/* reset, timed out, or fully closed */
+	XIW_LLP_CLOSED,		/* both FINs exchanged and everything read */
+	XIW_LLP_LOST,		/* reset or timed out */
 };
 
 /**
@@ -113,8 +114,6 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  *	errno
  * @unread: bytes received and not yet read, not counting a FIN
  * @status: state of the connection
- * @clean_fin: true if a lost connection ended cleanly: both FINs were exchanged
- *	and all data was read
  */
 struct xiw_llp_ops {
 	void (*get)(struct xiw_llp *llp);
@@ -136,7 +135,6 @@ struct xiw_llp_ops {
 	int (*read)(struct xiw_llp *llp, xiw_llp_actor actor, void *arg);
 	int (*unread)(struct xiw_llp *llp);
 	enum xiw_llp_status (*status)(struct xiw_llp *llp);
-	bool (*clean_fin)(struct xiw_llp *llp);
 };
 
 /**

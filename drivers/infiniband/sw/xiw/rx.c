@@ -255,9 +255,9 @@ static bool rx_at_boundary(struct xiw_stream *s)
 
 static void rx_peer_closed(struct xiw_stream *s)
 {
-	if (s->rx.peer_closed)
+	if (s->rx.end != XIW_RX_OPEN)
 		return;
-	s->rx.peer_closed = true;
+	s->rx.end = XIW_RX_PEER_CLOSED;
 	xiw_stream_event(s, rx_at_boundary(s) ? XIW_QPE_PEER_FIN
 					      : XIW_QPE_PEER_FIN_DIRTY);
 	/*
@@ -270,33 +270,31 @@ static void rx_peer_closed(struct xiw_stream *s)
 	s->rx.poke_tx = true;
 }
 
-static void rx_lower_layer_gone(struct xiw_stream *s)
+static void rx_connection_gone(struct xiw_stream *s, bool lost)
 {
-	if (s->rx.lost)
+	if (s->rx.end == XIW_RX_GONE)
 		return;
-	s->rx.lost = true;
-	if (!s->llp->ops->clean_fin(s->llp)) {
+	s->rx.end = XIW_RX_GONE;
+	if (lost)
 		xiw_stat_inc(s->env->stats, XIW_STAT_LLP_LOST);
-		xiw_stream_event(s, XIW_QPE_LLP_LOST);
-		return;
-	}
-	/* The peer's FIN may have been the last of both. */
-	rx_peer_closed(s);
-	xiw_stream_event(s, XIW_QPE_LLP_CLOSED);
+	xiw_stream_event(s, lost ? XIW_QPE_LLP_LOST : XIW_QPE_LLP_CLOSED);
 }
 
 static void rx_check_end(struct xiw_stream *s)
 {
 	enum xiw_llp_status status = s->llp->ops->status(s->llp);
 
-	/* A message that waits for its receive came before the FIN. */
-	if (s->rx.mpa.ready && s->rx.stalled &&
-	    (status == XIW_LLP_PEER_CLOSED || s->llp->ops->clean_fin(s->llp)))
+	if (status == XIW_LLP_LOST)
+		rx_connection_gone(s, true);
+	if (status != XIW_LLP_PEER_CLOSED && status != XIW_LLP_CLOSED)
 		return;
-	if (status == XIW_LLP_PEER_CLOSED)
-		rx_peer_closed(s);
-	else if (status == XIW_LLP_LOST)
-		rx_lower_layer_gone(s);
+	/* A message that waits for its receive came before the FIN. */
+	if (s->rx.mpa.ready && s->rx.stalled)
+		return;
+	/* The peer's FIN may be the last of both. */
+	rx_peer_closed(s);
+	if (status == XIW_LLP_CLOSED)
+		rx_connection_gone(s, false);
 }
 
 /* Leaves all received data to the bulk work. */
@@ -518,8 +516,7 @@ int xiw_rx_start(struct xiw_stream *s)
 	rx->first = true;
 	WRITE_ONCE(rx->dead, false);
 	WRITE_ONCE(rx->stalled, false);
-	rx->peer_closed = false;
-	rx->lost = false;
+	rx->end = XIW_RX_OPEN;
 	rx->poke_tx = false;
 	rx->deferred = false;
 	rx->bulk_pos = 0;

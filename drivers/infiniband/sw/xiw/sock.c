@@ -528,22 +528,14 @@ static enum xiw_llp_status sock_status(struct xiw_llp *llp)
 	case TCP_SYN_RECV:
 		return XIW_LLP_CONNECTING;
 	case TCP_CLOSE:
+		if (!sock_flag(sk, SOCK_DONE))
+			return XIW_LLP_LOST;
 		/* Both FINs may be exchanged before the last byte is read. */
-		return sock_flag(sk, SOCK_DONE) && tcp_inq(sk) > 0 ?
-		       XIW_LLP_OPEN : XIW_LLP_LOST;
+		return tcp_inq(sk) > 0 ? XIW_LLP_OPEN : XIW_LLP_CLOSED;
 	}
 	if ((READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) && !tcp_inq(sk))
 		return XIW_LLP_PEER_CLOSED;
 	return XIW_LLP_OPEN;
-}
-
-static bool sock_clean_fin(struct xiw_llp *llp)
-{
-	struct xiw_sock *xs = xiw_sock_to_sock(llp);
-	struct sock *sk = xs->sk;
-
-	return !xiw_sock_lost_by(xs) && sock_flag(sk, SOCK_DONE) &&
-	       !tcp_inq(sk);
 }
 
 static const struct xiw_llp_ops sock_llp_ops = {
@@ -564,7 +556,6 @@ static const struct xiw_llp_ops sock_llp_ops = {
 	.read = sock_read,
 	.unread = sock_unread,
 	.status = sock_status,
-	.clean_fin = sock_clean_fin,
 };
 
 /*
@@ -1084,9 +1075,10 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
 	if (!ret) {
 		switch (sock_status(&xs->llp)) {
 		case XIW_LLP_PEER_CLOSED:
+		case XIW_LLP_CLOSED:
 			break;
 		case XIW_LLP_LOST:
-			ret = sock_clean_fin(&xs->llp) ? 0 : xiw_sock_error(xs);
+			ret = xiw_sock_error(xs);
 			break;
 		default:
 			ret = -EAGAIN;

@@ -265,14 +265,20 @@ struct xiw_tx {
 	struct hrtimer defer_timer;
 };
 
+/* The last end of the connection that the receive side has reported */
+enum xiw_rx_end {
+	XIW_RX_OPEN,
+	XIW_RX_PEER_CLOSED,	/* FIN */
+	XIW_RX_GONE,		/* both FINs, or the connection was lost */
+};
+
 /**
  * struct xiw_rx - receive side of a stream; owner: socket lock holder
  * @mem: lookup cache for memory that is written, or read by a response
  * @mpa: framing
  * @first: no FPDU was received yet
  * @dead: received data is dropped
- * @peer_closed: the peer's FIN was reported
- * @lost: the end of the connection was reported
+ * @end: which end of the connection was reported
  * @poke_tx: run the engine after this pass
  * @stalled: a Send waits for a receive (RNR wait), or a Read or Atomic of the
  *	peer for memory; read without the lock when a receive is posted
@@ -301,8 +307,7 @@ struct xiw_rx {
 	struct xiw_rx_mpa mpa;
 	bool first;
 	bool dead;
-	bool peer_closed;
-	bool lost;
+	enum xiw_rx_end end;
 	bool poke_tx;
 	bool stalled;
 	bool rnr_expired;

@@ -415,7 +415,7 @@ static bool tx_sched_next_wr(struct xiw_stream *s)
 			xiw_budget_charge(&s->tx.budget, 0);
 			continue;
 		}
-		if (xiw_swr_is_request(wr) && s->rx.peer_closed) {
+		if (xiw_swr_is_request(wr) && s->rx.end != XIW_RX_OPEN) {
 			/* The peer can no longer respond. */
 			s->tx.limit = sq->next;
 			s->tx.limited = true;

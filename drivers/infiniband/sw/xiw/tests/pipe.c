@@ -370,15 +370,7 @@ static enum xiw_llp_status pipe_status(struct xiw_llp *llp)
 		return XIW_LLP_LOST;
 	if (!READ_ONCE(e->peer->fin))
 		return XIW_LLP_OPEN;
-	return READ_ONCE(e->fin) ? XIW_LLP_LOST : XIW_LLP_PEER_CLOSED;
-}
-
-static bool pipe_clean_fin(struct xiw_llp *llp)
-{
-	struct pipe_end *e = to_end(llp);
-
-	return !READ_ONCE(e->lost) && READ_ONCE(e->fin) &&
-	       READ_ONCE(e->peer->fin) && !atomic_read(&e->unread);
+	return READ_ONCE(e->fin) ? XIW_LLP_CLOSED : XIW_LLP_PEER_CLOSED;
 }
 
 static const struct xiw_llp_ops pipe_ops = {
@@ -399,7 +391,6 @@ static const struct xiw_llp_ops pipe_ops = {
 	.read = pipe_read,
 	.unread = pipe_unread,
 	.status = pipe_status,
-	.clean_fin = pipe_clean_fin,
 };
 
 static void end_init(struct pipe_end *e, struct pipe_end *peer, u64 seed)
