@@ -12,6 +12,8 @@
 #define _XIW_LLP_H
 
 #include <linux/bvec.h>
+#include <linux/container_of.h>
+#include <linux/kref.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
 
@@ -79,8 +81,7 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
 
 /**
  * struct xiw_llp_ops - a lower layer protocol
- * @get: take a reference; any context
- * @put: drop one; any context
+ * @free: free the connection, of which there is no reference; any context
  * @lock: take the lock from process context, also of a connection that was
  *	released: the caller checks afterwards that the connection is still in
  *	use. Sleeps
@@ -116,8 +117,7 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  * @status: state of the connection
  */
 struct xiw_llp_ops {
-	void (*get)(struct xiw_llp *llp);
-	void (*put)(struct xiw_llp *llp);
+	void (*free)(struct xiw_llp *llp);
 	void (*lock)(struct xiw_llp *llp);
 	void (*unlock)(struct xiw_llp *llp);
 	bool (*trylock_bh)(struct xiw_llp *llp);
@@ -140,9 +140,35 @@ struct xiw_llp_ops {
 /**
  * struct xiw_llp - a connection
  * @ops: operations of the lower layer
+ * @ref: references, also of users of a connection that was closed
  */
 struct xiw_llp {
 	const struct xiw_llp_ops *ops;
+	struct kref ref;
 };
+
+static inline void xiw_llp_init(struct xiw_llp *llp,
+				const struct xiw_llp_ops *ops)
+{
+	llp->ops = ops;
+	kref_init(&llp->ref);
+}
+
+static inline void xiw_llp_get(struct xiw_llp *llp)
+{
+	kref_get(&llp->ref);
+}
+
+static inline void xiw_llp_free(struct kref *ref)
+{
+	struct xiw_llp *llp = container_of(ref, struct xiw_llp, ref);
+
+	llp->ops->free(llp);
+}
+
+static inline void xiw_llp_put(struct xiw_llp *llp)
+{
+	kref_put(&llp->ref, xiw_llp_free);
+}
 
 #endif /* _XIW_LLP_H */

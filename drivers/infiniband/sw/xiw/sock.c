@@ -149,26 +149,16 @@ static void xiw_sock_on_state_change(struct sock *sk)
 	xiw_sock_stream_event(sk, EV_STATE);
 }
 
-static void sock_free(struct kref *ref)
-{
-	struct xiw_sock *xs = container_of(ref, struct xiw_sock, ref);
-
-	sock_put(xs->sk);
-	kfree(xs);
-}
-
 /*
  * Operations for streams
  */
 
-static void sock_llp_get(struct xiw_llp *llp)
+static void sock_free(struct xiw_llp *llp)
 {
-	kref_get(&xiw_sock_to_sock(llp)->ref);
-}
+	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
-static void sock_llp_put(struct xiw_llp *llp)
-{
-	kref_put(&xiw_sock_to_sock(llp)->ref, sock_free);
+	sock_put(xs->sk);
+	kfree(xs);
 }
 
 static void sock_lock(struct xiw_llp *llp)
@@ -398,7 +388,7 @@ static void xiw_sock_check_zero_window(struct work_struct *work)
 	sock_unlock(&xs->llp);
 	if (!more || !queue_delayed_work(system_dfl_wq, &xs->zero_window,
 					 sock_watch_period(xs)))
-		sock_llp_put(&xs->llp);
+		xiw_llp_put(&xs->llp);
 }
 
 /* The queued work holds a reference. */
@@ -406,10 +396,10 @@ static void xiw_sock_arm_zero_window(struct xiw_sock *xs)
 {
 	if (delayed_work_pending(&xs->zero_window))
 		return;
-	sock_llp_get(&xs->llp);
+	xiw_llp_get(&xs->llp);
 	if (!queue_delayed_work(system_dfl_wq, &xs->zero_window,
 				sock_watch_period(xs)))
-		sock_llp_put(&xs->llp);
+		xiw_llp_put(&xs->llp);
 }
 
 static const int sock_push_flags[] = {
@@ -539,8 +529,7 @@ static enum xiw_llp_status sock_status(struct xiw_llp *llp)
 }
 
 static const struct xiw_llp_ops sock_llp_ops = {
-	.get = sock_llp_get,
-	.put = sock_llp_put,
+	.free = sock_free,
 	.lock = sock_lock,
 	.unlock = sock_unlock,
 	.trylock_bh = sock_trylock_bh,
@@ -572,8 +561,7 @@ static struct xiw_sock *xiw_sock_take_over(struct socket *sock,
 	xs = kzalloc(sizeof(*xs), GFP_KERNEL_ACCOUNT);
 	if (!xs)
 		return NULL;
-	xs->llp.ops = &sock_llp_ops;
-	kref_init(&xs->ref);
+	xiw_llp_init(&xs->llp, &sock_llp_ops);
 	INIT_DELAYED_WORK(&xs->zero_window, xiw_sock_check_zero_window);
 	sock_hold(sk);
 	xs->sk = sk;
@@ -997,9 +985,9 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 	release_sock(sk);
 	/* Nothing more is sent, so the timer is not armed again. */
 	if (cancel_delayed_work_sync(&xs->zero_window))
-		sock_llp_put(&xs->llp);
+		xiw_llp_put(&xs->llp);
 	sock_release(xs->sock);
-	sock_llp_put(&xs->llp);
+	xiw_llp_put(&xs->llp);
 }
 
 /*

@@ -7,7 +7,6 @@
 #ifndef _XIW_SOCK_H
 #define _XIW_SOCK_H
 
-#include <linux/kref.h>
 #include <linux/net.h>
 #include <linux/socket.h>
 #include <linux/types.h>
@@ -21,9 +20,9 @@ struct xiw_sock;
 
 /**
  * struct xiw_sock - a TCP socket owned by xiw
- * @llp: interface for streams
- * @ref: keeps this struct and @sk valid, also after xiw_sock_release() closed
- *	the socket; the creator holds the first reference until then
+ * @llp: interface for streams. Its references keep this struct and @sk valid,
+ *	also after xiw_sock_release() closed the socket; the creator holds the
+ *	first one until then
  * @sk: the protocol's half, with a reference
  * @sock: the socket
  * @events: callbacks of the user; changed with both the socket lock and
@@ -44,7 +43,6 @@ struct xiw_sock;
  */
 struct xiw_sock {
 	struct xiw_llp llp;
-	struct kref ref;
 	struct sock *sk;
 	struct socket *sock;
 	const struct xiw_llp_events *events;

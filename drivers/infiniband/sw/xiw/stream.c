@@ -152,7 +152,7 @@ struct xiw_llp *xiw_stream_get_sock(struct xiw_stream *s)
 	spin_lock_bh(&s->lock);
 	llp = s->llp;
 	if (llp)
-		llp->ops->get(llp);
+		xiw_llp_get(llp);
 	spin_unlock_bh(&s->lock);
 	return llp;
 }
@@ -188,7 +188,7 @@ struct xiw_llp *xiw_stream_lock(struct xiw_stream *s)
 void xiw_stream_unlock(struct xiw_llp *llp)
 {
 	llp->ops->unlock(llp);
-	llp->ops->put(llp);
+	xiw_llp_put(llp);
 }
 
 /**

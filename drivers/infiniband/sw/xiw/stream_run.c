@@ -106,7 +106,7 @@ static int stream_run_attach(struct xiw_stream *s, struct xiw_llp *llp)
 		WRITE_ONCE(s->state, step.next);
 		trace_qp_state(s->id, XIW_QPE_CONNECT, XIW_QPS_IDLE, step.next);
 		s->ops->step(s, XIW_QPE_CONNECT, XIW_QPS_IDLE, &step);
-		llp->ops->get(llp);
+		xiw_llp_get(llp);
 		s->llp = llp;
 		ret = 0;
 	}
@@ -270,7 +270,7 @@ bool xiw_stream_detach_if(struct xiw_stream *s, struct xiw_llp *llp,
 	}
 	llp->ops->unlock(llp);
 	if (gone)
-		llp->ops->put(llp);
+		xiw_llp_put(llp);
 	else
 		xiw_stream_run(s, llp);
 	return gone;

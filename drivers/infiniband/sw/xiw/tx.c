@@ -384,7 +384,7 @@ static void tx_run_now_or_soon(struct xiw_stream *s)
 	} else {
 		xiw_stream_tx_again(s, 0);
 	}
-	llp->ops->put(llp);
+	xiw_llp_put(llp);
 }
 
 /* The timer holds no reference: xiw_tx_stop() cancels it. */

@@ -48,11 +48,8 @@ static void announce(struct pipe_end *e, int what)
 	queue_work(system_unbound_wq, &e->work);
 }
 
-static void pipe_get(struct xiw_llp *llp)
-{
-}
-
-static void pipe_put(struct xiw_llp *llp)
+/* Not called: a case keeps the first reference. */
+static void pipe_free(struct xiw_llp *llp)
 {
 }
 
@@ -374,8 +371,7 @@ static enum xiw_llp_status pipe_status(struct xiw_llp *llp)
 }
 
 static const struct xiw_llp_ops pipe_ops = {
-	.get = pipe_get,
-	.put = pipe_put,
+	.free = pipe_free,
 	.lock = end_lock,
 	.unlock = end_unlock,
 	.trylock_bh = end_trylock_bh,
@@ -396,7 +392,7 @@ static const struct xiw_llp_ops pipe_ops = {
 static void end_init(struct pipe_end *e, struct pipe_end *peer, u64 seed)
 {
 	memset(e, 0, sizeof(*e));
-	e->llp.ops = &pipe_ops;
+	xiw_llp_init(&e->llp, &pipe_ops);
 	e->peer = peer;
 	spin_lock_init(&e->lock);
 	init_waitqueue_head(&e->unowned);
