@@ -164,12 +164,18 @@ enum xiw_tx_source {
 	XIW_TX_TERM,
 };
 
+/* State of the transmit engine */
+enum xiw_tx_engine {
+	XIW_ENGINE_IDLE,
+	XIW_ENGINE_ACTIVE,	/* on the call stack of the lock's holder */
+	/* The budget was used up: @retry, or a busy-polling process, continues. */
+	XIW_ENGINE_DEFERRED,
+};
+
 /**
  * struct xiw_tx - transmit side of a stream; owner: socket lock holder
  * @run: XIW_TX_*; KICK may be set in any context
- * @active: the engine is on the call stack of the socket lock's holder
- * @deferred: the budget was used up; @retry is queued, or offered to
- *	busy-pollers, to continue
+ * @engine: what the engine does, for callbacks of TCP and for other contexts
  * @budget: rest of the work budget
  * @buf: memory for FPDUs
  * @trim_pos: @pos when @trim was queued
@@ -216,8 +222,7 @@ enum xiw_tx_source {
  */
 struct xiw_tx {
 	atomic_t run;
-	bool active;
-	bool deferred;
+	enum xiw_tx_engine engine;
 	struct xiw_budget budget;
 
 	struct xiw_txbuf buf;

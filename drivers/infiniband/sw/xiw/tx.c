@@ -50,10 +50,10 @@
  * may spin on the lock. So the basic budget is small: XIW_BUDGET_BYTES, or a
  * cost of XIW_BUDGET_COST, whichever is used up first. An FPDU costs one, and
  * so does a request that sends nothing. A work item then continues, the retry
- * work for sending and the bulk work for receiving. tx.deferred and rx.deferred
- * are set until it runs; while they are, packets and posts do not run the
- * engine. The rest of the cost also limits how many ring entries are fetched,
- * and XIW_BUDGET_COST how many requests are completed at once.
+ * work for sending and the bulk work for receiving. Until it runs, tx.engine is
+ * XIW_ENGINE_DEFERRED, or rx.deferred is set, and neither packets nor posts run
+ * the engine. The rest of the cost also limits how many ring entries are
+ * fetched, and XIW_BUDGET_COST how many requests are completed at once.
  *
  * A process or a work item that owns the lock can be interrupted, so its budget
  * is a multiple of that. Packets received in that time, mainly ACKs, are queued
@@ -95,7 +95,7 @@ enum tx_outcome {
 /* The budget is used up: the retry work, or busy-polling, continues. */
 static void tx_defer(struct xiw_stream *s)
 {
-	s->tx.deferred = true;
+	s->tx.engine = XIW_ENGINE_DEFERRED;
 	xiw_busy_poll_post_tx(s);
 }
 
@@ -285,12 +285,12 @@ static void tx_run(struct xiw_stream *s, bool posted)
 	u64 pos;
 
 	/* A callback of TCP may nest in a send: the outer call continues. */
-	if (tx->active || (tx->deferred && !may_flush)) {
+	if (tx->engine == XIW_ENGINE_ACTIVE ||
+	    (tx->engine == XIW_ENGINE_DEFERRED && !may_flush)) {
 		atomic_or(XIW_TX_KICK, &tx->run);
 		return;
 	}
-	tx->active = true;
-	tx->deferred = false;
+	tx->engine = XIW_ENGINE_ACTIVE;
 	xiw_budget_begin(&tx->budget, weight);
 	fetched = READ_ONCE(s->sq->prod);
 	/* The last run may not have completed all requests. */
@@ -321,7 +321,8 @@ static void tx_run(struct xiw_stream *s, bool posted)
 		    ((keep || more) && tx_defer_doorbell(s, keep)))
 			break;
 	} while (!tx_go_idle(s));
-	tx->active = false;
+	if (tx->engine == XIW_ENGINE_ACTIVE)
+		tx->engine = XIW_ENGINE_IDLE;
 	trace_tx_budget(s->id, weight,
 			weight * XIW_BUDGET_BYTES - tx->budget.bytes,
 			weight * XIW_BUDGET_COST - tx->budget.cost,
@@ -488,7 +489,7 @@ void xiw_tx_start(struct xiw_stream *s)
 
 	xiw_tx_mpa_start(&tx->mpa, nego->tx_markers, nego->crc,
 			 s->conn.fpdu_segments);
-	tx->deferred = false;
+	tx->engine = XIW_ENGINE_IDLE;
 	tx->imm_sent = false;
 	tx->pos = 0;
 	tx->sent = 0;
