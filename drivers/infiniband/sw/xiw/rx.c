@@ -74,7 +74,6 @@ rx_first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f, enum xiw_reason reason)
 		return reason == XIW_OK && rx_handle_probe(s, &f->h)
 			       ? XIW_FIRST_RTR
 			       : XIW_FIRST_MESSAGE;
-	s->tx.fenced = false;
 	s->rx.poke_tx = true;
 	if (reason == XIW_OK)
 		xiw_fpdu_copy(&peek, body,
@@ -264,7 +263,7 @@ static void rx_peer_closed(struct xiw_stream *s)
 	 * Requests behind the MPA fence can no longer be sent; they are flushed
 	 * when both FINs have been exchanged.
 	 */
-	if (s->tx.fenced)
+	if (xiw_stream_is_fenced(s))
 		xiw_tx_fin(s);
 	/* This side's FIN is sent when the engine finds nothing left. */
 	s->rx.poke_tx = true;

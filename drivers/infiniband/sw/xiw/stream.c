@@ -322,7 +322,8 @@ void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
 		opcode = off->hdr[1] & XIW_RDMAP_OP_MASK;
 		xiw_stat_inc(s->env->stats, XIW_STAT_PROTO_ERROR);
 	}
-	if (tx->fenced || tx->fin_done || !xiw_term_wanted(reason, opcode)) {
+	if (xiw_stream_is_fenced(s) || tx->fin_done ||
+	    !xiw_term_wanted(reason, opcode)) {
 		xiw_stream_event(s, XIW_QPE_FAULT_SILENT);
 		return;
 	}

@@ -194,7 +194,6 @@ enum xiw_tx_engine {
  * @pos: bytes encoded since SeqStart
  * @sent: bytes taken by TCP since SeqStart
  * @mpa: framing
- * @fenced: Responder that has not yet received a valid FPDU
  * @fin: a graceful close waits until everything is sent; set without the lock
  * @fin_done: ops->drained() was called; no more FPDUs are encoded
  * @imm_sent: Immediate Data was sent
@@ -243,7 +242,6 @@ struct xiw_tx {
 	u64 pos;
 	u64 sent;
 	struct xiw_tx_mpa mpa;
-	bool fenced;
 	bool fin;
 	bool fin_done;
 	bool imm_sent;
@@ -482,6 +480,15 @@ static inline bool xiw_stream_access_ok(const struct xiw_stream *s, int access)
 	int flags = READ_ONCE(s->access);
 
 	return !flags || flags & access;
+}
+
+/*
+ * MPA fence: a Responder sends nothing before it has received a valid FPDU (RFC
+ * 5044 section 7.1.2 rule 4). Needs the socket lock.
+ */
+static inline bool xiw_stream_is_fenced(const struct xiw_stream *s)
+{
+	return s->rx.first && !s->conn.initiator;
 }
 
 int xiw_stream_module_init(void);

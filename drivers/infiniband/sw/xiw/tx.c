@@ -223,7 +223,8 @@ void xiw_tx_fin(struct xiw_stream *s)
  */
 static void tx_set_doorbell_mode(struct xiw_stream *s)
 {
-	xiw_sq_doorbell_mode(s->sq, s->tx.fenced ? XIW_RING_NEED_DB : 0);
+	xiw_sq_doorbell_mode(s->sq, xiw_stream_is_fenced(s) ? XIW_RING_NEED_DB
+							    : 0);
 }
 
 /*
@@ -493,7 +494,6 @@ void xiw_tx_start(struct xiw_stream *s)
 	tx->imm_sent = false;
 	tx->pos = 0;
 	tx->sent = 0;
-	tx->fenced = !s->conn.initiator;
 	tx->rtr = s->conn.initiator ? nego->rtr_send : 0;
 	tx->source = XIW_TX_NONE;
 	for (qn = 0; qn < XIW_QN_COUNT; qn++)

@@ -570,7 +570,7 @@ bool xiw_tx_sched_next(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	if (tx->term_sent || tx->fenced || tx->fin_done)
+	if (tx->term_sent || tx->fin_done || xiw_stream_is_fenced(s))
 		return false;
 	if (tx->term_len) {
 		tx->source = XIW_TX_TERM;
@@ -694,7 +694,7 @@ bool xiw_tx_sched_empty(const struct xiw_stream *s)
 bool xiw_tx_sched_waits(struct xiw_stream *s)
 {
 	/* Nothing is fetched behind the fence, so check the ring as well. */
-	if (s->tx.fenced)
+	if (xiw_stream_is_fenced(s))
 		return !READ_ONCE(s->tx.fin) || !xiw_tx_sched_empty(s) ||
 		       !xiw_tx_sched_none_posted(s);
 	return !tx_sched_orq_empty(s) && s->sq->next != READ_ONCE(s->sq->prod);
