@@ -94,14 +94,30 @@ enum xiw_posts_limits {
 	XIW_POSTS_USEFUL_WRS	= 4,
 };
 
+/* The last completed request of a stream */
+enum xiw_posts_last {
+	XIW_POSTS_DATA,		/* a Send or Write, or none */
+	XIW_POSTS_READ,		/* a Read or Atomic that was not signaled */
+	/* A Read or Atomic for whose completion the process may have waited */
+	XIW_POSTS_SIGNALED_READ,
+};
+
 /**
  * struct xiw_posts - burst detection; owner: socket lock holder
  * @streak: runs in a row that were part of a burst, up to xiw_posts_need()
  * @score: unused doorbell deferrals since the last useful one
+ * @last: the last completed request
+ * @requests_before: requests of the peer when the last run for a post began
+ * @run_end: end of that run, ktime_get_ns()
+ * @deferred_from: index in the send queue at which the deferral began
  */
 struct xiw_posts {
 	u8 streak;
 	u8 score;
+	enum xiw_posts_last last;
+	u32 requests_before;
+	u64 run_end;
+	u32 deferred_from;
 };
 
 static inline void xiw_posts_init(struct xiw_posts *posts)
@@ -131,7 +147,6 @@ static inline bool xiw_posts_are_burst(const struct xiw_posts *posts)
  * @posts: burst detection
  * @burst: the requests of this run are part of a burst
  * @deferral: they were collected in a doorbell deferral
- * @last_request: the last completed request was a Read or Atomic
  * @started: number of requests in this run
  *
  * The number of requests that a deferral has collected determines the streak
@@ -145,14 +160,13 @@ static inline bool xiw_posts_are_burst(const struct xiw_posts *posts)
  * Return: true if the doorbell should be deferred.
  */
 static inline bool xiw_posts_update(struct xiw_posts *posts, bool burst,
-				    bool deferral, bool last_request,
-				    u32 started)
+				    bool deferral, u32 started)
 {
 	if (!started)
 		return burst && xiw_posts_are_burst(posts);
 	if (deferral && started >= XIW_POSTS_USEFUL_WRS) {
 		posts->score = 0;
-		burst |= last_request;
+		burst |= posts->last != XIW_POSTS_DATA;
 	} else if (deferral && started < XIW_POSTS_UNUSED_WRS) {
 		posts->score = min(posts->score + 1, XIW_POSTS_MAX_SCORE);
 		burst = false;

@@ -185,12 +185,7 @@ enum xiw_tx_engine {
  * @vec_first: first vector in use
  * @vec_count: vectors in use
  * @batch_len: bytes in the batch
- * @run_end: end of the last run for a poster, ktime_get_ns()
- * @requests_before: FPDU counter of @rx when that run began
- * @last_request: the last completed request was a Read or Atomic
- * @last_signaled: that request was signaled
  * @posts: burst detection
- * @deferred_from: index in the send queue at which the deferral began
  * @pos: bytes encoded since SeqStart
  * @sent: bytes taken by TCP since SeqStart
  * @mpa: framing
@@ -233,12 +228,7 @@ struct xiw_tx {
 	u32 vec_count;
 	u32 batch_len;
 
-	u64 run_end;
-	u32 requests_before;
-	bool last_request;
-	bool last_signaled;
 	struct xiw_posts posts;
-	u32 deferred_from;
 	u64 pos;
 	u64 sent;
 	struct xiw_tx_mpa mpa;

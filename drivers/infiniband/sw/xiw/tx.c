@@ -151,7 +151,7 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool may_flush)
  */
 static bool tx_may_have_waited(const struct xiw_stream *s)
 {
-	return s->tx.last_request && s->tx.last_signaled &&
+	return s->tx.posts.last == XIW_POSTS_SIGNALED_READ &&
 	       !s->ops->send_unpolled(s);
 }
 
@@ -168,9 +168,9 @@ static bool tx_is_burst(const struct xiw_stream *s)
 		return false;
 	if (!s->llp->ops->idle(s->llp))
 		return true;
-	return tx->requests_before == s->rx.requests &&
+	return tx->posts.requests_before == s->rx.requests &&
 	       !tx_may_have_waited(s) &&
-	       ktime_get_ns() - tx->run_end < XIW_TX_BURST_NS;
+	       ktime_get_ns() - tx->posts.run_end < XIW_TX_BURST_NS;
 }
 
 /*
@@ -193,7 +193,7 @@ static bool tx_defer_doorbell(struct xiw_stream *s, bool keep)
 	}
 	if (keep)
 		return true;
-	tx->deferred_from = s->sq->next;
+	tx->posts.deferred_from = s->sq->next;
 	hrtimer_start(&tx->defer_timer, ns_to_ktime(XIW_TX_DEFER_NS),
 		      HRTIMER_MODE_REL_SOFT);
 	return true;
@@ -308,12 +308,12 @@ static void tx_run(struct xiw_stream *s, bool posted)
 		xiw_budget_charge(&tx->budget, 0);
 		defer = !posted && defer;
 		defer |= atomic_xchg(&tx->run, XIW_TX_RUNNING) & XIW_TX_DEFER;
-		first = defer ? tx->deferred_from : s->sq->next;
+		first = defer ? tx->posts.deferred_from : s->sq->next;
 		outcome = tx_drain(s, may_flush);
 		started = s->sq->next - first;
 		if (posted)
 			more = xiw_posts_update(&tx->posts, burst, defer,
-						tx->last_request, started) &&
+						started) &&
 			       (started || tx->pos != pos);
 		else
 			more = started && xiw_posts_are_burst(&tx->posts);
@@ -355,9 +355,9 @@ void xiw_tx_run_posted(struct xiw_stream *s)
 	u32 requests = s->rx.requests;
 
 	tx_run(s, true);
-	s->tx.requests_before = requests;
+	s->tx.posts.requests_before = requests;
 	if (!s->sq->kernel)
-		s->tx.run_end = ktime_get_ns();
+		s->tx.posts.run_end = ktime_get_ns();
 }
 
 static void tx_run_sleeping(struct xiw_stream *s, bool system_call)

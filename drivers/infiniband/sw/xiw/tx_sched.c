@@ -710,6 +710,14 @@ static void tx_sched_reclaim(struct xiw_sq *sq, u32 head)
 		smp_store_release(&sq->queue.ctrl->cons, head);
 }
 
+static enum xiw_posts_last tx_sched_last(const struct xiw_swr *wr)
+{
+	if (!xiw_swr_is_request(wr))
+		return XIW_POSTS_DATA;
+	return wr->flags & XIW_SQE_SIGNALED ? XIW_POSTS_SIGNALED_READ
+					    : XIW_POSTS_READ;
+}
+
 /* Completes up to @max requests; true if more may be complete. */
 static bool tx_sched_complete_some(struct xiw_stream *s, u32 max)
 {
@@ -732,8 +740,7 @@ static bool tx_sched_complete_some(struct xiw_stream *s, u32 max)
 			copy = *wr;
 			wr = &copy;
 		}
-		s->tx.last_request = xiw_swr_is_request(wr);
-		s->tx.last_signaled = wr->flags & XIW_SQE_SIGNALED;
+		s->tx.posts.last = tx_sched_last(wr);
 		/*
 		 * Free the slot before the completion becomes visible, so that
 		 * the ULP may post at once when it polls the completion.

@@ -37,22 +37,23 @@ struct run {
 	bool deferral;	/* collected in a doorbell deferral */
 	u32 started;
 	bool want;
-	bool last_request;	/* the last complete request was a Read */
+	enum xiw_posts_last last;
 };
 
 static void check_runs(struct kunit *test, const struct run *runs, int number)
 {
-	struct xiw_posts posts;
+	struct xiw_posts posts = {};
 	int i;
 
 	xiw_posts_init(&posts);
-	for (i = 0; i < number; i++)
+	for (i = 0; i < number; i++) {
+		posts.last = runs[i].last;
 		KUNIT_EXPECT_EQ_MSG(test,
 				    xiw_posts_update(&posts, runs[i].burst,
 						     runs[i].deferral,
-						     runs[i].last_request,
 						     runs[i].started),
 				    runs[i].want, "run %d", i);
+	}
 }
 
 /* The application waits for each request before it posts the next. */
@@ -149,16 +150,16 @@ static void budget_batches(struct kunit *test)
 static void budget_reads(struct kunit *test)
 {
 	static const struct run runs[] = {
-		{ true, false, 1, false, true },
-		{ true, false, 1, true, true },
-		{ false, true, 62, true, true },
-		{ false, true, 0, false, true },
-		{ false, true, 4, true, true },
+		{ true, false, 1, false, XIW_POSTS_READ },
+		{ true, false, 1, true, XIW_POSTS_READ },
+		{ false, true, 62, true, XIW_POSTS_READ },
+		{ false, true, 0, false, XIW_POSTS_READ },
+		{ false, true, 4, true, XIW_POSTS_READ },
 		/* Does not count for Writes and Sends. */
-		{ false, true, 64, false, false },
-		{ true, false, 1, true, true },
+		{ false, true, 64, false, XIW_POSTS_DATA },
+		{ true, false, 1, true, XIW_POSTS_READ },
 		/* Too few. */
-		{ false, true, 3, false, true },
+		{ false, true, 3, false, XIW_POSTS_READ },
 	};
 
 	check_runs(test, runs, ARRAY_SIZE(runs));
@@ -192,18 +193,18 @@ static void budget_always_unused(struct kunit *test)
 {
 	const u32 most = 1 << (XIW_POSTS_MAX_SCORE - 1);
 	u32 least = 2;
-	struct xiw_posts posts;
+	struct xiw_posts posts = {};
 	u32 runs;
 	int i;
 
 	xiw_posts_init(&posts);
 	for (i = 0; i < 10; i++) {
-		for (runs = 1; !xiw_posts_update(&posts, true, false, false, 1);
+		for (runs = 1; !xiw_posts_update(&posts, true, false, 1);
 		     runs++)
 			KUNIT_ASSERT_LT(test, runs, most);
 		KUNIT_EXPECT_EQ(test, runs, least);
 		KUNIT_EXPECT_FALSE(test, xiw_posts_update(&posts, true, true,
-							  false, 1));
+							  1));
 		least = min(2 * least, most);
 	}
 }
