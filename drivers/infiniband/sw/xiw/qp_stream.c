@@ -1,39 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The stream operations of a queue pair: receive buffers and completions, the
- * effects of a state change on ULP and endpoint, and the flush.
- */
-
-/**
- * DOC: End of a stream
- *
- * Every end of a stream is reported to xiw_stream_event(), which reads the
- * actions from its table. Those that are impossible in the caller's context
- * become an event of the endpoint, which calls xiw_qp_stop(), or are left to
- * the flush work.
- *
- * The endpoint, the flush work and the destruction of the QP flush both queues
- * under flush_lock, and with the socket lock held while a stream is attached.
- * After the flush they set sq.stopped and flush once more, as from then on
- * every post queues the flush work. Only a reset flushes without flush_lock: it
- * requires that there is no endpoint, and that the flush work has ended.
+ * The stream operations of a queue pair: receive buffers and completions, and
+ * the effects of a state change on ULP and endpoint. For the end of a stream
+ * see qp_flush.c.
  */
 #include "qp_stream.h"
 
 #include <linux/jiffies.h>
 
 #include "cq.h"
-#include "deliver.h"
 #include "dev.h"
 #include "ep.h"
-#include "llp.h"
 #include "mr.h"
 #include "mw.h"
 #include "qp.h"
 #include "rx.h"
 #include "stream_run.h"
-#include "tx.h"
-#include "tx_sched.h"
 
 static struct xiw_qp *qp_stream_to_qp(struct xiw_stream *s)
 {
@@ -444,209 +426,16 @@ static void qp_stream_ring_broken(struct xiw_stream *s)
 	xiw_qp_async(qp, IB_EVENT_QP_FATAL);
 }
 
-/*
- * Retry timer
- */
-
-static bool qp_stream_is_awaited(const struct xiw_oob *oob,
-				 enum xiw_oob_timer what)
+static void qp_stream_flush(struct xiw_stream *s)
 {
-	return what == XIW_OOB_STREAM ?
-		READ_ONCE(oob->waits) :
-		READ_ONCE(oob->state) == XIW_OOBS_PEER_GONE;
-}
-
-static u32 qp_stream_wait_ms(const struct xiw_oob *oob,
-			     enum xiw_oob_timer what)
-{
-	if (what == XIW_OOB_ANSWER)
-		return READ_ONCE(oob->answer_ms);
-	if (oob->final)
-		return 0;
-	return xiw_oob_wait_ms(READ_ONCE(oob->timeout),
-			       READ_ONCE(oob->retry_cnt));
-}
-
-/*
- * Nothing happens if @oob does not wait for @what any more, or if the timer
- * already runs for it. True if @oob->expire was queued, with the caller's
- * reference to the queue pair.
- */
-static bool qp_stream_start_retry(struct xiw_oob *oob,
-				  enum xiw_oob_timer what)
-{
-	unsigned long flags;
-	bool queued = false;
-	unsigned long wait;
-
-	spin_lock_irqsave(&oob->lock, flags);
-	if (qp_stream_is_awaited(oob, what) && oob->armed != what) {
-		/* Under the lock, as xiw_oob_give_up() checks "armed". */
-		wait = msecs_to_jiffies(qp_stream_wait_ms(oob, what));
-		oob->armed = what;
-		oob->due = jiffies + wait;
-		/* The work may be queued for the other purpose. */
-		queued = !mod_delayed_work(system_dfl_wq, &oob->expire, wait);
-	}
-	spin_unlock_irqrestore(&oob->lock, flags);
-	return queued;
-}
-
-/**
- * xiw_qp_await() - start the retry timer for what was posted
- * @qp: queue pair that is connected out of band
- * @what: what the requests wait for
- *
- * Context: Any.
- */
-void xiw_qp_await(struct xiw_qp *qp, enum xiw_oob_timer what)
-{
-	/* The timer's reference */
-	xiw_qp_get(qp);
-	if (!qp_stream_start_retry(&qp->oob, what))
-		xiw_qp_put(qp);
-}
-
-/*
- * Flush
- */
-
-/*
- * Out of band, nothing is flushed while the stream is not established, nor
- * after the peer has gone until the retry time of a request expires. Once the
- * peer has gone, sq.stopped makes every post queue the flush work.
- */
-static bool qp_stream_is_spared(struct xiw_qp *qp)
-{
-	enum xiw_oob_state state = READ_ONCE(qp->oob.state);
-	struct xiw_stream *s = &qp->stream;
-
-	if (state == XIW_OOBS_IDLE || xiw_oobstate_is_dead(state))
-		return false;
-	if (state != XIW_OOBS_PEER_GONE)
-		return true;
-	xiw_stream_forget(s);
-	xiw_sq_doorbell_mode(&qp->sq, XIW_RING_NEED_DB);
-	WRITE_ONCE(qp->sq.stopped, true);
-	/* Pairs with the barrier between posting and reading "stopped". */
-	smp_mb();
-	if (xiw_tx_sched_unfinished(s))
-		xiw_qp_await(qp, XIW_OOB_ANSWER);
-	return true;
-}
-
-/*
- * Complete everything that is still in the receive queue. A shared one keeps
- * its entries; an event reports that this queue pair takes no more of them. A
- * process may post concurrently, so the work of one call is limited. True if
- * there may be more.
- */
-static bool qp_stream_flush_rq(struct xiw_qp *qp)
-{
-	/* The receive of an unfinished message is flushed first. */
-	struct xiw_recv *recv = &qp->stream.rx.recv;
-	u32 left;
-
-	xiw_deliver_flush(&qp->stream);
-	if (qp->srq) {
-		if (!qp->last_wqe_reported)
-			xiw_qp_async(qp, IB_EVENT_QP_LAST_WQE_REACHED);
-		qp->last_wqe_reported = true;
-		return false;
-	}
-	for (left = qp->rq.queue.size; left; left--) {
-		struct xiw_cqe cqe = {
-			.opcode = XIW_WC_RECV,
-			.status = IB_WC_WR_FLUSH_ERR,
-		};
-
-		if (xiw_rq_take(&qp->rq, recv) != XIW_RQ_TAKEN)
-			return false;
-		cqe.wr_id = recv->wr_id;
-		qp_stream_recv_done(&qp->stream, &cqe);
-	}
-	return true;
-}
-
-static void qp_stream_flush_both(struct xiw_qp *qp)
-{
-	struct xiw_stream *s = &qp->stream;
-	bool more;
-
-	xiw_stream_forget(s);
-	xiw_sq_doorbell_mode(&qp->sq, XIW_RING_NEED_DB);
-	if (!qp->srq)
-		xiw_rq_doorbell_mode(&qp->rq, true);
-	xiw_tx_sched_flush(s);
-	qp_stream_flush_rq(qp);
-	WRITE_ONCE(qp->sq.stopped, true);
-	/* Pairs with the barrier between posting and reading "stopped". */
-	smp_mb();
-	more = xiw_tx_sched_flush(s);
-	more |= qp_stream_flush_rq(qp);
-	/*
-	 * Let other work run before the rest. A queue pair being destroyed
-	 * completes nothing, so it needs no further flush. Nor does a process:
-	 * from here on it has to ring the doorbell for each post.
-	 */
-	if (more && qp->kernel && !READ_ONCE(qp->destroying))
-		xiw_qp_late_flush(qp);
-}
-
-static void qp_stream_flush(struct xiw_qp *qp)
-{
-	struct xiw_stream *s = &qp->stream;
-	enum xiw_qp_state state;
-	struct xiw_llp *llp;
-
-	mutex_lock(&qp->flush_lock);
-	llp = xiw_stream_get_sock(s);
-	if (llp)
-		llp->ops->lock(llp);
-	state = READ_ONCE(s->state);
-	if ((state == XIW_QPS_ERROR || state == XIW_QPS_TERMINATE) &&
-	    !qp_stream_is_spared(qp)) {
-		qp_stream_flush_both(qp);
-		/* A graceful close may have waited for the flushed requests. */
-		if (llp && s->llp == llp) {
-			xiw_rx_unstall_locked(s);
-			xiw_tx_run_locked(s);
-		}
-	}
-	if (llp)
-		xiw_stream_unlock(llp);
-	mutex_unlock(&qp->flush_lock);
-}
-
-static void qp_stream_flush_work_fn(struct work_struct *work)
-{
-	struct xiw_qp *qp = container_of(work, struct xiw_qp, flush_work);
-
-	qp_stream_flush(qp);
-	xiw_qp_put(qp);
-}
-
-static void qp_stream_flush_later(struct xiw_stream *s)
-{
-	xiw_stream_queue_work(s, &qp_stream_to_qp(s)->flush_work);
-}
-
-/**
- * xiw_qp_late_flush() - flush what was posted after the end of the stream
- * @qp: queue pair
- *
- * Context: Any.
- */
-void xiw_qp_late_flush(struct xiw_qp *qp)
-{
-	qp_stream_flush_later(&qp->stream);
+	xiw_qp_late_flush(qp_stream_to_qp(s));
 }
 
 static const struct xiw_stream_ops stream_ops = {
 	.get = qp_stream_get_qp,
 	.put = qp_stream_put_qp,
 	.step = qp_stream_state_step,
-	.flush = qp_stream_flush_later,
+	.flush = qp_stream_flush,
 	.broken = qp_stream_ring_broken,
 	.first_fpdu = qp_stream_first_fpdu,
 	.drained = qp_stream_drained,
@@ -678,8 +467,7 @@ void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg)
 {
 	struct xiw_stream *s = &qp->stream;
 
-	INIT_WORK(&qp->flush_work, qp_stream_flush_work_fn);
-	mutex_init(&qp->flush_lock);
+	xiw_qp_flush_init(qp);
 	xiw_srq_waiter_init(&qp->srq_waiter, s);
 	qp->windows.qpn = qp->qpn;
 	s->ops = &stream_ops;
@@ -737,84 +525,4 @@ void xiw_qp_stands(struct xiw_qp *qp)
 	spin_unlock_bh(&qp->stream.lock);
 	if (early)
 		xiw_qp_async(qp, IB_EVENT_COMM_EST);
-}
-
-/**
- * xiw_qp_stop() - detach a queue pair from its endpoint
- * @qp: queue pair
- * @ep: the endpoint
- *
- * When this returns, no callback runs, everything posted was completed, and
- * the queue pair has no endpoint. One without a stream is not flushed. Nothing
- * happens if the queue pair does not belong to @ep any more.
- *
- * Context: Sleeps. @ep is locked, so this is not called twice at once.
- * Return: true if nothing was ever sent.
- */
-bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)
-{
-	struct xiw_stream *s = &qp->stream;
-	struct xiw_llp *llp;
-	bool unused;
-	bool mine;
-
-	spin_lock_bh(&s->lock);
-	mine = qp->ep == ep;
-	llp = s->llp;
-	spin_unlock_bh(&s->lock);
-	if (!mine)
-		return false;
-	if (llp) {
-		xiw_stream_detach(s, llp);
-		qp_stream_flush(qp);
-		xiw_stream_release(s);
-	}
-	unused = !llp || !s->tx.sent;
-	ep->mute = llp && xiw_tx_owes_term(s);
-	/* From here on a reset or another endpoint is possible. */
-	spin_lock_bh(&s->lock);
-	qp->ep = NULL;
-	spin_unlock_bh(&s->lock);
-	xiw_ep_put(ep);
-	return unused;
-}
-
-/**
- * xiw_qp_end_stream() - end the stream with a local error
- * @qp: queue pair being destroyed, or that its process moves to the error state
- *
- * If this is left to the endpoint, the caller has to lock and unlock that to
- * wait for it.
- *
- * Context: Sleeps.
- */
-void xiw_qp_end_stream(struct xiw_qp *qp)
-{
-	if (xiw_stream_step(&qp->stream, XIW_QPE_LOCAL_ERROR))
-		qp_stream_flush(qp);
-}
-
-/**
- * xiw_qp_reset_stream() - return a queue pair to its initial state
- * @qp: queue pair being reset, without endpoint
- *
- * Posted requests are dropped without completion.
- *
- * Context: Sleeps.
- */
-void xiw_qp_reset_stream(struct xiw_qp *qp)
-{
-	xiw_stream_event(&qp->stream, XIW_QPE_RESET);
-	/* Wait for a running flush; a later one is a no-op. */
-	flush_work(&qp->flush_work);
-	xiw_tx_sched_flush(&qp->stream);
-	xiw_deliver_flush(&qp->stream);
-	if (!qp->srq)
-		qp_stream_flush_rq(qp);
-	xiw_tx_reset(&qp->stream);
-	/* The transmit engine sets the send queue's flag in each run. */
-	if (!qp->srq)
-		xiw_rq_doorbell_mode(&qp->rq, false);
-	qp->last_wqe_reported = false;
-	WRITE_ONCE(qp->sq.stopped, false);
 }

@@ -7,7 +7,7 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "oob.h"
+#include "qp_flush.h"
 
 struct mem_cgroup;
 struct xiw_ep;
@@ -17,10 +17,5 @@ void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg);
 enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp);
 int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep);
 void xiw_qp_stands(struct xiw_qp *qp);
-bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep);
-void xiw_qp_end_stream(struct xiw_qp *qp);
-void xiw_qp_reset_stream(struct xiw_qp *qp);
-void xiw_qp_late_flush(struct xiw_qp *qp);
-void xiw_qp_await(struct xiw_qp *qp, enum xiw_oob_timer what);
 
 #endif /* _XIW_QP_STREAM_H */

@@ -567,7 +567,7 @@ static void qp_verbs_sends_posted(struct xiw_qp *qp)
 	 * The flush sets sq.stopped before it checks the queue for the last
 	 * time, so either the flush or this post sees the other.
 	 */
-	/* Pairs with qp_stream_flush_both() and xiw_oob_await_posted(). */
+	/* Pairs with qp_flush_both() and xiw_oob_await_posted(). */
 	smp_mb();
 	if (READ_ONCE(qp->sq.stopped))
 		xiw_qp_late_flush(qp);
