@@ -213,7 +213,7 @@ static void stream_trim_locked(struct xiw_stream *s)
 	struct xiw_tx *tx = &s->tx;
 	bool more;
 
-	if (tx->pos - tx->trim_pos <= PAGE_SIZE && !tx->batch_len)
+	if (tx->pos - tx->trim_pos <= PAGE_SIZE && !tx->batch.len)
 		xiw_txbuf_drop(&tx->buf);
 	more = xiw_txbuf_trim(&tx->buf);
 	more |= xiw_rx_mpa_trim(&s->rx.mpa);
@@ -312,7 +312,7 @@ void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
 
 	WRITE_ONCE(s->rx.dead, true);
 	s->rx.poke_tx = true;
-	tx->source = XIW_TX_NONE;
+	tx->msg.source = XIW_TX_NONE;
 	if (state != XIW_QPS_RTS && state != XIW_QPS_CLOSING) {
 		xiw_stream_event(s, XIW_QPE_FAULT);
 		return;

@@ -164,11 +164,47 @@ enum xiw_tx_source {
 	XIW_TX_TERM,
 };
 
+/**
+ * struct xiw_tx_msg - message that is being encoded
+ * @source: its source; if there is none, nothing else is valid
+ * @head: header fields and length, for its segments
+ * @offset: bytes already encoded
+ * @wr: work request
+ * @sge: gather position: element
+ * @sge_off: gather position: byte in the element
+ * @body: RDMAP header that is the whole message, when @body_len is not 0
+ * @body_len: bytes in @body
+ */
+struct xiw_tx_msg {
+	enum xiw_tx_source source;
+	struct xiw_seg_msg head;
+	u32 offset;
+	struct xiw_swr *wr;
+	u32 sge;
+	u32 sge_off;
+	u8 body[XIW_ATOMIC_REQ_LEN];
+	u32 body_len;
+};
+
+/**
+ * struct xiw_tx_batch - FPDUs that are encoded, as a ring of vectors
+ * @vec: ring; each vector has a reference on its page
+ * @first: first vector in use
+ * @count: vectors in use
+ * @len: bytes in these
+ */
+struct xiw_tx_batch {
+	struct bio_vec vec[XIW_TX_VECS];
+	u32 first;
+	u32 count;
+	u32 len;
+};
+
 /* State of the transmit engine */
 enum xiw_tx_engine {
 	XIW_ENGINE_IDLE,
 	XIW_ENGINE_ACTIVE,	/* on the call stack of the lock's holder */
-	/* The budget was used up: @retry, or a busy-polling process, continues. */
+	/* Budget used up: the retry work, or a busy-polling process, goes on */
 	XIW_ENGINE_DEFERRED,
 };
 
@@ -181,10 +217,7 @@ enum xiw_tx_engine {
  * @trim_pos: @pos when @trim was queued
  * @space: room in TCP's segments and send buffer
  * @mem: lookup cache for memory that is read
- * @vec: the FPDU batch: encoded, not yet taken by TCP
- * @vec_first: first vector in use
- * @vec_count: vectors in use
- * @batch_len: bytes in the batch
+ * @batch: FPDUs that TCP has not taken
  * @posts: burst detection
  * @pos: bytes encoded since SeqStart
  * @sent: bytes taken by TCP since SeqStart
@@ -197,14 +230,7 @@ enum xiw_tx_engine {
  * @term_sent: the Terminate was encoded; no more FPDUs follow
  * @prefer_resp: round robin: the last choice preferred a response, the next one
  *	prefers a work request
- * @source: source of the message in progress
  * @msg: message in progress
- * @offset: bytes of it encoded
- * @wr: its work request
- * @sge: gather position: element
- * @sge_off: gather position: byte in it
- * @body: RDMAP header that is the whole message, when @body_len is not 0
- * @body_len: bytes in @body
  * @msn: next MSN per queue
  * @rtr: RTR still to be sent, or answer to it, XIW_RTR_*
  * @term_len: ULPDU length of the Terminate still to be sent, 0 = none; read
@@ -223,10 +249,7 @@ struct xiw_tx {
 	u64 trim_pos;
 	struct xiw_llp_space space;
 	struct xiw_mem_cache mem;
-	struct bio_vec vec[XIW_TX_VECS];
-	u32 vec_first;
-	u32 vec_count;
-	u32 batch_len;
+	struct xiw_tx_batch batch;
 
 	struct xiw_posts posts;
 	u64 pos;
@@ -240,14 +263,7 @@ struct xiw_tx {
 	bool term_sent;
 	bool prefer_resp;
 
-	enum xiw_tx_source source;
-	struct xiw_seg_msg msg;
-	u32 offset;
-	struct xiw_swr *wr;
-	u32 sge;
-	u32 sge_off;
-	u8 body[XIW_ATOMIC_REQ_LEN];
-	u32 body_len;
+	struct xiw_tx_msg msg;
 	u32 msn[XIW_QN_COUNT];
 	u8 rtr;
 	u32 term_len;

@@ -106,9 +106,9 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool may_flush)
 	int ret;
 
 	for (;;) {
-		if (!tx->batch_len)
+		if (!tx->batch.len)
 			xiw_tx_batch_build(s);
-		if (!tx->batch_len)
+		if (!tx->batch.len)
 			break;
 		ret = xiw_tx_batch_send(s);
 		if (ret == -EAGAIN) {
@@ -136,7 +136,7 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool may_flush)
 		tx_defer(s);
 		return TX_BLOCKED;
 	}
-	if (tx->source != XIW_TX_NONE) {
+	if (tx->msg.source != XIW_TX_NONE) {
 		/* There is no memory for the next FPDU of the message. */
 		xiw_stat_inc(s->env->stats, XIW_STAT_TX_NOMEM);
 		xiw_stream_tx_again(s, 1);
@@ -495,7 +495,7 @@ void xiw_tx_start(struct xiw_stream *s)
 	tx->pos = 0;
 	tx->sent = 0;
 	tx->rtr = s->conn.initiator ? nego->rtr_send : 0;
-	tx->source = XIW_TX_NONE;
+	tx->msg.source = XIW_TX_NONE;
 	for (qn = 0; qn < XIW_QN_COUNT; qn++)
 		tx->msn[qn] = XIW_MSN_FIRST;
 }
@@ -516,7 +516,7 @@ void xiw_tx_stop(struct xiw_stream *s)
 	xiw_tx_batch_drop(s);
 	xiw_stream_cancel_delayed(s, &tx->trim);
 	xiw_txbuf_drop(&tx->buf);
-	tx->source = XIW_TX_NONE;
+	tx->msg.source = XIW_TX_NONE;
 }
 
 /**

@@ -42,7 +42,7 @@ struct tx_batch_source {
 static u32 tx_batch_block_order(const struct xiw_stream *s, u32 want)
 {
 	const struct xiw_tx *tx = &s->tx;
-	u64 need = tx->msg.len - tx->offset;
+	u64 need = tx->msg.head.len - tx->msg.offset;
 
 	if (READ_ONCE(s->sq->prod) != s->sq->next)
 		need += XIW_TX_BATCH_BYTES;
@@ -70,9 +70,9 @@ static u32 tx_batch_reserve(struct xiw_stream *s, u32 want, u32 lead)
 	if (room >= want)
 		return room;
 	/* Send the batch so far; its block may then be free. */
-	if (tx->batch_len && xiw_txbuf_in_block(&tx->buf))
+	if (tx->batch.len && xiw_txbuf_in_block(&tx->buf))
 		return 0;
-	order = want <= PAGE_SIZE / 4 && tx->msg.len <= PAGE_SIZE / 4
+	order = want <= PAGE_SIZE / 4 && tx->msg.head.len <= PAGE_SIZE / 4
 			? 0
 			: tx_batch_block_order(s, want);
 	if (order && tx_batch_get_room(s, order, lead)) {
@@ -85,30 +85,33 @@ static u32 tx_batch_reserve(struct xiw_stream *s, u32 want, u32 lead)
 /* Adds the @len bytes at the cursor to the batch. */
 static void tx_batch_commit(struct xiw_tx *tx, u32 len)
 {
-	u32 last = tx->vec_first + tx->vec_count - 1;
+	struct xiw_tx_batch *batch = &tx->batch;
+	u32 end = batch->first + batch->count;
 	struct xiw_txbuf *buf = &tx->buf;
-	struct bio_vec *bv;
+	struct bio_vec *bv = NULL;
 
-	bv = tx->vec_count ? &tx->vec[last % XIW_TX_VECS] : NULL;
+	if (batch->count)
+		bv = &batch->vec[(end - 1) % XIW_TX_VECS];
 	if (bv && bv->bv_page == buf->page &&
 	    bv->bv_offset + bv->bv_len == buf->off) {
 		bv->bv_len += len;
 	} else {
-		bv = &tx->vec[(tx->vec_first + tx->vec_count++) % XIW_TX_VECS];
+		bv = &batch->vec[end % XIW_TX_VECS];
+		batch->count++;
 		get_page(buf->page);
 		bvec_set_page(bv, buf->page, len, buf->off);
 	}
 	buf->off += len;
-	tx->batch_len += len;
+	batch->len += len;
 }
 
 /* Moves the gather position by @len bytes within its element. */
 static void tx_batch_pass_sge(struct xiw_tx *tx, u32 len)
 {
-	tx->sge_off += len;
-	if (tx->sge_off == tx->wr->sge[tx->sge].length) {
-		tx->sge++;
-		tx->sge_off = 0;
+	tx->msg.sge_off += len;
+	if (tx->msg.sge_off == tx->msg.wr->sge[tx->msg.sge].length) {
+		tx->msg.sge++;
+		tx->msg.sge_off = 0;
 	}
 }
 
@@ -116,17 +119,17 @@ static void tx_batch_pass_sge(struct xiw_tx *tx, u32 len)
 static bool tx_batch_gather(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
-	struct xiw_swr *wr = tx->wr;
+	struct xiw_swr *wr = tx->msg.wr;
 	struct xiw_mem_ref ref;
 
 	if (wr->flags & XIW_SQE_INLINE) {
-		memcpy(dst, (u8 *)wr->sge + tx->offset, len);
+		memcpy(dst, (u8 *)wr->sge + tx->msg.offset, len);
 		return true;
 	}
 	while (len) {
-		const struct xiw_sge *sge = &wr->sge[tx->sge];
-		u64 addr = sge->addr + tx->sge_off;
-		u32 n = min(len, sge->length - tx->sge_off);
+		const struct xiw_sge *sge = &wr->sge[tx->msg.sge];
+		u64 addr = sge->addr + tx->msg.sge_off;
+		u32 n = min(len, sge->length - tx->msg.sge_off);
 
 		if (n) {
 			if (xiw_mem_get(&tx->mem, sge->lkey, 0, addr, n,
@@ -152,7 +155,7 @@ static bool tx_batch_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
 	/* A zero-length Read names no memory (RFC 5040 section 5.2.1). */
 	if (!len)
 		return true;
-	addr = req->read.src_to + s->tx.offset;
+	addr = req->read.src_to + s->tx.msg.offset;
 	/* The STag may have been revoked since the request was checked. */
 	status = xiw_mem_get(&s->tx.mem, req->read.src_stag,
 			     IB_ACCESS_REMOTE_READ, addr, len, &ref);
@@ -162,7 +165,7 @@ static bool tx_batch_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
 		return true;
 	}
 	xiw_tx_sched_bad_request(s, xiw_mem_reason(status, XIW_ACCESS_SOURCE),
-				 req, s->tx.offset);
+				 req, s->tx.msg.offset);
 	return false;
 }
 
@@ -171,15 +174,15 @@ static bool tx_batch_payload(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	if (tx->body_len) {
-		memcpy(dst, tx->body + tx->offset, len);
+	if (tx->msg.body_len) {
+		memcpy(dst, tx->msg.body + tx->msg.offset, len);
 		return true;
 	}
-	switch (tx->source) {
+	switch (tx->msg.source) {
 	case XIW_TX_SQ:
 		if (tx_batch_gather(s, dst, len))
 			return true;
-		xiw_tx_sched_fail(s, tx->wr, IB_WC_LOC_PROT_ERR);
+		xiw_tx_sched_fail(s, tx->msg.wr, IB_WC_LOC_PROT_ERR);
 		return false;
 	case XIW_TX_RESPONSE:
 		return tx_batch_gather_response(s, dst, len);
@@ -224,12 +227,12 @@ static bool tx_batch_build_term(struct xiw_stream *s)
 static bool tx_batch_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 {
 	struct xiw_tx *tx = &s->tx;
-	u32 limit = xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->batch_len);
+	u32 limit = xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->batch.len);
 	u32 ulpdu_len;
 	u32 want;
 	u32 room;
 
-	xiw_segment_next(&tx->msg, tx->offset, limit, seg);
+	xiw_segment_next(&tx->msg.head, tx->msg.offset, limit, seg);
 	ulpdu_len = seg->hdr_len + seg->len;
 	want = xiw_tx_mpa_room(&tx->mpa, ulpdu_len);
 	room = tx_batch_reserve(s, want,
@@ -241,14 +244,14 @@ static bool tx_batch_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 	if (room < PAGE_SIZE / 2)
 		return false;
 	limit = xiw_tx_mpa_small_limit(&tx->mpa, PAGE_SIZE / 2);
-	xiw_segment_next(&tx->msg, tx->offset, limit, seg);
+	xiw_segment_next(&tx->msg.head, tx->msg.offset, limit, seg);
 	return true;
 }
 
 static bool tx_batch_is_full(const struct xiw_tx *tx)
 {
-	return tx->batch_len >= XIW_TX_BATCH_BYTES ||
-	       tx->vec_count >= XIW_TX_VECS || xiw_budget_spent(&tx->budget);
+	return tx->batch.len >= XIW_TX_BATCH_BYTES ||
+	       tx->batch.count >= XIW_TX_VECS || xiw_budget_spent(&tx->budget);
 }
 
 /*
@@ -258,23 +261,23 @@ static bool tx_batch_is_full(const struct xiw_tx *tx)
 static u32 tx_batch_series_source(const struct xiw_stream *s,
 				  struct tx_batch_source *src)
 {
-	const struct xiw_tx *tx = &s->tx;
-	const struct xiw_sge *sge;
+	const struct xiw_tx_msg *msg = &s->tx.msg;
 	const struct xiw_ird_entry *req;
+	const struct xiw_sge *sge;
 
-	if (tx->source == XIW_TX_SQ && !(tx->wr->flags & XIW_SQE_INLINE)) {
-		sge = &tx->wr->sge[tx->sge];
+	if (msg->source == XIW_TX_SQ && !(msg->wr->flags & XIW_SQE_INLINE)) {
+		sge = &msg->wr->sge[msg->sge];
 		src->stag = sge->lkey;
 		src->access = 0;
-		src->addr = sge->addr + tx->sge_off;
-		return sge->length - tx->sge_off;
+		src->addr = sge->addr + msg->sge_off;
+		return sge->length - msg->sge_off;
 	}
-	if (tx->source == XIW_TX_RESPONSE && !tx->body_len) {
+	if (msg->source == XIW_TX_RESPONSE && !msg->body_len) {
 		req = &s->irdq[s->ird_head & s->ird_mask];
 		src->stag = req->read.src_stag;
 		src->access = IB_ACCESS_REMOTE_READ;
-		src->addr = req->read.src_to + tx->offset;
-		return tx->msg.len - tx->offset;
+		src->addr = req->read.src_to + msg->offset;
+		return msg->head.len - msg->offset;
 	}
 	return 0;
 }
@@ -287,12 +290,12 @@ static void tx_batch_build_next(struct xiw_stream *s, struct xiw_seg *seg,
 	u8 *at = xiw_txbuf_cursor(&tx->buf);
 	u8 *ulpdu = at + XIW_MPA_LEN_FIELD;
 
-	seg->offset = tx->offset;
-	xiw_segment_encode(&tx->msg, seg, ulpdu);
+	seg->offset = tx->msg.offset;
+	xiw_segment_encode(&tx->msg.head, seg, ulpdu);
 	xiw_mem_read(&src->ref, src->addr, ulpdu + seg->hdr_len, seg->len);
 	tx_batch_finish_fpdu(s, at, seg->hdr_len + seg->len, 0);
 	src->addr += seg->len;
-	tx->offset += seg->len;
+	tx->msg.offset += seg->len;
 }
 
 /*
@@ -304,7 +307,7 @@ static void tx_batch_build_next(struct xiw_stream *s, struct xiw_seg *seg,
 static bool tx_batch_build_series(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
-	u32 left = tx->msg.len - tx->offset;
+	u32 left = tx->msg.head.len - tx->msg.offset;
 	struct tx_batch_source src;
 	struct xiw_seg seg;
 	u32 most;
@@ -313,7 +316,7 @@ static bool tx_batch_build_series(struct xiw_stream *s)
 
 	if (left <= 2 * tx->mpa.full || tx->mpa.mpa.markers)
 		return false;
-	xiw_segment_next(&tx->msg, tx->offset, tx->mpa.full, &seg);
+	xiw_segment_next(&tx->msg.head, tx->msg.offset, tx->mpa.full, &seg);
 	most = min3(TX_BATCH_SERIES, tx_batch_series_source(s, &src),
 		    left - XIW_SEG_TAIL) / seg.len;
 	if (most < 2 ||
@@ -323,13 +326,13 @@ static bool tx_batch_build_series(struct xiw_stream *s)
 	want = xiw_mpa_fpdu_len(seg.hdr_len + seg.len);
 	for (n = 0; n < most && !tx_batch_is_full(tx); n++) {
 		if (xiw_txbuf_room(&tx->buf) < want ||
-		    xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->batch_len) !=
+		    xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->batch.len) !=
 			    tx->mpa.full)
 			break;
 		tx_batch_build_next(s, &seg, &src);
 	}
 	xiw_mem_put(&src.ref);
-	if (tx->source == XIW_TX_SQ)
+	if (tx->msg.source == XIW_TX_SQ)
 		tx_batch_pass_sge(tx, n * seg.len);
 	xiw_stat_add(s->env->stats, XIW_STAT_TX_FPDU, n);
 	return n;
@@ -337,8 +340,8 @@ static bool tx_batch_build_series(struct xiw_stream *s)
 
 /*
  * Encodes one more FPDU of the message in progress, or several. False if this
- * batch is full, if memory is short, or if the stream failed; then tx.source is
- * none.
+ * batch is full, if memory is short, or if the stream failed; then there is no
+ * message any more.
  */
 static bool tx_batch_build_fpdu(struct xiw_stream *s)
 {
@@ -349,7 +352,7 @@ static bool tx_batch_build_fpdu(struct xiw_stream *s)
 	u32 gap;
 	u8 *at;
 
-	if (tx->source == XIW_TX_TERM)
+	if (tx->msg.source == XIW_TX_TERM)
 		return tx_batch_build_term(s);
 	if (tx_batch_build_series(s))
 		return true;
@@ -359,11 +362,11 @@ static bool tx_batch_build_fpdu(struct xiw_stream *s)
 	gap = xiw_tx_mpa_gap(&tx->mpa, ulpdu_len);
 	at = xiw_txbuf_cursor(&tx->buf);
 	ulpdu = at + gap + XIW_MPA_LEN_FIELD;
-	xiw_segment_encode(&tx->msg, &seg, ulpdu);
+	xiw_segment_encode(&tx->msg.head, &seg, ulpdu);
 	if (!tx_batch_payload(s, ulpdu + seg.hdr_len, seg.len))
 		return false;
 	tx_batch_finish_fpdu(s, at, ulpdu_len, gap);
-	tx->offset += seg.len;
+	tx->msg.offset += seg.len;
 	xiw_stat_inc(s->env->stats, XIW_STAT_TX_FPDU);
 	if (seg.last)
 		xiw_tx_sched_encoded(s);
@@ -386,22 +389,22 @@ void xiw_tx_batch_build(struct xiw_stream *s)
 	s->llp->ops->space(s->llp, &tx->space);
 	xiw_tx_mpa_batch(&tx->mpa, tx->space.emss, tx->space.tail_fill);
 	while (!tx_batch_is_full(tx)) {
-		if (tx->source == XIW_TX_NONE) {
+		if (tx->msg.source == XIW_TX_NONE) {
 			if (!xiw_tx_sched_next(s))
 				break;
 			/* Local requests may have used up the budget. */
 			continue;
 		}
-		if (!tx_batch_build_fpdu(s) && tx->source != XIW_TX_NONE)
+		if (!tx_batch_build_fpdu(s) && tx->msg.source != XIW_TX_NONE)
 			break;
 	}
 }
 
 static void tx_batch_drop_first(struct xiw_tx *tx)
 {
-	put_page(tx->vec[tx->vec_first].bv_page);
-	tx->vec_first = (tx->vec_first + 1) % XIW_TX_VECS;
-	tx->vec_count--;
+	put_page(tx->batch.vec[tx->batch.first].bv_page);
+	tx->batch.first = (tx->batch.first + 1) % XIW_TX_VECS;
+	tx->batch.count--;
 }
 
 static void tx_batch_sent(struct xiw_stream *s, u32 len)
@@ -409,10 +412,10 @@ static void tx_batch_sent(struct xiw_stream *s, u32 len)
 	struct xiw_tx *tx = &s->tx;
 
 	tx->sent += len;
-	tx->batch_len -= len;
+	tx->batch.len -= len;
 	xiw_stat_add(s->env->stats, XIW_STAT_TX_BYTES, len);
 	while (len) {
-		struct bio_vec *bv = &tx->vec[tx->vec_first];
+		struct bio_vec *bv = &tx->batch.vec[tx->batch.first];
 		u32 n = min(len, bv->bv_len);
 
 		bv->bv_offset += n;
@@ -421,10 +424,10 @@ static void tx_batch_sent(struct xiw_stream *s, u32 len)
 		if (!bv->bv_len)
 			tx_batch_drop_first(tx);
 	}
-	if (!tx->vec_count)
-		tx->vec_first = 0;
+	if (!tx->batch.count)
+		tx->batch.first = 0;
 	xiw_tx_sched_complete(s);
-	if (tx->term_sent && !tx->batch_len)
+	if (tx->term_sent && !tx->batch.len)
 		xiw_stream_event(s, XIW_QPE_TERM_SENT);
 }
 
@@ -440,22 +443,23 @@ static void tx_batch_sent(struct xiw_stream *s, u32 len)
  */
 int xiw_tx_batch_send(struct xiw_stream *s)
 {
-	struct xiw_tx *tx = &s->tx;
+	const struct xiw_tx_msg *msg = &s->tx.msg;
 	enum xiw_llp_push push = XIW_LLP_PUSH;
 	struct bio_vec vec[XIW_TX_VECS];
-	u32 len = tx->batch_len;
+	struct xiw_tx *tx = &s->tx;
+	u32 len = tx->batch.len;
 	u32 i;
 	int ret;
 
-	for (i = 0; i < tx->vec_count; i++)
-		vec[i] = tx->vec[(tx->vec_first + i) % XIW_TX_VECS];
+	for (i = 0; i < tx->batch.count; i++)
+		vec[i] = tx->batch.vec[(tx->batch.first + i) % XIW_TX_VECS];
 	xiw_stat_inc(s->env->stats, XIW_STAT_TX_SENDMSG);
 	if (xiw_tx_mpa_is_full(&tx->mpa, len))
 		push = XIW_LLP_FULL;
-	else if (tx->source != XIW_TX_NONE && tx->offset < tx->msg.len)
+	else if (msg->source != XIW_TX_NONE && msg->offset < msg->head.len)
 		/* The rest of this message follows for certain. */
 		push = XIW_LLP_WAIT;
-	ret = s->llp->ops->send(s->llp, vec, tx->vec_count, len, push);
+	ret = s->llp->ops->send(s->llp, vec, tx->batch.count, len, push);
 	trace_tx_batch(s->id, len, ret);
 	if (ret > 0)
 		tx_batch_sent(s, ret);
@@ -472,7 +476,7 @@ void xiw_tx_batch_drop(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
-	while (tx->vec_count)
+	while (tx->batch.count)
 		tx_batch_drop_first(tx);
-	tx->batch_len = 0;
+	tx->batch.len = 0;
 }

@@ -27,49 +27,51 @@ static u32 tx_sched_orq_used(const struct xiw_stream *s)
 	return s->orq_tail - s->orq_head;
 }
 
+static void tx_sched_start(struct xiw_tx_msg *msg)
+{
+	msg->offset = 0;
+	msg->sge = 0;
+	msg->sge_off = 0;
+	msg->body_len = 0;
+}
+
 static void tx_sched_start_tagged(struct xiw_stream *s, u8 opcode, u32 stag,
 				  u64 to, u32 len)
 {
-	s->tx.msg = (struct xiw_seg_msg) {
+	s->tx.msg.head = (struct xiw_seg_msg) {
 		.opcode = opcode,
 		.tagged = true,
 		.stag = stag,
 		.to = to,
 		.len = len,
 	};
-	s->tx.body_len = 0;
-	s->tx.offset = 0;
-	s->tx.sge = 0;
-	s->tx.sge_off = 0;
+	tx_sched_start(&s->tx.msg);
 }
 
 static void tx_sched_start_untagged(struct xiw_stream *s, u8 opcode, u32 qn,
 				    u32 len)
 {
-	s->tx.msg = (struct xiw_seg_msg) {
+	s->tx.msg.head = (struct xiw_seg_msg) {
 		.opcode = opcode,
 		.qn = qn,
 		.msn = xiw_ddp_next_msn(&s->tx.msn[qn]),
 		.len = len,
 	};
-	s->tx.body_len = 0;
-	s->tx.offset = 0;
-	s->tx.sge = 0;
-	s->tx.sge_off = 0;
+	tx_sched_start(&s->tx.msg);
 }
 
-/* Starts a message that consists of its RDMAP header, already in tx.body. */
+/* Starts a message that consists of the RDMAP header in tx.msg.body. */
 static void tx_sched_start_body(struct xiw_stream *s, u8 opcode, u32 qn,
 				u32 len)
 {
 	tx_sched_start_untagged(s, opcode, qn, len);
-	s->tx.body_len = len;
+	s->tx.msg.body_len = len;
 }
 
 static void tx_sched_start_imm(struct xiw_stream *s, const struct xiw_swr *wr,
 			       u8 opcode, enum xiw_imm_kind kind)
 {
-	xiw_rdmap_imm_encode(s->tx.body, (__force __be32)wr->ext, kind);
+	xiw_rdmap_imm_encode(s->tx.msg.body, (__force __be32)wr->ext, kind);
 	tx_sched_start_body(s, opcode, XIW_QN_SEND, XIW_IMM_LEN);
 	s->tx.imm_sent = true;
 }
@@ -89,7 +91,7 @@ void xiw_tx_sched_fail(struct xiw_stream *s, struct xiw_swr *wr, u8 status)
 {
 	wr->done = true;
 	wr->status = status;
-	s->tx.source = XIW_TX_NONE;
+	s->tx.msg.source = XIW_TX_NONE;
 	xiw_stream_fault(s, XIW_LOCAL_FAULT, NULL);
 }
 
@@ -98,7 +100,7 @@ static struct xiw_orq_entry *tx_sched_orq_push(struct xiw_stream *s)
 	struct xiw_orq_entry *wait = &s->orq[s->orq_tail++ & s->orq_mask];
 
 	memset(wait, 0, sizeof(*wait));
-	wait->msn = s->tx.msg.msn;
+	wait->msn = s->tx.msg.head.msn;
 	return wait;
 }
 
@@ -136,7 +138,7 @@ static bool tx_sched_start_read(struct xiw_stream *s, struct xiw_swr *wr)
 		req.sink_stag = wr->sge[0].lkey;
 		req.sink_to = wr->sge[0].addr;
 	}
-	xiw_rdmap_read_req_encode(s->tx.body, &req);
+	xiw_rdmap_read_req_encode(s->tx.msg.body, &req);
 	tx_sched_start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST,
 			    XIW_READ_REQ_LEN);
 	wait = tx_sched_orq_push_wr(s, wr);
@@ -176,7 +178,7 @@ static bool tx_sched_start_atomic(struct xiw_stream *s, struct xiw_swr *wr)
 		req.compare_mask = wr->compare_add_mask;
 		break;
 	}
-	xiw_rdmap_atomic_req_encode(s->tx.body, &req);
+	xiw_rdmap_atomic_req_encode(s->tx.msg.body, &req);
 	tx_sched_start_body(s, XIW_OP_ATOMIC_REQ, XIW_QN_REQUEST,
 			    XIW_ATOMIC_REQ_LEN);
 	tx_sched_orq_push_wr(s, wr)->atomic = true;
@@ -193,10 +195,10 @@ static void tx_sched_start_send(struct xiw_stream *s, struct xiw_swr *wr)
 	else
 		opcode = solicited ? XIW_OP_SEND_SE : XIW_OP_SEND;
 	tx_sched_start_untagged(s, opcode, XIW_QN_SEND, wr->len);
-	wr->msn = s->tx.msg.msn;
+	wr->msn = s->tx.msg.head.msn;
 	wr->has_msn = true;
 	if (wr->opcode == IB_WR_SEND_WITH_INV)
-		s->tx.msg.inv_stag = wr->ext;
+		s->tx.msg.head.inv_stag = wr->ext;
 }
 
 /* Does the sink of @wait use an STag with the index of @stag? */
@@ -290,14 +292,14 @@ static bool tx_sched_start_send_imm(struct xiw_stream *s, struct xiw_swr *wr)
 		return false;
 	}
 	tx_sched_start_imm(s, wr, XIW_OP_IMM, XIW_IMM_SEND);
-	s->tx.source = XIW_TX_SQ_IMM_FIRST;
+	s->tx.msg.source = XIW_TX_SQ_IMM_FIRST;
 	return true;
 }
 
 static bool tx_sched_start_wr(struct xiw_stream *s, struct xiw_swr *wr)
 {
-	s->tx.source = XIW_TX_SQ;
-	s->tx.wr = wr;
+	s->tx.msg.source = XIW_TX_SQ;
+	s->tx.msg.wr = wr;
 	switch (wr->opcode) {
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
@@ -517,14 +519,14 @@ static bool tx_sched_next_response(struct xiw_stream *s)
 			return false;
 		}
 		resp.id = req->op.id;
-		xiw_rdmap_atomic_resp_encode(s->tx.body, &resp);
+		xiw_rdmap_atomic_resp_encode(s->tx.msg.body, &resp);
 		tx_sched_start_body(s, XIW_OP_ATOMIC_RESP, XIW_QN_ATOMIC_RESP,
 				    XIW_ATOMIC_RESP_LEN);
 	} else {
 		tx_sched_start_tagged(s, XIW_OP_READ_RESP, req->read.sink_stag,
 				      req->read.sink_to, req->read.size);
 	}
-	s->tx.source = XIW_TX_RESPONSE;
+	s->tx.msg.source = XIW_TX_RESPONSE;
 	return true;
 }
 
@@ -535,7 +537,7 @@ static void tx_sched_start_rtr(struct xiw_stream *s)
 
 	switch (s->tx.rtr) {
 	case XIW_RTR_READ:
-		xiw_rdmap_read_req_encode(s->tx.body, &req);
+		xiw_rdmap_read_req_encode(s->tx.msg.body, &req);
 		tx_sched_start_body(s, XIW_OP_READ_REQ, XIW_QN_REQUEST,
 				    XIW_READ_REQ_LEN);
 		wait = tx_sched_orq_push(s);
@@ -553,7 +555,7 @@ static void tx_sched_start_rtr(struct xiw_stream *s)
 		break;
 	}
 	s->tx.rtr = 0;
-	s->tx.source = XIW_TX_RTR;
+	s->tx.msg.source = XIW_TX_RTR;
 }
 
 /**
@@ -573,7 +575,7 @@ bool xiw_tx_sched_next(struct xiw_stream *s)
 	if (tx->term_sent || tx->fin_done || xiw_stream_is_fenced(s))
 		return false;
 	if (tx->term_len) {
-		tx->source = XIW_TX_TERM;
+		tx->msg.source = XIW_TX_TERM;
 		return true;
 	}
 	if (tx_sched_is_over(s))
@@ -601,9 +603,9 @@ bool xiw_tx_sched_next(struct xiw_stream *s)
 void xiw_tx_sched_encoded(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
-	struct xiw_swr *wr = tx->wr;
+	struct xiw_swr *wr = tx->msg.wr;
 
-	switch (tx->source) {
+	switch (tx->msg.source) {
 	case XIW_TX_SQ:
 		if (wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM) {
 			/* No other message may come between the two. */
@@ -612,9 +614,9 @@ void xiw_tx_sched_encoded(struct xiw_stream *s)
 						   ? XIW_OP_IMM_SE
 						   : XIW_OP_IMM,
 					   XIW_IMM_WRITE);
-			wr->msn = tx->msg.msn;
+			wr->msn = tx->msg.head.msn;
 			wr->has_msn = true;
-			tx->source = XIW_TX_SQ_IMM;
+			tx->msg.source = XIW_TX_SQ_IMM;
 			return;
 		}
 		fallthrough;
@@ -625,7 +627,7 @@ void xiw_tx_sched_encoded(struct xiw_stream *s)
 	case XIW_TX_SQ_IMM_FIRST:
 		/* No other message may come between the two. */
 		tx_sched_start_send(s, wr);
-		tx->source = XIW_TX_SQ;
+		tx->msg.source = XIW_TX_SQ;
 		return;
 	case XIW_TX_RESPONSE:
 		/*
@@ -640,7 +642,7 @@ void xiw_tx_sched_encoded(struct xiw_stream *s)
 	default:
 		break;
 	}
-	tx->source = XIW_TX_NONE;
+	tx->msg.source = XIW_TX_NONE;
 }
 
 /**
@@ -657,7 +659,7 @@ bool xiw_tx_sched_idle(const struct xiw_stream *s)
 {
 	const struct xiw_tx *tx = &s->tx;
 
-	return tx->source == XIW_TX_NONE && !tx->rtr && !tx->term_len &&
+	return tx->msg.source == XIW_TX_NONE && !tx->rtr && !tx->term_len &&
 	       s->ird_head == s->ird_tail &&
 	       s->sq->next == READ_ONCE(s->sq->prod) &&
 	       xiw_sq_ring_empty(s->sq);
@@ -674,7 +676,7 @@ bool xiw_tx_sched_empty(const struct xiw_stream *s)
 {
 	const struct xiw_tx *tx = &s->tx;
 
-	return tx->source == XIW_TX_NONE && !tx->batch_len &&
+	return tx->msg.source == XIW_TX_NONE && !tx->batch.len &&
 	       s->ird_head == s->ird_tail && tx_sched_orq_empty(s) &&
 	       (tx->limited ? (s32)(s->sq->head - tx->limit) >= 0
 			    : s->sq->head == READ_ONCE(s->sq->prod));
