@@ -12,7 +12,7 @@
  * write barrier. A reader that loads it, issues a read barrier, and then loads
  * other bytes, gets the values stored before: the rest of this copy, and all
  * earlier copies of the same stream. All bytes but the last become visible in
- * any order.
+ * any order. All may be called in any context.
  */
 #include "copy.h"
 
@@ -221,8 +221,6 @@ static __always_inline void copy_all(struct copy *c, bool in)
  *
  * See above for words and order. An aligned word is stored in one access only
  * if all of it is in this copy.
- *
- * Context: Any.
  */
 void xiw_copy_in(void *dst, const void *src, size_t len)
 {
@@ -239,8 +237,6 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_copy_in);
  * @len: bytes
  *
  * An aligned word is loaded in one access; words are loaded in any order.
- *
- * Context: Any.
  */
 void xiw_copy_out(void *dst, const void *src, size_t len)
 {

@@ -653,7 +653,6 @@ static enum xiw_deliver deliver_terminate(struct xiw_stream *s,
  * @f: verified FPDU with a header that passed xiw_ddp_decode(), read position
  *	at its payload; moved when the payload is placed
  *
- * Context: Socket lock held. Does not sleep.
  * Return: XIW_DELIVER_STALL if the same FPDU must be passed again later,
  * XIW_DELIVER_DEAD if the stream has ended.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Placement: copies the payload of a verified segment into registered memory,
- * after all checks. Called by deliver.c under the socket lock.
+ * after all checks. Called under the socket lock.
  */
 
 #include "place.h"
@@ -14,7 +14,6 @@
  * @status: result of the look-up
  * @access: access that the peer requested
  *
- * Context: Any.
  * Return: The fault, RFC 5041 section 7.1 and RFC 5040 section 7.2.
  */
 enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
@@ -46,7 +45,6 @@ enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
  *
  * STag and TO of an empty segment are not looked at (RFC 5041 section 5.2).
  *
- * Context: Socket lock held.
  * Return: XIW_OK, or the fault; then nothing was written.
  */
 enum xiw_reason xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
@@ -78,7 +76,6 @@ enum xiw_reason xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
  * @offset: where in the list the payload belongs, in bytes
  * @len: bytes to place; the list is long enough
  *
- * Context: Socket lock held.
  * Return: false if an element's memory is no longer writable.
  */
 bool xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
@@ -114,7 +111,6 @@ bool xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
  * @sge: scatter list
  * @num_sge: elements
  *
- * Context: Owner of the transmit side.
  * Return: false if one cannot.
  */
 bool xiw_place_check_sges(struct xiw_stream *s, const struct xiw_sge *sge,

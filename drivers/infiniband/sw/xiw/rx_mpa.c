@@ -2,7 +2,8 @@
 /*
  * Receive framing. An FPDU within one packet is used in place; one in pieces,
  * or with Markers, is assembled first. No part of an FPDU is delivered before
- * its CRC was checked.
+ * its CRC was checked. All functions are called by the owner of the receive
+ * side, and do not sleep unless noted otherwise.
  */
 #include "rx_mpa.h"
 
@@ -98,8 +99,6 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_fpdu_place);
  * @skb: packet, after xiw_rx_flatten()
  * @off: first byte to be read
  * @len: bytes to be read
- *
- * Context: Any.
  */
 void xiw_rx_pos_init(struct xiw_rx_pos *p, const struct sk_buff *skb, u32 off,
 		     u32 len)
@@ -120,7 +119,6 @@ void xiw_rx_pos_init(struct xiw_rx_pos *p, const struct sk_buff *skb, u32 off,
  * Fragments of a packet that came through a tunnel with fragmented packets form
  * nested lists. That is rare enough to copy the packet.
  *
- * Context: Any.
  * Return: false without memory.
  */
 bool xiw_rx_flatten(struct sk_buff *skb)
@@ -404,7 +402,6 @@ static enum xiw_rx_found rx_mpa_take_in_place(struct xiw_rx_mpa *m,
  * xiw_rx_mpa_done(). If @m->ready is set it was copied; otherwise it is in the
  * packet, and if it cannot be delivered yet it must stay there.
  *
- * Context: Owner of the receive side. Does not sleep.
  * Return: Kind of the result.
  */
 enum xiw_rx_found xiw_rx_mpa_next(struct xiw_rx_mpa *m, struct xiw_rx_pos *p)
@@ -420,7 +417,6 @@ enum xiw_rx_found xiw_rx_mpa_next(struct xiw_rx_mpa *m, struct xiw_rx_pos *p)
  * @head_len: bytes in @head
  * @len: bytes of the FPDU
  *
- * Context: Owner of the receive side.
  * Return: true if all of it is in the packet and its header in one piece.
  */
 bool xiw_rx_mpa_is_like(struct xiw_rx_pos *p, const u8 *head, u32 head_len,
@@ -443,7 +439,6 @@ bool xiw_rx_mpa_is_like(struct xiw_rx_pos *p, const u8 *head, u32 head_len,
  * Describes the FPDU in @m->vec. Otherwise @p has not moved, and
  * xiw_rx_mpa_next() finds what is there, for example a wrong CRC.
  *
- * Context: Owner of the receive side. Does not sleep.
  * Return: true if the FPDU is complete and verified.
  */
 bool xiw_rx_mpa_next_like(struct xiw_rx_mpa *m, struct xiw_rx_pos *p,
@@ -477,7 +472,6 @@ static void rx_mpa_free_pages_from(struct xiw_rx_mpa *m, u32 first)
  * xiw_rx_mpa_trim() - free the pages not used since the last trim
  * @m: framing
  *
- * Context: Owner of the receive side.
  * Return: true if pages are left.
  */
 bool xiw_rx_mpa_trim(struct xiw_rx_mpa *m)

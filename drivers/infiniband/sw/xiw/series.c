@@ -9,7 +9,7 @@
  * long as for an FPDU between two xiw. What depends on the offset or may change
  * is checked for each FPDU: CRC, offset, bounds of the message, of the buffer
  * and of the region, and the rights that the owner of the stream permits. Any
- * other FPDU, and any fault, is left to rx.c, which has not seen it yet.
+ * other FPDU, and any fault, is left to rx.c. All runs under the socket lock.
  */
 #include "series.h"
 
@@ -227,8 +227,6 @@ static u32 series_lock_and_run(struct series *r, struct xiw_rx_pos *p)
  * @p: position behind it; moved past the FPDUs taken
  *
  * Charges the work budget.
- *
- * Context: Socket lock held. Does not sleep.
  */
 void xiw_series_take(struct xiw_stream *s, const struct xiw_fpdu *prev,
 		     struct xiw_rx_pos *p)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDU batches: messages encoded as FPDUs, one
- * after the other across work requests, and sent by one call of the socket.
+ * FPDU batches: messages encoded as FPDUs, one after the other across work
+ * requests, and sent by one call of the socket. All functions are called with
+ * the socket lock held, unless noted otherwise, and do not sleep.
  *
  * All payload is copied into the stream's own pages, so that the data which TCP
  * holds for retransmission cannot change and the ULP may reuse a completed
@@ -379,8 +380,6 @@ static bool tx_batch_build_fpdu(struct xiw_stream *s)
  *
  * The batch also ends when the work budget is used up, nothing is left to send,
  * or there is no memory for the next FPDU.
- *
- * Context: Socket lock held; process context or softirq. Does not sleep.
  */
 void xiw_tx_batch_build(struct xiw_stream *s)
 {
@@ -437,7 +436,6 @@ static void tx_batch_sent(struct xiw_stream *s, u32 len)
  *
  * Completes the Sends and Writes of which TCP has taken all bytes.
  *
- * Context: Socket lock held; process context or softirq. Does not sleep.
  * Return: 0; -EAGAIN if the socket had no room for all of it, the rest stays;
  * or another error of the socket.
  */

@@ -3,7 +3,8 @@
  * Transmit framing: length, padding, Markers, CRC.
  *
  * The engine encodes a segment behind the gap from xiw_tx_mpa_gap() and the
- * length field; xiw_tx_mpa_seal() then completes the FPDU.
+ * length field; xiw_tx_mpa_seal() then completes the FPDU. All functions are
+ * called by the owner of the transmit side, and do not sleep.
  */
 #include "tx_mpa.h"
 
@@ -36,8 +37,6 @@
  * @crc: compute CRCs
  * @segments: TCP segments that an FPDU may fill; 0 for as many as are good for
  *	a peer that is software
- *
- * Context: Any.
  */
 void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
 		      u32 segments)
@@ -57,8 +56,6 @@ static u32 tx_mpa_segments_for(u32 emss)
  * @m: framing
  * @emss: segment size of TCP in bytes
  * @tail_fill: bytes in TCP's last segment, if that is not full
- *
- * Context: Owner of the transmit side.
  */
 void xiw_tx_mpa_batch(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 {
@@ -100,7 +97,6 @@ static u32 tx_mpa_unit_here(const struct xiw_tx_mpa *m,
  * @buf: buffer for the FPDU
  * @laid: bytes of its batch so far
  *
- * Context: Owner of the transmit side.
  * Return: Bytes.
  */
 u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
@@ -118,7 +114,6 @@ u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
  * @m: framing
  * @laid: bytes of the batch
  *
- * Context: Owner of the transmit side.
  * Return: true if segments are longer than FPDUs and no FPDU of useful length
  * fits into the last one.
  */
@@ -135,7 +130,6 @@ bool xiw_tx_mpa_is_full(const struct xiw_tx_mpa *m, u32 laid)
  * @m: framing
  * @room: bytes for the FPDU
  *
- * Context: Owner of the transmit side.
  * Return: Bytes.
  */
 u32 xiw_tx_mpa_small_limit(const struct xiw_tx_mpa *m, u32 room)
@@ -177,7 +171,6 @@ static void tx_mpa_spread_markers(struct xiw_tx_mpa *m, u8 *dst, u32 gap,
  *
  * Adds length, padding, Markers and CRC.
  *
- * Context: Owner of the transmit side.
  * Return: Bytes of the FPDU.
  */
 u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap)

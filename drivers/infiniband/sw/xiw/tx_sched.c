@@ -4,9 +4,9 @@
  * the inbound requests to be answered, the RTR and the Terminate, and completes
  * work requests in the order in which they were posted.
  *
- * Everything here runs as owner of the transmit side. While a stream is
- * attached that is the holder of the socket lock, afterwards the context that
- * stops or flushes the stream.
+ * All functions are called by the owner of the transmit side, and do not sleep.
+ * While a stream is attached that is the holder of the socket lock, afterwards
+ * the context that stops or flushes the stream.
  */
 
 #include "tx_sched.h"
@@ -84,8 +84,6 @@ static void tx_sched_start_imm(struct xiw_stream *s, const struct xiw_swr *wr,
  *
  * Ends the stream with a Terminate for a local catastrophic error (RFC 5040
  * section 7.1).
- *
- * Context: Owner of the transmit side.
  */
 void xiw_tx_sched_fail(struct xiw_stream *s, struct xiw_swr *wr, u8 status)
 {
@@ -345,8 +343,6 @@ static bool tx_sched_fetch(struct xiw_stream *s, int ahead)
  *
  * Requests posted before the close are sent; later ones are flushed when the
  * stream has ended (RFC 5041 section 6.2.1).
- *
- * Context: Owner of the transmit side.
  */
 void xiw_tx_sched_limit(struct xiw_stream *s)
 {
@@ -370,7 +366,6 @@ static bool tx_sched_at_limit(const struct xiw_stream *s)
  * xiw_tx_sched_none_posted() - check that the ring has no requests to send
  * @s: stream
  *
- * Context: Owner of the transmit side.
  * Return: true if no request must still be fetched and sent.
  */
 bool xiw_tx_sched_none_posted(struct xiw_stream *s)
@@ -476,8 +471,6 @@ static enum xiw_reason tx_sched_run_atomic(struct xiw_stream *s,
  * @reason: reason of the fault
  * @req: request
  * @done: bytes of a Read Response that were encoded already
- *
- * Context: Socket lock held.
  */
 void xiw_tx_sched_bad_request(struct xiw_stream *s, enum xiw_reason reason,
 			      const struct xiw_ird_entry *req, u32 done)
@@ -565,7 +558,6 @@ static void tx_sched_start_rtr(struct xiw_stream *s)
  * A Terminate has priority, then an RTR. Responses and work requests are chosen
  * by round robin. On true the members of @s->tx describe the message.
  *
- * Context: Owner of the transmit side.
  * Return: false if nothing can be sent now.
  */
 bool xiw_tx_sched_next(struct xiw_stream *s)
@@ -597,8 +589,6 @@ bool xiw_tx_sched_next(struct xiw_stream *s)
 /**
  * xiw_tx_sched_encoded() - finish a message after its last FPDU was encoded
  * @s: stream
- *
- * Context: Owner of the transmit side.
  */
 void xiw_tx_sched_encoded(struct xiw_stream *s)
 {
@@ -651,7 +641,6 @@ void xiw_tx_sched_encoded(struct xiw_stream *s)
  *
  * Cheaper than xiw_tx_sched_next(), and changes nothing.
  *
- * Context: Owner of the transmit side.
  * Return: true if there was nothing. The caller checks the ring again before
  * the engine stops.
  */
@@ -669,7 +658,6 @@ bool xiw_tx_sched_idle(const struct xiw_stream *s)
  * xiw_tx_sched_empty() - check that all requests and responses were sent
  * @s: stream
  *
- * Context: Owner of the transmit side.
  * Return: true if a graceful close may continue.
  */
 bool xiw_tx_sched_empty(const struct xiw_stream *s)
@@ -688,7 +676,6 @@ bool xiw_tx_sched_empty(const struct xiw_stream *s)
  *
  * If so, the receive side will run the engine again, and no doorbell is needed.
  *
- * Context: Owner of the transmit side.
  * Return: true for requests that wait for a response, or the MPA fence. The
  * fence does not delay a FIN without data before it, as the peer may never send
  * a message.
@@ -761,8 +748,6 @@ static bool tx_sched_complete_some(struct xiw_stream *s, u32 max)
  * of it; its bytes were copied, so the ULP may reuse the buffer. After a long
  * Read many requests may be complete: those beyond XIW_BUDGET_COST are left to
  * the retry work.
- *
- * Context: Owner of the transmit side.
  */
 void xiw_tx_sched_complete(struct xiw_stream *s)
 {
@@ -776,7 +761,6 @@ void xiw_tx_sched_complete(struct xiw_stream *s)
  *
  * Completes the requests that were done.
  *
- * Context: Owner of the transmit side.
  * Return: true if there is.
  */
 bool xiw_tx_sched_unfinished(struct xiw_stream *s)
@@ -796,8 +780,6 @@ bool xiw_tx_sched_unfinished(struct xiw_stream *s)
  * fails when it is started again. Only kernel consumers can invalidate a
  * region, and none of them connects by number: what a process invalidates is a
  * window, which is no source.
- *
- * Context: Owner of the transmit side.
  */
 void xiw_tx_sched_rewind(struct xiw_stream *s)
 {
@@ -829,7 +811,6 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_tx_sched_rewind);
  * local ones that have taken effect, as no request may succeed after a flushed
  * one. A process may continue posting, so the work of one call is limited.
  *
- * Context: Owner of the transmit side.
  * Return: true if there may be more.
  */
 bool xiw_tx_sched_flush(struct xiw_stream *s)

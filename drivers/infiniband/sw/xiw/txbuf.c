@@ -16,6 +16,9 @@
  * Blocks are an optimisation. If none can be allocated without reserves, or if
  * the share of the device or of the control group is used up, single pages are
  * used instead.
+ *
+ * A buffer belongs to the owner of the transmit side. Functions do not sleep,
+ * unless noted otherwise.
  */
 
 /**
@@ -260,7 +263,6 @@ static struct page *txbuf_get_block(struct xiw_txbuf *buf, u32 order)
  *
  * Aligns the first payload; up to 63 bytes stay unused for that.
  *
- * Context: Owner of the transmit side. Does not sleep.
  * Return: false if there is no memory.
  */
 bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order, u32 sndbuf, u32 lead)
@@ -306,8 +308,6 @@ static void txbuf_trim_in_flight(struct xiw_txbuf *buf)
 /**
  * xiw_txbuf_mark() - begin a period at the end of which the buffer is trimmed
  * @buf: buffer
- *
- * Context: Owner of the transmit side.
  */
 void xiw_txbuf_mark(struct xiw_txbuf *buf)
 {
@@ -318,7 +318,6 @@ void xiw_txbuf_mark(struct xiw_txbuf *buf)
  * xiw_txbuf_trim() - free the blocks that were not needed since the mark
  * @buf: buffer
  *
- * Context: Owner of the transmit side. Does not sleep.
  * Return: true if there are blocks left.
  */
 bool xiw_txbuf_trim(struct xiw_txbuf *buf)
@@ -332,8 +331,6 @@ bool xiw_txbuf_trim(struct xiw_txbuf *buf)
 /**
  * xiw_txbuf_drop() - drop all references on pages and blocks
  * @buf: buffer
- *
- * Context: Owner of the transmit side. Does not sleep.
  */
 void xiw_txbuf_drop(struct xiw_txbuf *buf)
 {
