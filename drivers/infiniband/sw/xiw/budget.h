@@ -18,7 +18,7 @@ enum xiw_budget_limits {
 	XIW_BUDGET_PROCESS	= 16,
 	/* multiple for a work item */
 	XIW_BUDGET_WORK		= 4,
-	/* budgets of the bulk work in a row */
+	/* budgets of deferred receiving in a row */
 	XIW_BUDGET_WORK_RX	= 4,
 };
 

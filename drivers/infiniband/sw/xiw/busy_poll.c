@@ -28,7 +28,7 @@
 static void busy_poll_queue(struct xiw_stream *s, u32 work)
 {
 	if (work & XIW_WORK_RX)
-		xiw_stream_queue_work(s, &s->rx.bulk);
+		xiw_stream_rx_again(s, 0);
 	if (work & XIW_WORK_TX)
 		xiw_stream_tx_again(s, 0);
 }

@@ -296,7 +296,7 @@ static void rx_check_end(struct xiw_stream *s)
 		rx_connection_gone(s, false);
 }
 
-/* Leaves all received data to the bulk work. */
+/* Leaves all received data to the work, or to a busy-polling process. */
 static void rx_defer(struct xiw_stream *s)
 {
 	s->rx.deferred = true;
@@ -370,7 +370,7 @@ void xiw_rx_run_locked(struct xiw_stream *s)
 }
 
 /**
- * xiw_rx_bulk_locked() - process received data as the bulk work
+ * xiw_rx_bulk_locked() - process the data that was left to work
  * @s: stream attached to a socket
  *
  * Context: Socket lock held; process context.
@@ -388,23 +388,11 @@ void xiw_rx_bulk_locked(struct xiw_stream *s)
 	}
 }
 
-static void rx_bulk(struct work_struct *work)
-{
-	struct xiw_stream *s = container_of(work, struct xiw_stream, rx.bulk);
-	struct xiw_llp *llp = xiw_stream_lock(s);
-
-	if (llp) {
-		xiw_rx_bulk_locked(s);
-		xiw_stream_unlock(llp);
-	}
-	s->ops->put(s);
-}
-
 /*
  * A stream in an RNR wait for an SRQ keeps its position until it has tried to
  * take a receive: an entry may be reserved for it, and if not, it continues to
- * wait in the same position. So the attempt is made here, not in the bulk work,
- * however much data is unread.
+ * wait in the same position. So the attempt is made at once, however much data
+ * is unread.
  */
 static void rx_run_again(struct xiw_stream *s)
 {
@@ -433,14 +421,17 @@ void xiw_rx_unstall_locked(struct xiw_stream *s)
 		rx_run_again(s);
 }
 
-static void rx_kick(struct work_struct *work)
+static void rx_work(struct work_struct *work)
 {
 	struct xiw_stream *s = container_of(to_delayed_work(work),
-					    struct xiw_stream, rx.kick);
+					    struct xiw_stream, rx.work);
 	struct xiw_llp *llp = xiw_stream_lock(s);
 
 	if (llp) {
-		rx_run_again(s);
+		if (s->rx.deferred && !s->rx.stalled)
+			xiw_rx_bulk_locked(s);
+		else
+			rx_run_again(s);
 		xiw_stream_unlock(llp);
 	}
 	s->ops->put(s);
@@ -494,8 +485,7 @@ void xiw_rx_init(struct xiw_stream *s)
 
 	rx->mpa.stats = s->env->stats;
 	rx->mpa.memcg = s->memcg;
-	INIT_DELAYED_WORK(&rx->kick, rx_kick);
-	INIT_WORK(&rx->bulk, rx_bulk);
+	INIT_DELAYED_WORK(&rx->work, rx_work);
 	INIT_DELAYED_WORK(&rx->rnr_timer, rx_rnr_expired);
 }
 
@@ -537,8 +527,7 @@ void xiw_rx_stop(struct xiw_stream *s)
 {
 	struct xiw_rx *rx = &s->rx;
 
-	xiw_stream_cancel_delayed(s, &rx->kick);
-	xiw_stream_cancel_work(s, &rx->bulk);
+	xiw_stream_cancel_delayed(s, &rx->work);
 	xiw_stream_cancel_delayed(s, &rx->rnr_timer);
 	if (rx->stalled)
 		s->ops->rnr_end(s);

@@ -86,19 +86,6 @@ void xiw_stream_queue_delayed(struct xiw_stream *s, struct delayed_work *work,
 }
 
 /**
- * xiw_stream_cancel_work() - cancel a work item and drop its reference
- * @s: stream
- * @work: work item, queued or not
- *
- * Context: Sleeps until the work no longer runs.
- */
-void xiw_stream_cancel_work(struct xiw_stream *s, struct work_struct *work)
-{
-	if (cancel_work_sync(work))
-		s->ops->put(s);
-}
-
-/**
  * xiw_stream_cancel_delayed() - cancel a delayed work item, drop its reference
  * @s: stream
  * @work: delayed work item, queued or not
@@ -133,7 +120,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_tx_again);
  */
 void xiw_stream_rx_again(struct xiw_stream *s, unsigned long delay)
 {
-	xiw_stream_queue_delayed(s, &s->rx.kick, delay);
+	xiw_stream_queue_delayed(s, &s->rx.work, delay);
 }
 
 /**

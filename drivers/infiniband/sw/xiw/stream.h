@@ -116,13 +116,13 @@ enum xiw_tx_limits {
 	XIW_TX_DEFER_NS		= 50 * 1000,
 	/* Posts less than this apart count as one burst. */
 	XIW_TX_BURST_NS		= 50 * 1000,
-	/* More data than this is left to the bulk work; see rx.c. */
+	/* More unread data than this is left to a work item; see rx.c. */
 	XIW_RX_INLINE_BYTES	= 16 * 1024,
 };
 
 /* Kinds of work, as bits. */
 enum xiw_work {
-	XIW_WORK_RX	= BIT(0),	/* xiw_rx.bulk */
+	XIW_WORK_RX	= BIT(0),	/* xiw_rx.work */
 	XIW_WORK_TX	= BIT(1),	/* xiw_tx.retry */
 };
 
@@ -303,11 +303,11 @@ enum xiw_rx_end {
  * @with_imm: the next message of queue 0 is a Send with Immediate
  * @imm: its immediate data
  * @requests: received FPDUs that were no responses, free running
- * @deferred: @bulk is queued, or offered to busy-pollers, and reads all data
+ * @deferred: @work is queued, or posted as busy-poll work, and reads all data
  * @bulk_pos: @sent of @tx when bulk data was last received
  * @budget: rest of the work budget
- * @kick: runs the receive side again in process context
- * @bulk: reads large amounts of data
+ * @work: runs the receive side in process context: for bulk data, and again
+ *	after a wait
  * @rnr_timer: ends the RNR wait
  * @rnr_end: jiffies before which @rnr_timer must not end it
  */
@@ -333,8 +333,7 @@ struct xiw_rx {
 	bool deferred;
 	u64 bulk_pos;
 	struct xiw_budget budget;
-	struct delayed_work kick;
-	struct work_struct bulk;
+	struct delayed_work work;
 	struct delayed_work rnr_timer;
 	unsigned long rnr_end;
 };
@@ -502,7 +501,6 @@ void xiw_stream_module_exit(void);
 void xiw_stream_queue_work(struct xiw_stream *s, struct work_struct *work);
 void xiw_stream_queue_delayed(struct xiw_stream *s, struct delayed_work *work,
 			      unsigned long delay);
-void xiw_stream_cancel_work(struct xiw_stream *s, struct work_struct *work);
 void xiw_stream_cancel_delayed(struct xiw_stream *s, struct delayed_work *work);
 void xiw_stream_tx_again(struct xiw_stream *s, unsigned long delay);
 void xiw_stream_rx_again(struct xiw_stream *s, unsigned long delay);

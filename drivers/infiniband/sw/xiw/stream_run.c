@@ -344,8 +344,7 @@ void xiw_stream_cancel_all(struct xiw_stream *s)
 	hrtimer_cancel(&s->busy_poll.end);
 	cancel_delayed_work_sync(&s->tx.retry);
 	cancel_delayed_work_sync(&s->tx.trim);
-	cancel_delayed_work_sync(&s->rx.kick);
+	cancel_delayed_work_sync(&s->rx.work);
 	cancel_delayed_work_sync(&s->rx.rnr_timer);
-	cancel_work_sync(&s->rx.bulk);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_cancel_all);

@@ -50,7 +50,7 @@
  * may spin on the lock. So the basic budget is small: XIW_BUDGET_BYTES, or a
  * cost of XIW_BUDGET_COST, whichever is used up first. An FPDU costs one, and
  * so does a request that sends nothing. A work item then continues, the retry
- * work for sending and the bulk work for receiving. Until it runs, tx.engine is
+ * work for sending and rx.work for receiving. Until it runs, tx.engine is
  * XIW_ENGINE_DEFERRED, or rx.deferred is set, and neither packets nor posts run
  * the engine. The rest of the cost also limits how many ring entries are
  * fetched, and XIW_BUDGET_COST how many requests are completed at once.
