@@ -14,6 +14,7 @@
 #include <linux/bvec.h>
 #include <linux/container_of.h>
 #include <linux/kref.h>
+#include <linux/net.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
 
@@ -71,14 +72,6 @@ enum xiw_llp_push {
 	XIW_LLP_FULL,
 };
 
-/*
- * Called for each packet in order, with the offset of its first unread byte and
- * the number of unread bytes. Returns how many it consumed; fewer than @len
- * ends the read.
- */
-typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
-			     size_t len);
-
 /**
  * struct xiw_llp_ops - a lower layer protocol
  * @free: free the connection, of which there is no reference; any context
@@ -110,7 +103,10 @@ typedef int (*xiw_llp_actor)(void *arg, struct sk_buff *skb, unsigned int off,
  *	in flight. Another negative errno if the connection is lost or shut down
  * @space: fill in struct xiw_llp_space
  * @idle: true if nothing is queued and nothing is in flight
- * @read: pass received data to @actor. Returns bytes consumed, -EPROTO if there
+ * @read: pass received data to @actor: each packet in order, with the offset of
+ *	its first unread byte and the number of unread bytes. It returns how
+ *	many of them it has consumed; fewer than all end the read. @arg is in
+ *	the arg.data of its descriptor. Returns bytes consumed, -EPROTO if there
  *	is urgent data ahead, at which reading would stop, or another negative
  *	errno
  * @unread: bytes received and not yet read, not counting a FIN
@@ -132,7 +128,7 @@ struct xiw_llp_ops {
 		    size_t len, enum xiw_llp_push push);
 	void (*space)(const struct xiw_llp *llp, struct xiw_llp_space *space);
 	bool (*idle)(const struct xiw_llp *llp);
-	int (*read)(struct xiw_llp *llp, xiw_llp_actor actor, void *arg);
+	int (*read)(struct xiw_llp *llp, sk_read_actor_t actor, void *arg);
 	int (*unread)(struct xiw_llp *llp);
 	enum xiw_llp_status (*status)(struct xiw_llp *llp);
 };

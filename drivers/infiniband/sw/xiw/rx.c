@@ -29,6 +29,7 @@
 #include "rx.h"
 
 #include <kunit/visibility.h>
+#include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/skbuff.h>
 
@@ -211,10 +212,10 @@ static bool rx_take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 	return more && rx_may_go_on(rx);
 }
 
-static int rx_actor(void *arg, struct sk_buff *skb, unsigned int off,
-		    size_t len)
+static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
+		    unsigned int off, size_t len)
 {
-	struct xiw_stream *s = arg;
+	struct xiw_stream *s = desc->arg.data;
 	struct xiw_rx *rx = &s->rx;
 	struct xiw_rx_pos p;
 

@@ -464,31 +464,17 @@ static void sock_space(const struct xiw_llp *llp, struct xiw_llp_space *space)
 	space->sndbuf = READ_ONCE(sk->sk_sndbuf);
 }
 
-struct read_ctx {
-	xiw_llp_actor actor;
-	void *arg;
-};
-
-static int xiw_sock_read_actor(read_descriptor_t *desc, struct sk_buff *skb,
-			       unsigned int off, size_t len)
-{
-	struct read_ctx *ctx = desc->arg.data;
-
-	return ctx->actor(ctx->arg, skb, off, len);
-}
-
-static int sock_read(struct xiw_llp *llp, xiw_llp_actor actor, void *arg)
+static int sock_read(struct xiw_llp *llp, sk_read_actor_t actor, void *arg)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
-	struct read_ctx ctx = { .actor = actor, .arg = arg };
-	read_descriptor_t desc = { .arg.data = &ctx, .count = 1 };
+	read_descriptor_t desc = { .arg.data = arg, .count = 1 };
 	bool was_busy = xs->busy;
 	int ret;
 
 	if (READ_ONCE(tcp_sk(xs->sk)->urg_data))
 		return -EPROTO;
 	xs->busy = true;
-	ret = tcp_read_sock(xs->sk, &desc, xiw_sock_read_actor);
+	ret = tcp_read_sock(xs->sk, &desc, actor);
 	xs->busy = was_busy;
 	return ret;
 }
@@ -1030,10 +1016,10 @@ struct copy_ctx {
 	size_t room;
 };
 
-static int xiw_sock_copy_actor(void *arg, struct sk_buff *skb, unsigned int off,
-			       size_t len)
+static int xiw_sock_copy_actor(read_descriptor_t *desc, struct sk_buff *skb,
+			       unsigned int off, size_t len)
 {
-	struct copy_ctx *copy = arg;
+	struct copy_ctx *copy = desc->arg.data;
 
 	len = min(len, copy->room);
 	if (!len || skb_copy_bits(skb, off, copy->buf, len))
@@ -1108,7 +1094,7 @@ int xiw_sock_error(struct xiw_sock *xs)
 	return err && err != EPIPE ? -err : -ECONNRESET;
 }
 
-static int xiw_sock_discard_actor(void *arg, struct sk_buff *skb,
+static int xiw_sock_discard_actor(read_descriptor_t *desc, struct sk_buff *skb,
 				  unsigned int off, size_t len)
 {
 	return len;

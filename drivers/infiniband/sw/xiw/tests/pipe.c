@@ -6,6 +6,7 @@
  */
 #include "pipe.h"
 
+#include <linux/fs.h>
 #include <linux/mm.h>
 
 enum {
@@ -321,8 +322,9 @@ static u32 *taken_of(struct sk_buff *skb)
 	return (u32 *)skb->cb;
 }
 
-static int pipe_read(struct xiw_llp *llp, xiw_llp_actor actor, void *arg)
+static int pipe_read(struct xiw_llp *llp, sk_read_actor_t actor, void *arg)
 {
+	read_descriptor_t desc = { .arg.data = arg, .count = 1 };
 	struct pipe_end *e = to_end(llp);
 	bool was_busy = e->busy;
 	struct sk_buff *skb;
@@ -333,7 +335,7 @@ static int pipe_read(struct xiw_llp *llp, xiw_llp_actor actor, void *arg)
 	e->busy = true;
 	while (!READ_ONCE(e->held) && (skb = skb_peek(&e->rxq))) {
 		taken = taken_of(skb);
-		n = actor(arg, skb, *taken, skb->len - *taken);
+		n = actor(&desc, skb, *taken, skb->len - *taken);
 		done += n;
 		*taken += n;
 		atomic_sub(n, &e->unread);
