@@ -112,9 +112,7 @@ struct xiw_orq_entry {
 enum xiw_tx_limits {
 	XIW_TX_VECS		= 8,
 	XIW_TX_BATCH_BYTES	= XIW_TXBUF_BLOCK,
-	/* Length of a doorbell deferral; see tx.c. */
-	XIW_TX_DEFER_NS		= 50 * 1000,
-	/* Posts less than this apart count as one burst. */
+	/* Posts less than this apart are a burst; a deferral is as long. */
 	XIW_TX_BURST_NS		= 50 * 1000,
 	/* More unread data than this is left to a work item; see rx.c. */
 	XIW_RX_INLINE_BYTES	= 16 * 1024,

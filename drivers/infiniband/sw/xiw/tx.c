@@ -194,7 +194,7 @@ static bool tx_defer_doorbell(struct xiw_stream *s, bool keep)
 	if (keep)
 		return true;
 	tx->posts.deferred_from = s->sq->next;
-	hrtimer_start(&tx->defer_timer, ns_to_ktime(XIW_TX_DEFER_NS),
+	hrtimer_start(&tx->defer_timer, ns_to_ktime(XIW_TX_BURST_NS),
 		      HRTIMER_MODE_REL_SOFT);
 	return true;
 }
