@@ -84,10 +84,10 @@ static inline void xiw_timers_end(struct xiw_timers *timers, u64 begin, u64 now)
 }
 
 enum xiw_posts_limits {
-	/* initial score: a streak of two runs is needed */
-	XIW_POSTS_SCORE		= 2,
-	/* worst score: a streak of 64 runs is needed */
-	XIW_POSTS_MAX_SCORE	= 7,
+	/* streak needed before the first deferral */
+	XIW_POSTS_NEED		= 2,
+	/* streak needed if no deferral is useful */
+	XIW_POSTS_MAX_NEED	= 64,
 	/* a deferral that collected fewer requests was unused */
 	XIW_POSTS_UNUSED_WRS	= 2,
 	/* a deferral that collected this many was useful */
@@ -104,8 +104,10 @@ enum xiw_posts_last {
 
 /**
  * struct xiw_posts - burst detection; owner: socket lock holder
- * @streak: runs in a row that were part of a burst, up to xiw_posts_need()
- * @score: unused doorbell deferrals since the last useful one
+ * @streak: runs in a row that were part of a burst
+ * @need: streak that begins a doorbell deferral, at least one. 0 after a useful
+ *	deferral, and 1 after an unused one that follows it: a process that
+ *	posts in batches may begin each of them with a single request
  * @last: the last completed request
  * @requests_before: requests of the peer when the last run for a post began
  * @run_end: end of that run, ktime_get_ns()
@@ -113,7 +115,7 @@ enum xiw_posts_last {
  */
 struct xiw_posts {
 	u8 streak;
-	u8 score;
+	u8 need;
 	enum xiw_posts_last last;
 	u32 requests_before;
 	u64 run_end;
@@ -123,23 +125,13 @@ struct xiw_posts {
 static inline void xiw_posts_init(struct xiw_posts *posts)
 {
 	posts->streak = 0;
-	posts->score = XIW_POSTS_SCORE;
-}
-
-/*
- * The streak of runs that begins a doorbell deferral. One unused deferral after
- * a useful one has no effect: a process that posts in batches may begin each of
- * them with a single request.
- */
-static inline u32 xiw_posts_need(const struct xiw_posts *posts)
-{
-	return posts->score ? 1U << (posts->score - 1) : 1;
+	posts->need = XIW_POSTS_NEED;
 }
 
 /* Was the last run part of a burst of posts? */
 static inline bool xiw_posts_are_burst(const struct xiw_posts *posts)
 {
-	return posts->streak >= xiw_posts_need(posts);
+	return posts->streak && posts->streak >= posts->need;
 }
 
 /**
@@ -165,16 +157,16 @@ static inline bool xiw_posts_update(struct xiw_posts *posts, bool burst,
 	if (!started)
 		return burst && xiw_posts_are_burst(posts);
 	if (deferral && started >= XIW_POSTS_USEFUL_WRS) {
-		posts->score = 0;
+		posts->need = 0;
 		burst |= posts->last != XIW_POSTS_DATA;
 	} else if (deferral && started < XIW_POSTS_UNUSED_WRS) {
-		posts->score = min(posts->score + 1, XIW_POSTS_MAX_SCORE);
+		posts->need = clamp_t(u32, 2 * posts->need, 1,
+				      XIW_POSTS_MAX_NEED);
 		burst = false;
 	} else if (deferral) {
-		posts->score = max(posts->score, XIW_POSTS_SCORE);
+		posts->need = max_t(u32, posts->need, XIW_POSTS_NEED);
 	}
-	posts->streak =
-		burst ? min(posts->streak + 1, xiw_posts_need(posts)) : 0;
+	posts->streak = burst ? min(posts->streak + 1, XIW_POSTS_MAX_NEED) : 0;
 	return xiw_posts_are_burst(posts);
 }
 

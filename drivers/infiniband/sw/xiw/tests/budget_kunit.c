@@ -191,7 +191,7 @@ static void budget_unused_deferral(struct kunit *test)
 /* Each unused deferral delays the next one, up to a limit. */
 static void budget_always_unused(struct kunit *test)
 {
-	const u32 most = 1 << (XIW_POSTS_MAX_SCORE - 1);
+	const u32 most = XIW_POSTS_MAX_NEED;
 	u32 least = 2;
 	struct xiw_posts posts = {};
 	u32 runs;
