@@ -7,8 +7,8 @@
  * preempts a poller, and until then the pollers wait for that very work. So a
  * stream posts its work to the queue pair first. If a process busy-polls the
  * CQs (cq.c), flags in their rings announce the work, and the process enters
- * the kernel and runs it, on its own account. If no process claims it within
- * XIW_BUSY_POLL_NS, or none is busy-polling, the work is queued.
+ * the kernel and runs it. If no process claims it within XIW_BUSY_POLL_NS, or
+ * none is busy-polling, the work is queued.
  *
  * A process that was busy-polling may stop at any time. So each time posted
  * work expires, the number of later times that work is queued at once doubles.

@@ -23,7 +23,7 @@
 #include <linux/math.h>
 #include <linux/unaligned.h>
 
-/* The rest of a copy */
+/* A copy in progress: positions, and the bytes left */
 struct copy {
 	void *dst;
 	const void *src;

@@ -150,7 +150,7 @@ static enum xiw_rq_take qp_stream_take_recv(struct xiw_stream *s,
 
 	if (!srq) {
 		ret = xiw_rq_take(&qp->rq, recv);
-		/* Only the owner of the ring can have done that. */
+		/* Only the process that owns the ring can write to it. */
 		if (ret == XIW_RQ_CORRUPT)
 			xiw_qp_async(qp, IB_EVENT_QP_FATAL);
 		return ret;

@@ -59,7 +59,7 @@ enum xiw_rx_mpa_limits {
 };
 
 /**
- * struct xiw_rx_mpa - framing of one direction; owner: the receive side's
+ * struct xiw_rx_mpa - framing of received data; needs the socket lock
  * @stats: counters of the device
  * @memcg: control group to charge for @pages and @linear, or NULL
  * @mpa: Marker raster

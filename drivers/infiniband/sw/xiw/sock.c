@@ -219,7 +219,10 @@ static void sock_set_events(struct xiw_llp *llp,
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	struct sock *sk = xs->sk;
 
-	/* Callbacks of streams run under the first, of listeners the second. */
+	/*
+	 * Callbacks of streams run under the socket lock, those of listeners
+	 * under sk_callback_lock.
+	 */
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	xs->events = events;

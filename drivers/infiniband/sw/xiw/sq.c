@@ -19,7 +19,7 @@
 enum {
 	WR_USER		= BIT(0),	/* allowed in a user ring */
 	WR_INLINE	= BIT(1),	/* may carry its payload inline */
-	WR_WRITES_SGE	= BIT(2),	/* the elements are a sink */
+	WR_WRITES_SGE	= BIT(2),	/* its elements are written */
 	WR_ATOMIC	= BIT(3),	/* one element of eight bytes */
 	WR_LOCAL	= BIT(4),	/* sends nothing */
 	WR_BIND		= BIT(5),	/* has parameters of its own */

@@ -13,7 +13,7 @@
 struct xiw_txbuf;
 
 /**
- * struct xiw_tx_mpa - framing of one direction; owner: the transmit side's
+ * struct xiw_tx_mpa - framing of sent data; needs the socket lock
  * @mpa: Marker raster
  * @crc: compute CRCs
  * @segments: TCP segments that an FPDU may fill, 0 if that follows from @emss

@@ -269,7 +269,7 @@ bool xiw_txbuf_get(struct xiw_txbuf *buf, u32 order, u32 sndbuf, u32 lead)
 {
 	u32 off = -lead & (XIW_TXBUF_ALIGN - 1);
 
-	/* TCP no longer holds it: start again at its beginning. */
+	/* TCP has no reference any more: write it again from the beginning. */
 	if (buf->page && txbuf_all_ours(buf->page, order)) {
 		buf->off = off;
 		return true;

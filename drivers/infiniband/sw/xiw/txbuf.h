@@ -34,10 +34,10 @@ struct xiw_txbuf_supply {
 };
 
 /**
- * struct xiw_txbuf - pages and blocks; owner: that of the transmit side
+ * struct xiw_txbuf - pages and blocks of a stream's transmit side
  * @memcg: control group to charge, or NULL
- * @supply: the device's
- * @held_by: where @supply counts those of @memcg
+ * @supply: limit shared by all streams of the device
+ * @held_by: counter of @supply for @memcg
  * @page: current page or block
  * @off: first free byte in it
  * @in_flight: blocks that TCP may still hold, the oldest first
