@@ -19,7 +19,6 @@
 enum {
 	WR_USER		= BIT(0),	/* allowed in a user ring */
 	WR_INLINE	= BIT(1),	/* may carry its payload inline */
-	WR_WRITES_SGE	= BIT(2),	/* its elements are written */
 	WR_ATOMIC	= BIT(3),	/* one element of eight bytes */
 	WR_LOCAL	= BIT(4),	/* sends nothing */
 	WR_BIND		= BIT(5),	/* has parameters of its own */
@@ -31,8 +30,8 @@ static const u8 wr_traits[] = {
 	[IB_WR_SEND]				= WR_USER | WR_INLINE,
 	[IB_WR_SEND_WITH_IMM]			= WR_USER | WR_INLINE,
 	[IB_WR_SEND_WITH_INV]			= WR_USER | WR_INLINE,
-	[IB_WR_RDMA_READ]			= WR_USER | WR_WRITES_SGE,
-	[IB_WR_RDMA_READ_WITH_INV]		= WR_USER | WR_WRITES_SGE,
+	[IB_WR_RDMA_READ]			= WR_USER,
+	[IB_WR_RDMA_READ_WITH_INV]		= WR_USER,
 	[IB_WR_ATOMIC_CMP_AND_SWP]		= WR_USER | WR_ATOMIC,
 	[IB_WR_ATOMIC_FETCH_AND_ADD]		= WR_USER | WR_ATOMIC,
 	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP]	= WR_ATOMIC,
