@@ -108,6 +108,7 @@ ibv_devices >"$TMP/devices"
 tap_run "ibv_devices lists the first device" grep -qw "$DEV_A" "$TMP/devices"
 tap_run "ibv_devices lists the second device" grep -qw "$DEV_B" "$TMP/devices"
 ibv_devinfo -v -d "$DEV_A" >"$TMP/devinfo" 2>&1
+tap_run "firmware" is fw_ver "$(uname -r | grep -oE '^[0-9]+\.[0-9]+\.[0-9]+')"
 tap_run "transport" is transport 'iWARP \(1\)'
 tap_run "state" is state 'PORT_ACTIVE \(4\)'
 tap_run "link layer" is link_layer Ethernet

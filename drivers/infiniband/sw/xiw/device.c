@@ -13,6 +13,7 @@
 #include <linux/percpu.h>
 #include <linux/rtnetlink.h>
 #include <linux/utsname.h>
+#include <linux/version.h>
 #include <net/addrconf.h>
 #include <rdma/ib_mad.h>
 #include <rdma/iw_cm.h>
@@ -49,6 +50,9 @@ static int xiw_query_device(struct ib_device *ibdev,
 		return -EOPNOTSUPP;
 
 	memset(attr, 0, sizeof(*attr));
+	/* As xiw_get_dev_fw_str(), for applications: they get a number. */
+	attr->fw_ver = (u64)LINUX_VERSION_MAJOR << 32 |
+		       LINUX_VERSION_PATCHLEVEL << 16 | LINUX_VERSION_SUBLEVEL;
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = XIW_VENDOR_ID;
 	attr->max_mr_size = U64_MAX;
