@@ -381,12 +381,7 @@ mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_cache *cache,
 {
 	lockdep_assert_held_write(&mem->lock);
 
-	if (mem->stag != stag)
-		return XIW_MEM_BAD_STAG;
-	/* RDMA Verbs permits the ULP to invalidate an STag that is invalid. */
-	if (mem->state == XIW_MEM_FREE && !remote)
-		return mem->pd == cache->pd ? XIW_MEM_OK : XIW_MEM_BAD_PD;
-	if (mem->state != XIW_MEM_VALID)
+	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
 		return XIW_MEM_BAD_STAG;
 	if (mem->pd != cache->pd ||
 	    (mem->type2 && mem->owner->qpn != cache->qpn))
@@ -414,8 +409,8 @@ mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_cache *cache,
  * @remote: invalidation by the peer (RFC 5040 section 5.3), not by the ULP
  *
  * Only fast registrations without windows, and type 2 windows by the QP that
- * has bound them, can be revoked this way; the ULP may do so again. After the
- * call no byte is read or written through the STag.
+ * has bound them, can be revoked this way. After the call no byte is read or
+ * written through the STag.
  *
  * Return: XIW_MEM_OK; XIW_MEM_BAD_STAG if the STag is unknown, has no valid
  * registration or is of another kind; XIW_MEM_BAD_PD.

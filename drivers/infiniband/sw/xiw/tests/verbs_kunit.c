@@ -211,22 +211,6 @@ static void verbs_invalidated(struct kunit *test)
 			IB_WC_REM_ACCESS_ERR);
 }
 
-/* RDMA Verbs: an STag that is invalidated may be invalid already. */
-static void verbs_invalidated_again(struct kunit *test)
-{
-	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
-
-	vt_map(test, &p->a, PAGE_SIZE);
-	vt_local_inv(test, &p->a, p->a.mr->rkey);
-	vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
-	vt_local_inv(test, &p->a, p->a.mr->rkey);
-	vt_local_inv(test, &p->a, p->a.mr->rkey);
-	vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
-	KUNIT_EXPECT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
-					   p->a.mr->iova, p->a.mr->rkey, 1),
-			IB_WC_SUCCESS);
-}
-
 static void verbs_send_with_invalidate(struct kunit *test)
 {
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
@@ -878,7 +862,6 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE_PARAM(verbs_fast_registration_refused, reg_gen_params),
 	KUNIT_CASE(verbs_fast_registration_at_the_top),
 	KUNIT_CASE(verbs_invalidated),
-	KUNIT_CASE(verbs_invalidated_again),
 	KUNIT_CASE(verbs_send_with_invalidate),
 	KUNIT_CASE(verbs_read_with_invalidate),
 	KUNIT_CASE(verbs_all_memory),
