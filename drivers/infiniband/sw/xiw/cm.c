@@ -42,7 +42,7 @@ int xiw_cm_device_init(struct xiw_dev *dev)
 	dev->cm_wq = alloc_workqueue("xiw_cm", WQ_UNBOUND, 0);
 	if (!dev->cm_wq)
 		return -ENOMEM;
-	INIT_LIST_HEAD(&dev->lingering);
+	xiw_peer_limit_init(&dev->lingering);
 	hash_init(dev->listeners);
 	return 0;
 }

@@ -133,27 +133,21 @@ static bool end_was_evicted(struct xiw_ep *ep)
 	return ret;
 }
 
-/* Caller holds ep_lock. */
-static void end_leave_lingering(struct xiw_dev *dev, struct xiw_ep *ep)
-{
-	list_del_init(&ep->place.node);
-	dev->num_lingering--;
-}
-
-/* Above the limit, evict the oldest; its handler sees that it left the list. */
+/* Above the limit, evict one; its handler sees that it left the list. */
 static void end_add_lingering(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
-	struct xiw_ep *oldest;
+	struct xiw_peer_entry *victim;
 
 	ep->lingers = true;
+	ep->place.peer = xiw_sock_peer(ep->xs);
 	spin_lock(&dev->ep_lock);
-	list_add_tail(&ep->place.node, &dev->lingering);
-	if (++dev->num_lingering > XIW_EP_LINGERING) {
-		oldest = list_first_entry(&dev->lingering, struct xiw_ep,
-					  place.node);
-		end_leave_lingering(dev, oldest);
-		xiw_ep_raise(oldest, XIW_EPE_SOCK);
+	xiw_peer_limit_add(&dev->lingering, &ep->place);
+	if (dev->lingering.count > XIW_EP_LINGERING) {
+		victim = xiw_peer_limit_worst(&dev->lingering, 0);
+		xiw_peer_limit_remove(&dev->lingering, victim);
+		xiw_ep_raise(container_of(victim, struct xiw_ep, place),
+			     XIW_EPE_SOCK);
 	}
 	spin_unlock(&dev->ep_lock);
 }
@@ -167,7 +161,7 @@ void xiw_end_teardown(struct xiw_ep *ep)
 		return;
 	spin_lock(&dev->ep_lock);
 	if (!list_empty(&ep->place.node))
-		end_leave_lingering(dev, ep);
+		xiw_peer_limit_remove(&dev->lingering, &ep->place);
 	spin_unlock(&dev->ep_lock);
 }
 

@@ -25,6 +25,7 @@
 #include <rdma/xiw-abi.h>
 
 #include "mem.h"
+#include "peer_limit.h"
 #include "proto/nego.h"
 #include "stats.h"
 #include "stream.h"
@@ -93,15 +94,13 @@ enum xiw_limits {
  * @iwcm_user: functions of the endpoints of rdma_cm
  * @oob_user: functions of the endpoints of out-of-band connections
  * @cm_wq: runs the work items of endpoints
- * @ep_lock: protects @eps, @listeners, @eps_closed, @lingering,
- *	@num_lingering, @oob_dialled and @oob_dialled_at
+ * @ep_lock: protects @eps, @listeners, @eps_closed, @lingering, @oob_dialled
+ *	and @oob_dialled_at
  * @eps: all endpoints of the device, for teardown
  * @listeners: listeners of rdma_cm, by port; see xiw_quirk_get_twin()
  * @eps_closed: teardown has begun, no endpoint may be added
  * @joining: clients are adding the device, see xiw_cm_create_listen()
- * @lingering: endpoints of closed connections that wait for the peer's FIN,
- *	oldest first
- * @num_lingering: number of them
+ * @lingering: endpoints of closed connections that wait for the peer's FIN
  * @requests: connection requests without an answer, by the cookie passed to
  *	iw_cm; see iwcm.c
  * @last_request: last cookie; none is used twice, as iw_cm may answer a
@@ -155,8 +154,7 @@ struct xiw_dev {
 	DECLARE_HASHTABLE(listeners, 6);
 	bool eps_closed;
 	bool joining;
-	struct list_head lingering;
-	u32 num_lingering;
+	struct xiw_peer_limit lingering;
 	struct xarray requests;
 	atomic_long_t last_request;
 

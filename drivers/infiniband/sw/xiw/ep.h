@@ -49,7 +49,7 @@ enum xiw_ep_limits {
 	XIW_EP_BACKLOG		= 1024,
 	/* With the backlog full, time in which a child is not evicted. */
 	XIW_EP_GRACE_MS		= 100,
-	/* Connections of a device that linger; beyond it the oldest go. */
+	/* Connections of a device that linger. */
 	XIW_EP_LINGERING	= 256,
 	/* Time until a retry for lack of memory, or of room in iw_cm. */
 	XIW_EP_RETRY_MS		= 100,
