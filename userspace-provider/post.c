@@ -251,52 +251,36 @@ static void ring_for(struct xiw_cq *cq, uint32_t db)
 	ring_doorbell(cq->vcq.cq.context->cmd_fd, &doorbell);
 }
 
-/* The first poll that sees the deferral rings the doorbell, others do not. */
-static void ring_deferral(struct xiw_cq *cq, struct xiw_deferral *deferral)
+void xiw_ring_deferred(struct xiw_cq *cq)
 {
-	uint32_t db = __atomic_exchange_n(&deferral->db, 0, __ATOMIC_ACQ_REL);
+	uint32_t db =
+		__atomic_exchange_n(&cq->deferred_db, 0, __ATOMIC_ACQ_REL);
+	int err = errno;
 
 	if (db)
 		ring_for(cq, db);
-}
-
-void xiw_ring_deferred(struct xiw_cq *cq)
-{
-	struct xiw_deferral *deferral =
-		__atomic_exchange_n(&cq->deferred, NULL, __ATOMIC_ACQ_REL);
-	int err = errno;
-
-	if (deferral)
-		ring_deferral(cq, deferral);
 	/* Keep errno: polling an empty queue is no error. */
 	errno = err;
 }
 
-/*
- * Defer the doorbell to the next empty poll of a completion queue. If one is
- * due already, it will be rung after the barrier in xiw_ring_doorbell(), and
- * serves these requests, too.
- */
-static void defer_doorbell(const struct xiw_queue *queue)
+/* Defer the doorbell to the next empty poll of a completion queue. */
+static void owe_doorbell(const struct xiw_queue *queue)
 {
-	struct xiw_deferral *deferral = queue->deferral;
-	struct xiw_deferral *before;
+	uint32_t db = queue->doorbell.object.data + 1;
+	uint32_t before;
 	size_t i;
 
-	if (__atomic_load_n(&deferral->db, __ATOMIC_RELAXED))
-		return;
-	__atomic_store_n(&deferral->db, queue->doorbell.object.data + 1,
-			 __ATOMIC_RELEASE);
 	for (i = 0; i < sizeof(queue->cq) / sizeof(queue->cq[0]); i++) {
 		struct xiw_cq *cq = queue->cq[i];
 
-		if (!cq)
+		if (!cq ||
+		    __atomic_load_n(&cq->deferred_db, __ATOMIC_RELAXED) == db)
 			continue;
-		before = __atomic_exchange_n(&cq->deferred, deferral,
+		before = __atomic_exchange_n(&cq->deferred_db, db,
 					     __ATOMIC_ACQ_REL);
 		/* There is room for one: ring the previous one now. */
-		if (before && before != deferral)
-			ring_deferral(cq, before);
+		if (before && before != db)
+			ring_for(cq, before);
 	}
 }
 
@@ -315,7 +299,7 @@ int xiw_queue_submit(struct xiw_queue *queue, uint32_t prod)
 	if (how & XIW_RING_NEED_DB)
 		return ring_doorbell(queue->cmd_fd, &queue->doorbell);
 	if (how & XIW_RING_DEFER_DB)
-		defer_doorbell(queue);
+		owe_doorbell(queue);
 	return 0;
 }
 

@@ -413,46 +413,8 @@ static int qp_map(struct xiw_qp *qp, const struct xiw_uresp_create_qp *uresp,
 	return ret;
 }
 
-void xiw_context_init(struct xiw_context *ctx)
+static void qp_free(struct xiw_qp *qp)
 {
-	pthread_mutex_init(&ctx->lock, NULL);
-}
-
-void xiw_context_uninit(struct xiw_context *ctx)
-{
-	struct xiw_deferral *deferral;
-
-	while ((deferral = ctx->unused)) {
-		ctx->unused = deferral->next;
-		free(deferral);
-	}
-	pthread_mutex_destroy(&ctx->lock);
-}
-
-static struct xiw_deferral *deferral_get(struct xiw_context *ctx)
-{
-	struct xiw_deferral *deferral;
-
-	pthread_mutex_lock(&ctx->lock);
-	deferral = ctx->unused;
-	if (deferral)
-		ctx->unused = deferral->next;
-	pthread_mutex_unlock(&ctx->lock);
-	return deferral ? deferral : calloc(1, sizeof(*deferral));
-}
-
-static void deferral_put(struct xiw_context *ctx, struct xiw_deferral *deferral)
-{
-	__atomic_store_n(&deferral->db, 0, __ATOMIC_RELAXED);
-	pthread_mutex_lock(&ctx->lock);
-	deferral->next = ctx->unused;
-	ctx->unused = deferral;
-	pthread_mutex_unlock(&ctx->lock);
-}
-
-static void qp_free(struct xiw_context *ctx, struct xiw_qp *qp)
-{
-	deferral_put(ctx, qp->sq.deferral);
 	ring_unmap(&qp->sq.ring);
 	ring_unmap(&qp->rq.ring);
 	pthread_spin_destroy(&qp->sq.lock.lock);
@@ -463,7 +425,6 @@ static void qp_free(struct xiw_context *ctx, struct xiw_qp *qp)
 static struct xiw_qp *qp_alloc(struct ibv_context *context,
 			       const struct ibv_qp_init_attr_ex *attr)
 {
-	struct xiw_context *ctx = to_xctx(context);
 	struct xiw_qp *qp;
 	bool elide;
 	int ret;
@@ -471,14 +432,12 @@ static struct xiw_qp *qp_alloc(struct ibv_context *context,
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return NULL;
-	qp->caps = ctx->caps;
+	qp->caps = to_xctx(context)->caps;
 	ret = qp_attr_check(qp, attr);
-	if (ret)
-		goto err_free;
-	qp->sq.deferral = deferral_get(ctx);
-	if (!qp->sq.deferral) {
-		ret = ENOMEM;
-		goto err_free;
+	if (ret) {
+		free(qp);
+		errno = ret;
+		return NULL;
 	}
 
 	elide = pd_single_threaded(attr->pd);
@@ -490,11 +449,6 @@ static struct xiw_qp *qp_alloc(struct ibv_context *context,
 	if (attr->srq)
 		qp->srq = &to_xsrq(attr->srq)->rq;
 	return qp;
-
-err_free:
-	free(qp);
-	errno = ret;
-	return NULL;
 }
 
 static void qp_attach_cq(struct xiw_qp *qp, int i, struct ibv_cq *ibcq)
@@ -574,7 +528,7 @@ struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
 err_destroy:
 	ibv_cmd_destroy_qp(&qp->vqp.qp);
 err_free:
-	qp_free(to_xctx(context), qp);
+	qp_free(qp);
 	errno = ret;
 	return NULL;
 }
@@ -658,7 +612,7 @@ int xiw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 
 /*
  * A thread that polls a completion queue may ring the doorbell of the queue
- * pair, see struct xiw_deferral, and the kernel returns EBUSY until it is
+ * pair, see struct xiw_cq.deferred_db, and the kernel returns EBUSY until it is
  * done. A correct application causes EBUSY in no other way. This thread may
  * keep the other one from running, so sleep soon, and give up only after ten
  * seconds of sleep.
@@ -693,7 +647,7 @@ int xiw_destroy_qp(struct ibv_qp *ibqp)
 	purge_cqs(ibqp);
 	qp_detach_cqs(qp);
 	xiw_pd_release(qp->domain);
-	qp_free(to_xctx(ibqp->context), qp);
+	qp_free(qp);
 	return 0;
 }
 

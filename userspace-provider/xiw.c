@@ -16,7 +16,6 @@ static void xiw_free_context(struct ibv_context *context)
 {
 	struct xiw_context *ctx = to_xctx(context);
 
-	xiw_context_uninit(ctx);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
 }
@@ -82,7 +81,6 @@ static struct verbs_context *xiw_alloc_context(struct ibv_device *device,
 		goto err_uninit;
 
 	ctx->caps = resp.caps;
-	xiw_context_init(ctx);
 	verbs_set_ops(&ctx->vctx, &xiw_context_ops);
 	return &ctx->vctx;
 
@@ -116,7 +114,6 @@ static struct verbs_context *xiw_import_context(struct ibv_device *device,
 		return NULL;
 	}
 	ctx->caps = XIW_CAPS_IMPORTED;
-	xiw_context_init(ctx);
 	verbs_set_ops(&ctx->vctx, &xiw_context_ops);
 	return &ctx->vctx;
 }

@@ -39,23 +39,6 @@ static inline void xiw_unlock(struct xiw_lock *lock)
 }
 
 /**
- * struct xiw_deferral - deferred doorbell of a send queue
- * @db: handle + 1 of the queue pair while its doorbell is due, else 0. Atomic,
- *	and 32 bits wide because some architectures have no larger atomics
- * @next: in the list of those that no queue pair uses
- *
- * Both completion queues of the queue pair refer to it, and may do so after the
- * queue pair was destroyed. So it is freed with the context. A doorbell that
- * is due then fails, or reaches another queue pair, both without harm. The
- * kernel does not destroy a queue pair during its doorbell, see
- * xiw_destroy_qp().
- */
-struct xiw_deferral {
-	uint32_t db;
-	struct xiw_deferral *next;
-};
-
-/**
  * struct xiw_queue - send queue, receive queue or SRQ: the producer side
  * @lock: protects @ring except for its mapping
  * @ring: the ring
@@ -63,7 +46,6 @@ struct xiw_deferral {
  * @cmd_fd: the device's file, for @doorbell
  * @cq: send queues only: completion queues of the queue pair. A poll of either
  *	rings a deferred doorbell. The second is NULL if both are the same
- * @deferral: send queues only: the deferred doorbell
  * @doorbell: the call that makes the kernel process the ring; constant
  * @polled: number of requests with a completion that was polled, free running;
  *	@ring.polled points to it. Written with the lock of the completion queue
@@ -75,7 +57,6 @@ struct xiw_queue {
 	uint32_t max_sge;
 	int cmd_fd;
 	struct xiw_cq *cq[2];
-	struct xiw_deferral *deferral;
 	struct xiw_call doorbell;
 	uint32_t polled;
 };
@@ -84,14 +65,10 @@ struct xiw_queue {
  * struct xiw_context - an open device
  * @vctx: libibverbs' part
  * @caps: XIW_CAP_*
- * @lock: protects @unused
- * @unused: deferred doorbells without a queue pair
  */
 struct xiw_context {
 	struct verbs_context vctx;
 	uint32_t caps;
-	pthread_mutex_t lock;
-	struct xiw_deferral *unused;
 };
 
 /**
@@ -138,7 +115,12 @@ struct xiw_pd {
  * @busy_polls: consecutive empty polls while the kernel had work for busy
  *	pollers; protected by @lock
  * @domain: parent domain it was created in, or NULL
- * @deferred: the doorbell to be rung by the next empty poll, or NULL; atomic
+ * @deferred_db: handle + 1 of a queue pair with a deferred doorbell, or 0;
+ *	atomic, and 32 bits wide because some architectures have no larger
+ *	atomics. A handle, not a pointer, because the queue pair may be
+ *	destroyed first: the doorbell then fails, or reaches another queue pair,
+ *	both without harm. The kernel does not destroy a queue pair during its
+ *	doorbell, see xiw_destroy_qp()
  * @resize_lock: held while the ring is replaced; other threads sleep on it.
  *	Taken before @lock
  * @away: control block of an empty ring, used by @ring during the replacement.
@@ -156,7 +138,7 @@ struct xiw_cq {
 	struct xiw_call busy_poll;
 	uint32_t busy_polls;
 	struct ibv_pd *domain;
-	struct xiw_deferral *deferred;
+	uint32_t deferred_db;
 	pthread_mutex_t resize_lock;
 	struct xiw_ring_ctrl away;
 };
@@ -320,8 +302,6 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 int xiw_resize_cq(struct ibv_cq *cq, int cqe);
 int xiw_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int xiw_destroy_cq(struct ibv_cq *cq);
-void xiw_context_init(struct xiw_context *ctx);
-void xiw_context_uninit(struct xiw_context *ctx);
 struct ibv_qp *xiw_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
 				struct ibv_qp_init_attr_ex *attr);
@@ -389,7 +369,7 @@ int xiw_call(int fd, const struct xiw_call *call);
  */
 static inline void xiw_cq_ring_deferred(struct xiw_cq *cq)
 {
-	if (unlikely(__atomic_load_n(&cq->deferred, __ATOMIC_RELAXED)))
+	if (unlikely(__atomic_load_n(&cq->deferred_db, __ATOMIC_RELAXED)))
 		xiw_ring_deferred(cq);
 }
 

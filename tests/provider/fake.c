@@ -86,7 +86,6 @@ void fake_init(struct fake *fake, uint32_t size, uint32_t limit,
 		   fds[1]);
 	ring_init(&fake->qp.sq.ring, size, FAKE_SQE_STRIDE, limit, start);
 	ring_init(&fake->qp.rq.ring, size, FAKE_RQE_STRIDE, limit, start);
-	fake->qp.sq.deferral = &fake->deferral;
 	fake->qp.max_inline = FAKE_MAX_INLINE;
 	fake->qp.caps = XIW_CAP_ATOMIC | XIW_CAP_IMM;
 	fake->qp.vqp.qp.qp_num = FAKE_QPN;

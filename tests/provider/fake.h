@@ -35,14 +35,12 @@ void fake_fail(const char *file, int line, const char *what);
  * @qp: the QP
  * @cq: the CQ
  * @context: the open device of @cq
- * @deferral: of @qp
  * @db_kernel: the kernel's end of the socket
  */
 struct fake {
 	struct xiw_qp qp;
 	struct xiw_cq cq;
 	struct ibv_context context;
-	struct xiw_deferral deferral;
 	int db_kernel;
 };
 
@@ -105,7 +103,6 @@ void test_send_list(void);
 void test_full_and_wrap(void);
 void test_no_queues(void);
 void test_doorbell(void);
-void test_doorbell_deferred(void);
 void test_doorbell_fails(void);
 void test_recv(void);
 void test_bind_mw(void);

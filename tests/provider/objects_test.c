@@ -654,7 +654,6 @@ int main(void)
 		return 1;
 	}
 	ctx.vctx.context.cmd_fd = fd;
-	xiw_context_init(&ctx);
 
 	printf("TAP version 13\n1..%zu\n", ARRAY_SIZE(tests));
 	for (i = 0; i < ARRAY_SIZE(tests); i++) {

@@ -383,67 +383,6 @@ void test_doorbell(void)
 	fake_destroy(&fake);
 }
 
-static int poll_nothing(struct xiw_cq *cq)
-{
-	struct ibv_wc wc;
-
-	return xiw_poll_cq(&cq->vcq.cq, 1, &wc);
-}
-
-/* The send side has a completion queue of its own. */
-void test_doorbell_deferred(void)
-{
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
-	struct xiw_call db = {};
-	struct xiw_ring_ctrl *ctrl;
-	struct fake other;
-	struct fake fake;
-	int i;
-
-	fake_init(&fake, 16, 16, 0);
-	fake_init(&other, 16, 16, 0);
-	fake.qp.sq.cq[0] = &fake.cq;
-	fake.qp.sq.cq[1] = &other.cq;
-	ctrl = fake.qp.sq.ring.ctrl;
-	ctrl->flags = XIW_RING_DEFER_DB;
-	for (i = 0; i < 3; i++)
-		CHECK(!fake_post(&fake, &wr));
-	CHECK(fake_calls(&fake, &db) == 0 && fake_calls(&other, &db) == 0);
-	/* One call, by the first empty poll of either queue. */
-	CHECK(poll_nothing(&other.cq) == 0);
-	CHECK(fake_calls(&other, &db) == 1);
-	CHECK(fake_called(&db, UVERBS_OBJECT_QP, XIW_METHOD_QP_SEND_DOORBELL));
-	CHECK(poll_nothing(&fake.cq) == 0 && poll_nothing(&other.cq) == 0);
-	CHECK(fake_calls(&fake, &db) == 0 && fake_calls(&other, &db) == 0);
-	/* The next doorbell is due in both queues again. */
-	for (i = 0; i < 3; i++) {
-		CHECK(!fake_post(&fake, &wr));
-		CHECK(!xiw_req_notify_cq(ibcq(i & 1 ? &fake : &other), 0));
-		CHECK(fake_calls(i & 1 ? &fake : &other, &db) == 1);
-	}
-	CHECK(poll_nothing(&fake.cq) == 0 && poll_nothing(&other.cq) == 0);
-	CHECK(fake_calls(&fake, &db) == 0 && fake_calls(&other, &db) == 0);
-
-	/* Another queue pair of a queue rings that of the first one. */
-	other.qp.sq.cq[0] = &other.cq;
-	other.qp.sq.ring.ctrl->flags = XIW_RING_DEFER_DB;
-	CHECK(!fake_post(&fake, &wr));
-	CHECK(!fake_post(&other, &wr));
-	CHECK(fake_calls(&other, &db) == 1);
-	CHECK(poll_nothing(&fake.cq) == 0);
-	CHECK(fake_calls(&fake, &db) == 0);
-	CHECK(poll_nothing(&other.cq) == 0);
-	CHECK(fake_calls(&other, &db) == 1);
-
-	/* Without a doorbell that is due, or with one that is rung, no call. */
-	ctrl->flags = 0;
-	CHECK(!fake_post(&fake, &wr));
-	CHECK(poll_nothing(&fake.cq) == 0 && poll_nothing(&other.cq) == 0);
-	CHECK(fake_calls(&fake, &db) == 0 && fake_calls(&other, &db) == 0);
-	fake_destroy(&other);
-	fake_destroy(&fake);
-}
-
 /* The device is gone: posting fails. */
 void test_doorbell_fails(void)
 {

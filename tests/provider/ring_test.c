@@ -66,7 +66,6 @@ static const struct {
 	{ "send: full queue, wrapping indices", test_full_and_wrap },
 	{ "queues without entries", test_no_queues },
 	{ "doorbell only on demand, once per call", test_doorbell },
-	{ "deferred doorbell, rung once", test_doorbell_deferred },
 	{ "doorbell failure", test_doorbell_fails },
 	{ "recv: fields, bounds, full queue", test_recv },
 	{ "table of queue pairs", test_qp_table },
