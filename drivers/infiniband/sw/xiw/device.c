@@ -26,6 +26,7 @@
 #include "dev.h"
 #include "gid.h"
 #include "iwcm.h"
+#include "iwcm_quirks.h"
 #include "methods.h"
 #include "mmap.h"
 #include "mr.h"

@@ -14,6 +14,7 @@
  * given in time. See also "the Private Data of a request" in iwcm_quirks.c.
  */
 #include "iwcm.h"
+#include "iwcm_quirks.h"
 
 #include <linux/crc32c.h>
 #include <linux/jiffies.h>

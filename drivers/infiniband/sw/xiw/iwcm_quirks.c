@@ -5,7 +5,7 @@
  * unnecessary; packaging/patches-for/linux has those that are written, and a
  * kernel that has one of these compiles the section without the workaround.
  */
-#include "iwcm.h"
+#include "iwcm_quirks.h"
 
 #include <linux/fdtable.h>
 #include <linux/fs.h>

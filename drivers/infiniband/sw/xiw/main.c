@@ -18,7 +18,7 @@
 #include "dev.h"
 #include "device.h"
 #include "gid.h"
-#include "iwcm.h"
+#include "iwcm_quirks.h"
 #include "stream.h"
 
 /* Prevents two devices for one netdev. */

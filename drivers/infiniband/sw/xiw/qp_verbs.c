@@ -12,7 +12,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "ep.h"
-#include "iwcm.h"
+#include "iwcm_quirks.h"
 #include "mw.h"
 #include "oob.h"
 #include "qp.h"
