@@ -25,7 +25,7 @@ build()
 	cp "$XIW_TOP"/tools/testing/selftests/rdma/* "$dir/"
 	sed -i '/^include \.\.\/lib\.mk$/d' "$dir/Makefile"
 	{
-		cat "$dir/Makefile.add"
+		tail -n +2 "$dir/Makefile.add"
 		echo
 		echo 'include ../lib.mk'
 	} >>"$dir/Makefile"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # A device of each software driver: it is made for an interface, shown, its
 # port follows the interface, and it goes with the interface.

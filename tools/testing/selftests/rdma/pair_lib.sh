@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
 # Two network namespaces that a veth pair joins, with a device of a software
@@ -11,6 +11,7 @@
 #	}
 #	for_each_driver run 1		# claims of one call of run
 
+# shellcheck disable=SC1091  # a file of the kernel's tree
 source "$(dirname "$0")/../kselftest/ktap_helpers.sh"
 
 DRIVERS=${DRIVERS:-siw rxe xiw}
