@@ -132,7 +132,7 @@ static void test_twice(void)
 
 /* ---- the same source port ---------------------------------------------- */
 
-/* An end in b at @port, 0 for a new one, connecting to @to; returns the port. */
+/* An end in b at @port, 0 for any, connecting to @to; returns the port. */
 static int resolve_from(struct xt_end *e, int port,
 			const struct sockaddr_storage *to)
 {
