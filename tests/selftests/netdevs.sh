@@ -231,7 +231,11 @@ loopback()
 
 deaf()
 {
-	dmesg | grep -qE "cannot listen on $1: error|cma_listen_on_dev, error"
+	local message="cannot listen on $1: error"
+
+	# A patched rdma_cm logs it in place of the driver.
+	[[ -z ${XIW_PATCHED:-} ]] || message="cma_listen_on_dev, error"
+	dmesg | grep -q "$message"
 }
 
 # taken_port: a server that listens on all addresses also does so on new
@@ -260,7 +264,8 @@ signal.pause()"
 		bail "set-up: nobody took the port"
 	tap_run "taken port: a device beside it" link_add "$NS_A" xiwC late
 	tap_run "taken port: its port is active" wait_for 20 port_active xiwC
-	tap_run "taken port: the log tells of it" deaf "0.0.0.0:$port"
+	tap_run "taken port: the log names the address" \
+		deaf "0.0.0.0:$port"
 	pair -l "taken port: others connect over it" \
 		"rping -s -V -a 10.78.11.1 -p @PORT@ -C 10 -S 20000" \
 		"rping -c -V -a 10.78.11.1 -I 10.78.11.1 -p @PORT@ -C 10 -S 20000"

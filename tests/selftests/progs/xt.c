@@ -114,6 +114,13 @@ int xt_count(int otherwise)
 	return count_option ? count_option : otherwise;
 }
 
+bool xt_patched(void)
+{
+	const char *patched = getenv("XIW_PATCHED");
+
+	return patched && *patched;
+}
+
 /* xt_fork: fork() for a child that is killed when its parent ends. */
 pid_t xt_fork(void)
 {

@@ -83,6 +83,8 @@ int xt_main(int argc, char **argv, const struct xt_case *cases, size_t n);
 int xt_count(int otherwise);
 void xt_watchdog(unsigned int seconds);
 pid_t xt_fork(void);
+/* Does the kernel have packaging/patches-for/linux? */
+bool xt_patched(void);
 
 /**
  * struct xt_side - where an end lives
