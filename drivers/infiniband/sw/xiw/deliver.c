@@ -83,9 +83,9 @@ static enum xiw_deliver deliver_rnr_wait(struct xiw_stream *s)
 	    (!ms && !time_after(s->ops->rnr_until(s, jiffies), jiffies)))
 		return XIW_DELIVER_DEAD;
 	WRITE_ONCE(s->rx.stalled, true);
-	xiw_stat_inc(s->env->stats, XIW_STAT_RX_RNR);
 	/* Keep the end of the wait if a wakeup found no receive. */
 	if (!delayed_work_pending(&s->rx.rnr_timer)) {
+		xiw_stat_inc(s->env->stats, XIW_STAT_RX_RNR);
 		s->rx.rnr_end = jiffies + msecs_to_jiffies(ms);
 		trace_rnr_wait(s->id);
 	}
