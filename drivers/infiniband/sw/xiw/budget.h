@@ -98,7 +98,7 @@ enum xiw_posts_limits {
 enum xiw_posts_last {
 	XIW_POSTS_DATA,		/* a Send or Write, or none */
 	XIW_POSTS_READ,		/* a Read or Atomic that was not signaled */
-	/* A Read or Atomic for whose completion the process may have waited */
+	/* a signaled Read or Atomic: the process may have waited for it */
 	XIW_POSTS_SIGNALED_READ,
 };
 

@@ -2,8 +2,10 @@
 /*
  * Listeners and their children: connections that were accepted from TCP and
  * have not been answered yet. cm_passive.c handles the events of children.
- *
- * DOC: a listener's children
+ */
+
+/**
+ * DOC: Children of a listener
  *
  * A child is half open until its Request is reported. The number of half-open
  * children is limited. At the limit, one of the peer with most connections is
@@ -286,8 +288,8 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 }
 
 /*
- * End a listener. Children whose request was not delivered to the ULP end with
- * it. The ULP may be about to accept one of the others.
+ * End a listener, and its children that were not delivered to the ULP. The ULP
+ * may be about to accept one of the others.
  */
 enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 {

@@ -4,8 +4,10 @@
  * socket and the timer only set a bit. The holder of the endpoint's lock
  * handles it, and never waits for a peer: so a peer cannot delay other
  * connections.
- *
- * DOC: where events are handled
+ */
+
+/**
+ * DOC: Contexts of events
  *
  * The holder of an endpoint's lock handles its events before it unlocks. Mostly
  * that is the endpoint's work item. A call of the ULP is in process context

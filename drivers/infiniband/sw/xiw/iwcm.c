@@ -4,8 +4,10 @@
  * to it. Each connect that did not fail at once is followed by exactly one
  * CONNECT_REPLY, and each established connection by exactly one CLOSE.
  * iwcm_quirks.c works around the gaps of iw_cm.
- *
- * DOC: requests that are with iw_cm
+ */
+
+/**
+ * DOC: Requests in iw_cm
  *
  * A complete Request is reported to iw_cm, which creates a cm_id for it, or
  * drops the request without notice. Therefore iw_cm is given a cookie instead

@@ -434,7 +434,7 @@ oob_passive_refuse_malformed(struct xiw_ep *ep, enum xiw_oob_reason reason)
 	return oob_passive_refuse(ep, reason, NULL);
 }
 
-/* Of a Request whose GIDs are not the addresses of its TCP connection */
+/* The GIDs of the Request are not the addresses of its TCP connection. */
 static enum xiw_ep_state
 oob_passive_refuse_translated(struct xiw_ep *ep,
 			      const struct xiw_oob_request *req)
@@ -651,7 +651,7 @@ static enum xiw_ep_state oob_ep_end_if_over(struct xiw_ep *ep)
 /*
  * Wake the Requests for a queue pair at every listener. This does not take
  * oob_lock, which protects the list of ports: its holder may wait for the end
- * of the listener whose children are handled.
+ * of the listener that the caller handles.
  */
 static void oob_ep_wake_all(struct xiw_dev *dev, u32 qpn)
 {

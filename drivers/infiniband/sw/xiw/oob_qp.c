@@ -5,8 +5,10 @@
  * wait of its requests ends. They wait for the stream, or for an answer of a
  * peer that has gone, until the timer expires, the peer refuses for good, or
  * the queue pair is reset.
- *
- * DOC: a peer whose end was silent
+ */
+
+/**
+ * DOC: Silent end of a peer
  *
  * On RoCE the end of the peer is not reported. Later requests are sent again
  * until the retries are used up, and only then fail. Programs rely on that
@@ -101,8 +103,8 @@ static int oob_qp_match(struct xiw_qp *qp, struct xiw_ep *ep,
  * @req: Request, with a proof
  * @path: if so, result: the attributes that the ULP has set so far
  *
- * Section 4.4 of Documentation/oob.rst, from step 5 on. A connection
- * whose first FPDU has not come is replaced: its Initiator may have lost it.
+ * Section 4.4 of Documentation/oob.rst, from step 5 on. A connection without a
+ * first FPDU is replaced: its Initiator may have lost it.
  *
  * Context: Any with interrupts on. The endpoint is locked.
  * Return: 0; -EAGAIN if the Request has to wait for the ULP, or for such a

@@ -43,8 +43,10 @@
  * most half of the supply; of N groups at their limit each has 1/(N+1), and as
  * much is left for another one. Kernel ULPs count as one group. Groups are
  * hashed into slots, and groups in the same slot share one limit.
- *
- * DOC: charging
+ */
+
+/**
+ * DOC: Charging
  *
  * All memory of a stream is charged to the control group of the process that
  * created the queue pair, in any context. The queue pair has a reference on the

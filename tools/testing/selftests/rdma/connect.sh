@@ -15,7 +15,7 @@ ended()
 	! kill -0 "$1" 2>/dev/null
 }
 
-# A server listens and does not answer. The client is killed meanwhile.
+# The client is killed while it waits for a server that does not answer.
 killed()
 {
 	local server client result=1

@@ -356,7 +356,7 @@ static void case_reject(struct end *e)
 	      "no reason");
 }
 
-/* Nobody listens. */
+/* There is no listener. */
 static void case_refused(struct end *e)
 {
 	struct rdma_conn_param p = param();
