@@ -68,18 +68,9 @@ void xiw_cm_device_open(struct xiw_dev *dev)
 	spin_lock(&dev->ep_lock);
 	WRITE_ONCE(dev->eps_closed, false);
 	spin_unlock(&dev->ep_lock);
+#ifndef XIW_HAVE_DISABLE_DRIVER
 	WRITE_ONCE(dev->joining, true);
-}
-
-/**
- * xiw_cm_device_joined() - record that rdma_cm has added a device
- * @dev: device
- *
- * Context: Any.
- */
-void xiw_cm_device_joined(struct xiw_dev *dev)
-{
-	WRITE_ONCE(dev->joining, false);
+#endif
 }
 
 /**

@@ -20,13 +20,11 @@ struct iw_cm_event;
 struct net;
 struct xiw_dev;
 struct xiw_ep;
-struct xiw_sock;
 
 /* cm.c */
 void xiw_cm_teardown(struct xiw_ep *ep);
 int xiw_cm_device_init(struct xiw_dev *dev);
 void xiw_cm_device_open(struct xiw_dev *dev);
-void xiw_cm_device_joined(struct xiw_dev *dev);
 void xiw_cm_device_kill(struct xiw_dev *dev);
 void xiw_cm_device_exit(struct xiw_dev *dev);
 

@@ -13,7 +13,7 @@
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
-#include "qp_stream.h"
+#include "qp_flush.h"
 #include "sock.h"
 
 /**

@@ -99,7 +99,7 @@ enum xiw_limits {
  * @eps: all endpoints of the device, for teardown
  * @listeners: listeners of rdma_cm, by port; see xiw_quirk_get_twin()
  * @eps_closed: teardown has begun, no endpoint may be added
- * @joining: clients are adding the device, see xiw_cm_create_listen()
+ * @joining: clients are adding the device, see quirks_is_joining()
  * @lingering: endpoints of closed connections that wait for the peer's FIN
  * @requests: connection requests without an answer, by the cookie passed to
  *	iw_cm; see iwcm.c

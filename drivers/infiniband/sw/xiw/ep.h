@@ -4,7 +4,7 @@
  * user. This is the object; the files cm*.c have its actions.
  *
  * An event of an endpoint sets a bit, and the holder of its mutex handles it,
- * see "where events are handled" in ep.c.
+ * see "Contexts of events" in ep.c.
  */
 #ifndef _XIW_EP_H
 #define _XIW_EP_H

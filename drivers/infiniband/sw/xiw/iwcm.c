@@ -32,6 +32,7 @@
 #include "proto/nego.h"
 #include "proto/term.h"
 #include "qp.h"
+#include "qp_flush.h"
 #include "qp_stream.h"
 #include "sock.h"
 #include "stream_run.h"

@@ -208,9 +208,7 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
 #ifdef XIW_HAVE_IW_CM_ID_ANY_PORT
 	return cm_id->any_port;
 #else
-	/* The port is at the same offset in IPv4 and IPv6 addresses. */
-	const struct sockaddr_in *local = (const void *)&cm_id->m_local_addr;
-	u16 port = ntohs(local->sin_port);
+	u16 port = ntohs(xiw_sock_port_of(&cm_id->m_local_addr));
 	int low, high;
 
 	inet_get_local_port_range(net, &low, &high);
@@ -885,10 +883,7 @@ static bool quirks_is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
 /* The port that rdma_cm listens on, in network order. */
 static u16 quirks_port_of(const struct xiw_ep *ep)
 {
-	const struct sockaddr_in *in = (const void *)&ep->cm_id->local_addr;
-
-	/* The port is at the same offset in IPv4 and IPv6 addresses. */
-	return (__force u16)in->sin_port;
+	return (__force u16)xiw_sock_port_of(&ep->cm_id->local_addr);
 }
 
 static struct xiw_ep *quirks_get_twin_of(struct xiw_dev *dev,
@@ -1086,7 +1081,7 @@ static const char *(*const rdma_cm_stays)(enum rdma_cm_event_type ev) __used =
 static int quirks_device_added(struct ib_device *ibdev)
 {
 	if (ibdev->ops.driver_id == XIW_RDMA_DRIVER_ID)
-		xiw_cm_device_joined(to_xdev(ibdev));
+		WRITE_ONCE(to_xdev(ibdev)->joining, false);
 	return 0;
 }
 

@@ -16,7 +16,6 @@
 #include "ep.h"
 #include "gid.h"
 #include "qp.h"
-#include "qp_stream.h"
 #include "stream_run.h"
 
 /* Log why a connection is refused, and the remedy. */

@@ -15,13 +15,11 @@
  */
 #include "oob.h"
 
-#include <linux/in.h>
-#include <linux/in6.h>
 #include <linux/jiffies.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <net/ipv6.h>
 #include <net/sock.h>
+#include <rdma/ib_addr.h>
 
 #include "cm.h"
 #include "dev.h"
@@ -457,40 +455,19 @@ static enum xiw_oob_reason oob_passive_decode(struct xiw_ep *ep,
 				      frame->pd_len, req);
 }
 
-static u16 oob_passive_port_of(const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in *in = (const void *)addr;
-
-	/* The port is at the same offset in IPv4 and IPv6 addresses. */
-	return ntohs(in->sin_port);
-}
-
-static void oob_passive_to_gid(const struct sockaddr_storage *addr, u8 *gid)
-{
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in = (const void *)addr;
-	struct in6_addr ip = in6->sin6_addr;
-
-	if (addr->ss_family == AF_INET)
-		ipv6_addr_set_v4mapped(in->sin_addr.s_addr, &ip);
-	memcpy(gid, &ip, sizeof(ip));
-}
-
 /* Do the addresses of the TCP connection match those in the Request? */
 static bool oob_passive_is_from(struct xiw_ep *ep,
 				const struct xiw_oob_request *req)
 {
-	const struct xiw_ep_names *names = &ep->startup->names;
-	u8 to[XIW_OOB_GID_LEN];
-	u8 from[XIW_OOB_GID_LEN];
+	struct xiw_ep_names *names = &ep->startup->names;
+	union ib_gid local = {};
 
 	/* Set once, as the numbers are in oob_passive_request(). */
 	if (!ep->ready)
-		ep->privileged = oob_passive_port_of(&names->remote) <
+		ep->privileged = ntohs(xiw_sock_port_of(&names->remote)) <
 				 PROT_SOCK;
-	oob_passive_to_gid(&names->local, to);
-	oob_passive_to_gid(&names->remote, from);
-	return xiw_oob_request_from(req, to, from);
+	rdma_ip2gid((struct sockaddr *)&names->local, &local);
+	return xiw_oob_request_from(req, local.raw, ep->place.peer.s6_addr);
 }
 
 /*

@@ -25,7 +25,7 @@
 #include "ep.h"
 #include "llp.h"
 #include "qp.h"
-#include "qp_stream.h"
+#include "qp_flush.h"
 #include "sock.h"
 #include "stream_run.h"
 #include "tx.h"
@@ -150,7 +150,7 @@ static bool oob_qp_anything_posted(const struct xiw_qp *qp)
  */
 void xiw_oob_await_posted(struct xiw_qp *qp)
 {
-	/* Pairs with the barrier in xiw_post_send() before it reads "waits". */
+	/* Pairs with the barrier in qp_verbs_sends_posted(). */
 	smp_mb();
 	if (READ_ONCE(qp->oob.waits) && oob_qp_anything_posted(qp))
 		xiw_qp_await(qp, XIW_OOB_STREAM);

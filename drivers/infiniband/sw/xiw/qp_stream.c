@@ -14,6 +14,7 @@
 #include "mr.h"
 #include "mw.h"
 #include "qp.h"
+#include "qp_flush.h"
 #include "rx.h"
 #include "stream_run.h"
 
@@ -490,11 +491,11 @@ void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg)
 int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 {
 	struct xiw_stream *s = &qp->stream;
-	bool by_number = ep->user == qp->dev->oob_user;
+	bool oob = ep->user == qp->dev->oob_user;
 	int ret = 0;
 
 	spin_lock_bh(&s->lock);
-	if (qp->ep || xiw_qp_is_oob(qp) != by_number) {
+	if (qp->ep || xiw_qp_is_oob(qp) != oob) {
 		ret = -EISCONN;
 	} else if (s->state != XIW_QPS_IDLE || qp->destroying ||
 		   qp->resetting) {

@@ -7,8 +7,6 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "qp_flush.h"
-
 struct mem_cgroup;
 struct xiw_ep;
 struct xiw_qp;

@@ -16,6 +16,7 @@
 #include "mw.h"
 #include "oob.h"
 #include "qp.h"
+#include "qp_flush.h"
 #include "qp_stream.h"
 #include "rx.h"
 #include "stream_run.h"

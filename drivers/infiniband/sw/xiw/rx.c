@@ -36,7 +36,7 @@
 #include "busy_poll.h"
 #include "deliver.h"
 #include "llp.h"
-#include "proto/rdmap.h"
+#include "proto/opcode.h"
 #include "rx_mpa.h"
 #include "series.h"
 #include "stream.h"

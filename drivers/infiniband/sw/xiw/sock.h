@@ -7,6 +7,7 @@
 #ifndef _XIW_SOCK_H
 #define _XIW_SOCK_H
 
+#include <linux/in.h>
 #include <linux/net.h>
 #include <linux/socket.h>
 #include <linux/types.h>
@@ -91,5 +92,11 @@ int xiw_sock_error(struct xiw_sock *xs);
 void xiw_sock_discard(struct xiw_sock *xs);
 u32 xiw_sock_taken(const struct xiw_sock *xs);
 u32 xiw_sock_acked(const struct xiw_sock *xs);
+
+/* The port is at the same offset in IPv4 and IPv6 addresses. */
+static inline __be16 xiw_sock_port_of(const struct sockaddr_storage *addr)
+{
+	return ((const struct sockaddr_in *)addr)->sin_port;
+}
 
 #endif /* _XIW_SOCK_H */

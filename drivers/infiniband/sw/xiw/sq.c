@@ -19,9 +19,9 @@
 enum {
 	WR_USER		= BIT(0),	/* allowed in a user ring */
 	WR_INLINE	= BIT(1),	/* may carry its payload inline */
-	WR_ATOMIC	= BIT(3),	/* one element of eight bytes */
-	WR_LOCAL	= BIT(4),	/* sends nothing */
-	WR_BIND		= BIT(5),	/* has parameters of its own */
+	WR_ATOMIC	= BIT(2),	/* one element of eight bytes */
+	WR_LOCAL	= BIT(3),	/* sends nothing */
+	WR_BIND		= BIT(4),	/* has parameters of its own */
 };
 
 static const u8 wr_traits[] = {

@@ -556,7 +556,7 @@ static void tx_sched_start_rtr(struct xiw_stream *s)
  * @s: stream with no message in progress
  *
  * A Terminate has priority, then an RTR. Responses and work requests are chosen
- * by round robin. On true the members of @s->tx describe the message.
+ * by round robin. On true @s->tx.msg is the message.
  *
  * Return: false if nothing can be sent now.
  */
