@@ -27,11 +27,6 @@ one_address()
 		"rping -c -V -a $B4 -p @PORT@ -C 10 -S 20000"
 }
 
-log_says()
-{
-	dmesg | grep -qF "$1"
-}
-
 topo_up
 in_a rdma link add siwA type siw netdev "$VETH_A" || bail "set-up: siw"
 # siw's listener fails, so rdma_cm ends that of xiw.

@@ -48,11 +48,6 @@ refused()
 	client "$1" 2>&1 | grep -q 'REJECTED, error -111'
 }
 
-log_says()
-{
-	dmesg | grep -qF "$1"
-}
-
 # nowhere: no device has the address.
 nowhere()
 {

@@ -649,6 +649,12 @@ log_since()
 	dmesg | tail -n "+$((${log_from:-0} + 1))"
 }
 
+# log_says TEXT: the kernel log contains that text.
+log_says()
+{
+	dmesg | grep -qF "$1"
+}
+
 # log_clean DESC: the claim is that the kernel reported no fault since the mark.
 # The runner makes this claim after each test as well.
 log_clean()

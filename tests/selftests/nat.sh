@@ -52,11 +52,6 @@ through()
 		"rping -c -V -a $3 -p @PORT@ -C 10 -S 20000"
 }
 
-log_says()
-{
-	dmesg | grep -qF "$1"
-}
-
 # by_number WHAT INDEX_A INDEX_B SERVER ROUTER: fails at the client, and is logged.
 by_number()
 {

@@ -235,7 +235,7 @@ deaf()
 
 	# A patched rdma_cm logs it in place of the driver.
 	[[ -z ${XIW_PATCHED:-} ]] || message="cma_listen_on_dev, error"
-	dmesg | grep -q "$message"
+	log_says "$message"
 }
 
 # taken_port: a server that listens on all addresses also does so on new

@@ -152,28 +152,10 @@ pair()
 		ktap_print_msg "$(cat "$TMP/client" "$TMP/server")"
 		ktap_test_skip "$desc" ;;
 	*)
-		if known "$1"; then
-			ktap_test_xfail "$desc"
-		else
-			ktap_test_fail "$desc"
-		fi
+		ktap_test_fail "$desc"
 		sed 's/^/# server: /' "$TMP/server"
 		sed 's/^/# client: /' "$TMP/client" ;;
 	esac
-}
-
-# known CASE: is it known that the driver cannot do this? A test lists that in
-# KNOWN, as "DRIVER:CASE:REASON".
-known()
-{
-	local line
-
-	for line in "${KNOWN[@]}"; do
-		[[ $line == "$driver:$1:"* ]] || continue
-		ktap_print_msg "${line#*:*:}"
-		return 0
-	done
-	return 1
 }
 
 # for_each_driver CMD CLAIMS

@@ -7,9 +7,6 @@
 
 source "$(dirname "$(realpath "$0")")/pair_lib.sh"
 
-# shellcheck disable=SC2034  # known() reads it
-KNOWN=()
-
 run()
 {
 	pair send
