@@ -108,7 +108,7 @@ static void xiw_sock_stream_event(struct sock *sk, enum sock_event event)
  * Called by TCP without the socket lock of the listener. A connection that was
  * not accepted yet has inherited the callback from it, but not the owner.
  */
-static void xiw_sock_listener_event(struct sock *sk)
+void xiw_sock_listener_event(struct sock *sk)
 {
 	struct xiw_sock *xs;
 
@@ -153,7 +153,13 @@ static void xiw_sock_on_state_change(struct sock *sk)
  * Operations for streams
  */
 
-static void sock_free(struct xiw_llp *llp)
+/**
+ * xiw_sock_free() - xiw_llp_ops.free
+ * @llp: of a released socket
+ *
+ * Context: Any.
+ */
+void xiw_sock_free(struct xiw_llp *llp)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
@@ -245,32 +251,37 @@ static bool xiw_sock_is_charged(const struct mem_cgroup *memcg)
 	       cgroup_subsys_on_dfl(memory_cgrp_subsys);
 }
 
-/* All pages charged by TCP, including partly unused ones. */
-static int xiw_sock_charged_pages(const struct sock *sk)
+/* All pages charged by the protocol, including partly unused ones. */
+static int xiw_sock_charged_pages(const struct sock *sk, u32 queued)
 {
 	return sk_mem_pages(sk->sk_forward_alloc +
-			    atomic_read(&sk->sk_rmem_alloc) +
-			    sk->sk_wmem_queued);
+			    atomic_read(&sk->sk_rmem_alloc) + queued);
 }
 
-/*
+/**
+ * xiw_sock_charge() - charge a socket to another control group
+ * @sk: socket
+ * @memcg: new group; the socket takes a reference
+ * @queued: bytes that the protocol has charged for data to be sent
+ *
  * Charges the memory already held to the new group, then uncharges it from the
  * old one. TCP does not notice, as the socket lock is held.
  *
- * -ENOMEM if the group is at its limit, or TCP as a whole at tcp_mem, which
- * counts that memory twice for the moment. Then there is no stream: an accept
- * or a connect fails with ENOMEM, and a connection by number is tried again.
+ * Context: Socket lock owned.
+ * Return: 0, or -ENOMEM if the group is at its limit, or TCP as a whole at
+ * tcp_mem, which counts that memory twice for the moment. Then there is no
+ * stream: an accept or a connect fails with ENOMEM, and a connection by number
+ * is tried again.
  */
-static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
+int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
 {
-	struct sock *sk = xiw_sock_to_sock(llp)->sk;
 	struct mem_cgroup *old = sk->sk_memcg;
 	int len;
 
 	if (old == memcg || !xiw_sock_is_charged(memcg))
 		return 0;
 	sk_mem_reclaim(sk);
-	len = xiw_sock_charged_pages(sk) << PAGE_SHIFT;
+	len = xiw_sock_charged_pages(sk, queued) << PAGE_SHIFT;
 	WRITE_ONCE(sk->sk_memcg, memcg);
 	if (len && !__sk_mem_schedule(sk, len, SK_MEM_RECV)) {
 		WRITE_ONCE(sk->sk_memcg, old);
@@ -286,12 +297,36 @@ static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
 		css_put(&old->css);
 	return 0;
 }
+
+/**
+ * xiw_sock_memcg() - the control group of a socket
+ * @sk: socket
+ *
+ * Context: Socket lock owned.
+ * Return: Group, to which the socket has a reference, or NULL.
+ */
+struct mem_cgroup *xiw_sock_memcg(const struct sock *sk)
+{
+	return sk->sk_memcg;
+}
 #else
-static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
+int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
 {
 	return 0;
 }
+
+struct mem_cgroup *xiw_sock_memcg(const struct sock *sk)
+{
+	return NULL;
+}
 #endif
+
+static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
+{
+	struct sock *sk = xiw_sock_to_sock(llp)->sk;
+
+	return xiw_sock_charge(sk, memcg, sk->sk_wmem_queued);
+}
 
 /*
  * Record the RFS flow. Otherwise packets would be steered to the CPU on which a
@@ -518,7 +553,7 @@ static enum xiw_llp_status sock_status(struct xiw_llp *llp)
 }
 
 static const struct xiw_llp_ops sock_llp_ops = {
-	.free = sock_free,
+	.free = xiw_sock_free,
 	.lock = sock_lock,
 	.unlock = sock_unlock,
 	.trylock_bh = sock_trylock_bh,
@@ -540,40 +575,66 @@ static const struct xiw_llp_ops sock_llp_ops = {
  * Set-up
  */
 
-/* Wraps @sock, and owns it on success; @parent is its listener or NULL. */
-static struct xiw_sock *xiw_sock_take_over(struct socket *sock,
-					   const struct xiw_sock *parent)
+static void xiw_sock_redirect(struct xiw_sock *xs, const struct xiw_sock *from)
+{
+	const struct xiw_sock_proto *proto = xs->proto;
+	struct sock *sk = xs->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	xs->saved_data_ready = from ? from->saved_data_ready :
+				      sk->sk_data_ready;
+	xs->saved_write_space = from ? from->saved_write_space :
+				       sk->sk_write_space;
+	xs->saved_state_change = from ? from->saved_state_change :
+					sk->sk_state_change;
+	sk->sk_data_ready = proto ? proto->on_event : xiw_sock_on_data_ready;
+	if (!proto)
+		sk->sk_write_space = xiw_sock_on_write_space;
+	sk->sk_state_change = proto ? proto->on_event :
+				      xiw_sock_on_state_change;
+	__rcu_assign_sk_user_data_with_flags(sk, xs, SK_USER_DATA_NOCOPY);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * xiw_sock_take_over() - wrap a socket
+ * @sock: socket, owned by the result
+ * @parent: its listener, or NULL
+ * @proto: its protocol, or NULL for TCP
+ *
+ * Context: Sleeps.
+ * Return: The socket, or NULL without memory.
+ */
+struct xiw_sock *xiw_sock_take_over(struct socket *sock,
+				    const struct xiw_sock *parent,
+				    const struct xiw_sock_proto *proto)
 {
 	struct sock *sk = sock->sk;
 	struct xiw_sock *xs;
 
-	xs = kzalloc(sizeof(*xs), GFP_KERNEL_ACCOUNT);
+	xs = kzalloc(proto ? proto->size : sizeof(*xs), GFP_KERNEL_ACCOUNT);
 	if (!xs)
 		return NULL;
-	xiw_llp_init(&xs->llp, &sock_llp_ops);
+	xiw_llp_init(&xs->llp, proto ? proto->llp_ops : &sock_llp_ops);
+	xs->proto = proto;
 	INIT_DELAYED_WORK(&xs->zero_window, xiw_sock_check_zero_window);
 	sock_hold(sk);
 	xs->sk = sk;
 	xs->sock = sock;
+	if (proto)
+		proto->init(xs, parent);
 
 	lock_sock(sk);
 	/* Data is also sent from softirqs, never on behalf of a task. */
-	sk->sk_allocation = GFP_ATOMIC;
+	if (!proto)
+		sk->sk_allocation = GFP_ATOMIC;
 	xiw_sk_use_task_frag(sk, false);
-	write_lock_bh(&sk->sk_callback_lock);
-	xs->saved_data_ready = parent ? parent->saved_data_ready :
-					sk->sk_data_ready;
-	xs->saved_write_space = parent ? parent->saved_write_space :
-					 sk->sk_write_space;
-	xs->saved_state_change = parent ? parent->saved_state_change :
-					  sk->sk_state_change;
-	sk->sk_data_ready = xiw_sock_on_data_ready;
-	sk->sk_write_space = xiw_sock_on_write_space;
-	sk->sk_state_change = xiw_sock_on_state_change;
-	__rcu_assign_sk_user_data_with_flags(sk, xs, SK_USER_DATA_NOCOPY);
-	write_unlock_bh(&sk->sk_callback_lock);
+	xiw_sock_redirect(xs, parent);
 	release_sock(sk);
-	tcp_sock_set_nodelay(sk);
+	if (!proto)
+		tcp_sock_set_nodelay(sk);
+	else if (parent)
+		proto->start(xs);
 	return xs;
 }
 
@@ -608,7 +669,7 @@ int xiw_sock_create(struct net *net, int family, struct xiw_sock **xs)
 	ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, &sock);
 	if (ret)
 		return ret;
-	*xs = xiw_sock_take_over(sock, NULL);
+	*xs = xiw_sock_take_over(sock, NULL, NULL);
 	if (!*xs) {
 		sock_release(sock);
 		return -ENOMEM;
@@ -724,6 +785,8 @@ int xiw_sock_bind_shared(struct xiw_sock *xs,
 	u32 port = ntohs(in->sin_port);
 	int ret;
 
+	if (xs->proto)
+		return -EADDRINUSE;
 	ret = xiw_sock_set_ip_option(xs, IP_BIND_ADDRESS_NO_PORT, 1);
 	if (!ret)
 		ret = xiw_sock_set_ip_option(xs, IP_LOCAL_PORT_RANGE,
@@ -797,7 +860,7 @@ int xiw_sock_accept(struct xiw_sock *listener, struct xiw_sock **xs)
 	ret = kernel_accept(listener->sock, &sock, O_NONBLOCK);
 	if (ret)
 		return ret;
-	*xs = xiw_sock_take_over(sock, listener);
+	*xs = xiw_sock_take_over(sock, listener, listener->proto);
 	if (!*xs) {
 		sock_no_linger(sock->sk);
 		sock_release(sock);
@@ -881,6 +944,8 @@ int xiw_sock_names(struct xiw_sock *xs, struct sockaddr_storage *local,
 	ret = kernel_getpeername(xs->sock, (struct sockaddr *)remote);
 	if (ret < 0)
 		return ret;
+	if (xs->proto)
+		xs->proto->fix_local(xs, local);
 	xiw_sock_unmap_v4(local);
 	xiw_sock_unmap_v4(remote);
 	return 0;
@@ -916,7 +981,8 @@ void xiw_sock_set_tos(struct xiw_sock *xs, int family, u8 tos)
  *
  * An idle connection is probed when half of the time is over. TCP's user
  * timeout is the whole, so unacknowledged data has the same effect, unless the
- * peer reports a closed window.
+ * peer reports a closed window. No effect with another protocol, which has its
+ * timers from the beginning.
  *
  * Context: Sleeps.
  */
@@ -927,6 +993,8 @@ void xiw_sock_set_silence(struct xiw_sock *xs, u32 silence_ms)
 	struct sock *sk = xs->sk;
 	u32 probes = min(total / 2 / interval, XIW_SOCK_PROBES);
 
+	if (xs->proto)
+		return;
 	tcp_sock_set_keepidle(sk, total - interval * probes);
 	tcp_sock_set_keepintvl(sk, interval);
 	tcp_sock_set_keepcnt(sk, probes);
@@ -943,7 +1011,10 @@ void xiw_sock_set_silence(struct xiw_sock *xs, u32 silence_ms)
  */
 void xiw_sock_shutdown(struct xiw_sock *xs)
 {
-	kernel_sock_shutdown(xs->sock, SHUT_WR);
+	if (xs->proto)
+		xs->proto->shutdown(xs);
+	else
+		kernel_sock_shutdown(xs->sock, SHUT_WR);
 }
 
 /**
@@ -972,6 +1043,8 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
+	if (xs->proto)
+		xs->proto->release(xs);
 	/* Nothing more is sent, so the timer is not armed again. */
 	if (cancel_delayed_work_sync(&xs->zero_window))
 		xiw_llp_put(&xs->llp);
@@ -999,6 +1072,8 @@ int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len)
 	struct sock *sk = xs->sk;
 	int ret;
 
+	if (xs->proto)
+		return xs->proto->send_fpdu(xs, buf, len);
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	sock_lock(&xs->llp);
 	/*
@@ -1074,11 +1149,12 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
  */
 int xiw_sock_unread(struct xiw_sock *xs)
 {
+	struct xiw_llp *llp = &xs->llp;
 	int ret;
 
-	sock_lock(&xs->llp);
-	ret = sock_unread(&xs->llp);
-	sock_unlock(&xs->llp);
+	llp->ops->lock(llp);
+	ret = llp->ops->unread(llp);
+	llp->ops->unlock(llp);
 	return ret;
 }
 
@@ -1111,9 +1187,11 @@ static int xiw_sock_discard_actor(read_descriptor_t *desc, struct sk_buff *skb,
  */
 void xiw_sock_discard(struct xiw_sock *xs)
 {
-	sock_lock(&xs->llp);
-	sock_read(&xs->llp, xiw_sock_discard_actor, NULL);
-	sock_unlock(&xs->llp);
+	struct xiw_llp *llp = &xs->llp;
+
+	llp->ops->lock(llp);
+	llp->ops->read(llp, xiw_sock_discard_actor, NULL);
+	llp->ops->unlock(llp);
 }
 
 /**
@@ -1125,6 +1203,8 @@ void xiw_sock_discard(struct xiw_sock *xs)
  */
 u32 xiw_sock_taken(const struct xiw_sock *xs)
 {
+	if (xs->proto)
+		return xs->proto->taken(xs);
 	return READ_ONCE(tcp_sk(xs->sk)->copied_seq);
 }
 
@@ -1137,6 +1217,8 @@ u32 xiw_sock_taken(const struct xiw_sock *xs)
  */
 u32 xiw_sock_acked(const struct xiw_sock *xs)
 {
+	if (xs->proto)
+		return xs->proto->acked(xs);
 	return READ_ONCE(tcp_sk(xs->sk)->snd_una);
 }
 

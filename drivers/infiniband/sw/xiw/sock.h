@@ -2,7 +2,8 @@
 /*
  * The lower layer over TCP: a kernel socket with its callbacks redirected.
  * Only sock.c depends on TCP. Streams use the socket as a struct xiw_llp; its
- * lock is the socket lock.
+ * lock is the socket lock. A socket of another protocol has a struct
+ * xiw_sock_proto.
  */
 #ifndef _XIW_SOCK_H
 #define _XIW_SOCK_H
@@ -15,15 +16,54 @@
 
 #include "llp.h"
 
+struct mem_cgroup;
 struct net;
 struct sock;
+struct xiw_mpa_frame;
 struct xiw_sock;
 
 /**
- * struct xiw_sock - a TCP socket owned by xiw
+ * struct xiw_sock_proto - what a protocol other than TCP does in its own way
+ * @size: of its structure, which begins with a struct xiw_sock
+ * @llp_ops: interface for streams
+ * @on_event: for sk_data_ready and sk_state_change
+ * @init: set up the rest of the structure; the socket was @accepted or created
+ * @start: callbacks are in place; what arrived before has to be looked at
+ * @release: callbacks are no longer called; give back what the structure holds
+ * @shutdown: see xiw_sock_shutdown()
+ * @send_frame: send a startup frame with its Private Data; returns 0 or a
+ *	negative errno
+ * @recv_frame: receive a startup frame, and XIW_MPA_PD_MAX bytes of Private
+ *	Data at most; returns as xiw_conn_get_frame()
+ * @send_fpdu: send an FPDU behind startup, see xiw_sock_send_buf()
+ * @fix_local: replace the address of the socket by that of the connection
+ * @taken: see xiw_sock_taken()
+ * @acked: see xiw_sock_acked()
+ */
+struct xiw_sock_proto {
+	size_t size;
+	const struct xiw_llp_ops *llp_ops;
+	void (*on_event)(struct sock *sk);
+	void (*init)(struct xiw_sock *xs, bool accepted);
+	void (*start)(struct xiw_sock *xs);
+	void (*release)(struct xiw_sock *xs);
+	void (*shutdown)(struct xiw_sock *xs);
+	int (*send_frame)(struct xiw_sock *xs,
+			  const struct xiw_mpa_frame *frame, const void *pdata);
+	int (*recv_frame)(struct xiw_sock *xs, struct xiw_mpa_frame *frame,
+			  void *pdata);
+	int (*send_fpdu)(struct xiw_sock *xs, const void *buf, size_t len);
+	void (*fix_local)(struct xiw_sock *xs, struct sockaddr_storage *local);
+	u32 (*taken)(const struct xiw_sock *xs);
+	u32 (*acked)(const struct xiw_sock *xs);
+};
+
+/**
+ * struct xiw_sock - a socket owned by xiw
  * @llp: interface for streams. Its references keep this struct and @sk valid,
  *	also after xiw_sock_release() closed the socket; the creator holds the
  *	first one until then
+ * @proto: its protocol, NULL for TCP
  * @sk: the protocol's half, with a reference
  * @sock: the socket
  * @events: callbacks of the user; changed with both the socket lock and
@@ -44,6 +84,7 @@ struct xiw_sock;
  */
 struct xiw_sock {
 	struct xiw_llp llp;
+	const struct xiw_sock_proto *proto;
 	struct sock *sk;
 	struct socket *sock;
 	const struct xiw_llp_events *events;
@@ -98,5 +139,14 @@ static inline __be16 xiw_sock_port_of(const struct sockaddr_storage *addr)
 {
 	return ((const struct sockaddr_in *)addr)->sin_port;
 }
+
+/* For other protocols */
+struct xiw_sock *xiw_sock_take_over(struct socket *sock,
+				    const struct xiw_sock *parent,
+				    const struct xiw_sock_proto *proto);
+void xiw_sock_listener_event(struct sock *sk);
+int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued);
+struct mem_cgroup *xiw_sock_memcg(const struct sock *sk);
+void xiw_sock_free(struct xiw_llp *llp);
 
 #endif /* _XIW_SOCK_H */
