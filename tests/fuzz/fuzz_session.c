@@ -100,7 +100,12 @@ static void decode(struct fuzz_in *in)
 
 static void classify(struct fuzz_in *in)
 {
-	struct xiw_session s = { .rx_next = fuzz_u16(in) };
+	struct xiw_session s = {
+		.rx_next = fuzz_u16(in),
+		.state = fuzz_u8(in) % XIW_SESSION_STATES,
+	};
+	bool unanswered = s.state == XIW_SESSION_REQUEST ||
+			  s.state == XIW_SESSION_PENDING;
 	u16 ssn = fuzz_u16(in);
 	u16 ahead = ssn - s.rx_next;
 	u32 point = fuzz_edge(in);
@@ -108,7 +113,8 @@ static void classify(struct fuzz_in *in)
 
 	CHECK(xiw_session_order(&s, ssn) ==
 	      (!ahead ? XIW_SESSION_NEXT :
-	       ahead < 4096 ? XIW_SESSION_EARLY : XIW_SESSION_STRAY));
+	       ahead < 4096 && !unanswered ? XIW_SESSION_EARLY :
+					     XIW_SESSION_STRAY));
 	CHECK(mulpdu >= 516 && mulpdu <= XIW_MULPDU_MAX);
 	CHECK(mulpdu == 516 || mulpdu + 22 <= point);
 }

@@ -338,6 +338,9 @@ enum xiw_session_order xiw_session_order(const struct xiw_session *s, u16 ssn)
 
 	if (!ahead)
 		return XIW_SESSION_NEXT;
+	/* Patterns have nothing behind an Initiate without an answer. */
+	if (s->state == XIW_SESSION_REQUEST || s->state == XIW_SESSION_PENDING)
+		return XIW_SESSION_STRAY;
 	return ahead < XIW_SESSION_WINDOW ? XIW_SESSION_EARLY :
 					    XIW_SESSION_STRAY;
 }

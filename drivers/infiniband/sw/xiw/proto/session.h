@@ -117,7 +117,7 @@ struct xiw_session_msg {
  * enum xiw_session_order - place of a chunk in the order of SSNs
  * @XIW_SESSION_NEXT: process it now
  * @XIW_SESSION_EARLY: keep it until the ones before it were processed
- * @XIW_SESSION_STRAY: no conforming peer sent it
+ * @XIW_SESSION_STRAY: no conforming peer sent it, or not yet
  */
 enum xiw_session_order {
 	XIW_SESSION_NEXT,

@@ -619,6 +619,14 @@ static void session_ssn_order(struct kunit *test)
 	xiw_session_init(&s, false);
 	KUNIT_EXPECT_EQ(test, s.rx_next, 0);
 	KUNIT_EXPECT_EQ(test, s.tx_next, 0);
+	/* Nothing is held before the Initiate, and before the Accept. */
+	KUNIT_EXPECT_EQ(test, (int)XIW_SESSION_STRAY,
+			(int)xiw_session_order(&s, 1));
+	s.state = XIW_SESSION_PENDING;
+	s.rx_next = 1;
+	KUNIT_EXPECT_EQ(test, (int)XIW_SESSION_STRAY,
+			(int)xiw_session_order(&s, 2));
+	s.state = XIW_SESSION_OPEN;
 	for (i = 0; i < ARRAY_SIZE(from); i++) {
 		s.rx_next = from[i];
 		for (k = 0; k < ARRAY_SIZE(places); k++)
