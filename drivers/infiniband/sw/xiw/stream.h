@@ -49,6 +49,7 @@ struct xiw_stream;
  * @send_imm: both sides support Send with Immediate
  * @probe: the RTR is a capability probe for FPDUs of several segments, see
  *	XIW_PROBE_STAG; @fpdu_segments is valid until the peer confirms
+ * @unfenced: a Responder may send before it has received an FPDU
  */
 struct xiw_conn {
 	struct xiw_mpa_nego nego;
@@ -56,6 +57,7 @@ struct xiw_conn {
 	u32 fpdu_segments;
 	bool send_imm;
 	bool probe;
+	bool unfenced;
 };
 
 /**
@@ -491,7 +493,7 @@ static inline bool xiw_stream_access_ok(const struct xiw_stream *s, int access)
  */
 static inline bool xiw_stream_is_fenced(const struct xiw_stream *s)
 {
-	return s->rx.first && !s->conn.initiator;
+	return s->rx.first && !s->conn.initiator && !s->conn.unfenced;
 }
 
 int xiw_stream_module_init(void);

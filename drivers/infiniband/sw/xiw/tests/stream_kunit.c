@@ -393,6 +393,27 @@ static void stream_rewound(struct kunit *test)
 	world_end(w);
 }
 
+/*
+ * Over SCTP the Responder sends first: there is no MPA fence.
+ * Covers: SCTP-58
+ */
+static void stream_unfenced(struct kunit *test)
+{
+	const struct how how = { .segments = 1, .unfenced = true };
+	struct world *w = world_make(test, get_random_u64());
+	struct side *side = &w->side[1];
+
+	world_start(w, &how);
+	side_post_send(test, side);
+	side_send_all(test, side);
+	KUNIT_EXPECT_TRUE(test, world_wait_quiet(w));
+	KUNIT_EXPECT_EQ(test, side->num_done, 1);
+	KUNIT_EXPECT_GT(test, side->s.tx.sent, 0);
+	world_close(w);
+	KUNIT_EXPECT_TRUE(test, world_is_well(w));
+	world_end(w);
+}
+
 static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_plain),
 	KUNIT_CASE(stream_crc),
@@ -410,6 +431,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_reg_valid),
 	KUNIT_CASE(stream_reg_behind_inv),
 	KUNIT_CASE(stream_rewound),
+	KUNIT_CASE(stream_unfenced),
 	{}
 };
 

@@ -469,7 +469,7 @@ static void start_side(struct world *w, int n, const struct how *how)
 		.nego = {
 			.rev = 2,
 			.enhanced = true,
-			.p2p = true,
+			.p2p = !how->unfenced,
 			.crc = how->crc,
 			.tx_markers = how->markers,
 			.rx_markers = how->markers,
@@ -482,6 +482,7 @@ static void start_side(struct world *w, int n, const struct how *how)
 		.fpdu_segments = how->segments,
 		.send_imm = true,
 		.probe = !n || how->probe,
+		.unfenced = how->unfenced,
 	};
 
 	KUNIT_ASSERT_EQ(w->test, xiw_stream_start(&side->s, &side->end.llp,

@@ -153,6 +153,7 @@ struct how {
 	bool markers;
 	u32 segments;
 	bool probe;	/* Responder; the Initiator always probes */
+	bool unfenced;	/* Responder, without an RTR */
 	u8 rtr;
 };
 
