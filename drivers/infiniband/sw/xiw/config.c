@@ -6,9 +6,11 @@
 #include "config.h"
 
 #include <linux/debugfs.h>
+#include <linux/inet.h>
 #include <linux/kstrtox.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
 
 #include "dev.h"
@@ -28,6 +30,7 @@ enum config_field {
 	CFG_REPLY_MS,
 	CFG_SILENCE_MS,
 	CFG_FPDU_SEGMENTS,
+	CFG_SCTP_RTO_MS,
 };
 
 /**
@@ -55,6 +58,8 @@ static u32 config_get(const struct xiw_mpa_policy *p, enum config_field field)
 		return p->silence_ms;
 	case CFG_FPDU_SEGMENTS:
 		return p->fpdu_segments;
+	case CFG_SCTP_RTO_MS:
+		return p->sctp_rto_ms;
 	}
 	return 0;
 }
@@ -74,6 +79,9 @@ static void config_set(struct xiw_mpa_policy *p, enum config_field field,
 		break;
 	case CFG_FPDU_SEGMENTS:
 		p->fpdu_segments = value;
+		break;
+	case CFG_SCTP_RTO_MS:
+		p->sctp_rto_ms = value;
 		break;
 	}
 }
@@ -138,6 +146,7 @@ static struct config_attr config_files[] = {
 	  CFG_MIN_SILENCE, CFG_MAX_MS },
 	{ CFG_FILE(fpdu_segments), CFG_FPDU_SEGMENTS, 0,
 	  CFG_MAX_SEGMENTS },
+	{ CFG_FILE(sctp_rto_ms), CFG_SCTP_RTO_MS, 10, 1000 },
 };
 
 /* Revisions of own Requests, in the order in which they are tried */
@@ -292,15 +301,147 @@ static ssize_t oob_port_store(struct device *device,
 }
 static DEVICE_ATTR_RW(oob_port);
 
+static ssize_t sctp_ports_show(struct device *device,
+			       struct device_attribute *attr, char *buf)
+{
+	struct xiw_dev *dev = config_to_xdev(device);
+	int len = 0;
+	u32 i;
+
+	spin_lock(&dev->policy_lock);
+	for (i = 0; i < dev->sctp_count; i++)
+		len += sysfs_emit_at(buf, len, "%s%u", len ? " " : "",
+				     dev->sctp_ports[i]);
+	spin_unlock(&dev->policy_lock);
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+/* Converts a list of numbers; returns how many, or -EINVAL. */
+static int config_ports_parse(char *list, u16 *ports)
+{
+	char *word;
+	int n = 0;
+
+	while ((word = strsep(&list, " ,\n"))) {
+		if (!*word)
+			continue;
+		if (n == XIW_SCTP_PORTS || kstrtou16(word, 0, &ports[n]) ||
+		    !ports[n])
+			return -EINVAL;
+		n++;
+	}
+	return n;
+}
+
+static ssize_t sctp_ports_store(struct device *device,
+				struct device_attribute *attr, const char *buf,
+				size_t count)
+{
+	struct xiw_dev *dev = config_to_xdev(device);
+	u16 ports[XIW_SCTP_PORTS] = {};
+	char list[128];
+	int n;
+
+	if (strscpy(list, buf) < 0)
+		return -EINVAL;
+	n = config_ports_parse(list, ports);
+	if (n < 0)
+		return n;
+	spin_lock(&dev->policy_lock);
+	memcpy(dev->sctp_ports, ports, sizeof(ports));
+	dev->sctp_count = n;
+	spin_unlock(&dev->policy_lock);
+	return count;
+}
+static DEVICE_ATTR_RW(sctp_ports);
+
+static ssize_t sctp_addresses_show(struct device *device,
+				   struct device_attribute *attr, char *buf)
+{
+	struct xiw_dev *dev = config_to_xdev(device);
+	const struct in6_addr *addr;
+	int len = 0;
+	u32 i;
+
+	spin_lock(&dev->policy_lock);
+	for (i = 0; i < dev->sctp_naddrs; i++) {
+		addr = &dev->sctp_addrs[i];
+		len += sysfs_emit_at(buf, len, "%s", i ? " " : "");
+		if (ipv6_addr_v4mapped(addr))
+			len += sysfs_emit_at(buf, len, "%pI4",
+					     &addr->s6_addr32[3]);
+		else
+			len += sysfs_emit_at(buf, len, "%pI6c", addr);
+	}
+	spin_unlock(&dev->policy_lock);
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+/* An address without scope; IPv4 is mapped. */
+static bool config_addr_parse(const char *word, struct in6_addr *addr)
+{
+	__be32 v4;
+
+	if (in4_pton(word, -1, (u8 *)&v4, -1, NULL)) {
+		ipv6_addr_set_v4mapped(v4, addr);
+		return v4 && !ipv4_is_multicast(v4);
+	}
+	return in6_pton(word, -1, addr->s6_addr, -1, NULL) &&
+	       !ipv6_addr_v4mapped(addr) &&
+	       (ipv6_addr_type(addr) & IPV6_ADDR_UNICAST) &&
+	       !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
+}
+
+/* Converts a list of addresses; returns how many, or -EINVAL. */
+static int config_addrs_parse(char *list, struct in6_addr *addrs)
+{
+	char *word;
+	int n = 0;
+
+	while ((word = strsep(&list, " ,\n"))) {
+		if (!*word)
+			continue;
+		if (n == XIW_SCTP_ADDRS || !config_addr_parse(word, &addrs[n]))
+			return -EINVAL;
+		n++;
+	}
+	return n;
+}
+
+static ssize_t sctp_addresses_store(struct device *device,
+				    struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	struct xiw_dev *dev = config_to_xdev(device);
+	struct in6_addr addrs[XIW_SCTP_ADDRS] = {};
+	char list[192];
+	int n;
+
+	if (strscpy(list, buf) < 0)
+		return -EINVAL;
+	n = config_addrs_parse(list, addrs);
+	if (n < 0)
+		return n;
+	spin_lock(&dev->policy_lock);
+	memcpy(dev->sctp_addrs, addrs, sizeof(addrs));
+	dev->sctp_naddrs = n;
+	spin_unlock(&dev->policy_lock);
+	return count;
+}
+static DEVICE_ATTR_RW(sctp_addresses);
+
 static struct attribute *config_attrs[] = {
 	&config_files[0].attr.attr,
 	&config_files[1].attr.attr,
 	&config_files[2].attr.attr,
 	&config_files[3].attr.attr,
+	&config_files[4].attr.attr,
 	&dev_attr_revision.attr,
 	&dev_attr_rtr_types.attr,
 	&dev_attr_rnr_timeout_ms.attr,
 	&dev_attr_oob_port.attr,
+	&dev_attr_sctp_ports.attr,
+	&dev_attr_sctp_addresses.attr,
 	NULL
 };
 

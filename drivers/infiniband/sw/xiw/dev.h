@@ -59,6 +59,11 @@ enum xiw_limits {
 	XIW_MAX_GIDS		= 64,
 };
 
+/* Ports that may use SCTP */
+#define XIW_SCTP_PORTS		16
+/* Further local addresses of an SCTP association */
+#define XIW_SCTP_ADDRS		4
+
 /**
  * struct xiw_dev - one RDMA device
  * @ibdev: the core's part; its allocation is this struct
@@ -88,7 +93,11 @@ enum xiw_limits {
  * @num_pd: protection domains
  * @num_ctx: user contexts
  * @policy: MPA policy for new connections
- * @policy_lock: protects @policy
+ * @sctp_ports: ports that rdma_cm's connections use SCTP for
+ * @sctp_count: number of these
+ * @sctp_addrs: further local addresses of their associations, IPv4 ones mapped
+ * @sctp_naddrs: number of these
+ * @policy_lock: protects @policy and what begins with sctp_
  * @debugfs: files of the device, or an error pointer without debugfs
  * @caps: XIW_CAP_* supported
  * @iwcm_user: functions of the endpoints of rdma_cm
@@ -143,6 +152,10 @@ struct xiw_dev {
 
 	spinlock_t policy_lock; /* see above */
 	struct xiw_mpa_policy policy;
+	u16 sctp_ports[XIW_SCTP_PORTS];
+	u32 sctp_count;
+	struct in6_addr sctp_addrs[XIW_SCTP_ADDRS];
+	u32 sctp_naddrs;
 	struct dentry *debugfs;
 	u32 caps;
 
@@ -234,5 +247,18 @@ static inline bool xiw_udata_room(const struct ib_udata *udata, size_t len)
  */
 #define xiw_udata_has_room(_udata, _type, _last) \
 	xiw_udata_room(_udata, offsetofend(_type, _last))
+
+/* Is @port, in host order, one that uses SCTP? Process context. */
+static inline bool xiw_dev_uses_sctp(struct xiw_dev *dev, u16 port)
+{
+	bool found = false;
+	u32 i;
+
+	spin_lock(&dev->policy_lock);
+	for (i = 0; i < dev->sctp_count; i++)
+		found |= dev->sctp_ports[i] == port;
+	spin_unlock(&dev->policy_lock);
+	return found;
+}
 
 #endif /* _XIW_DEV_H */

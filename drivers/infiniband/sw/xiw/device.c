@@ -476,6 +476,7 @@ static const struct xiw_mpa_policy default_policy = {
 	.rtr_ms = 30 * MSEC_PER_SEC,
 	.close_ms = 10 * MSEC_PER_SEC,
 	.silence_ms = 60 * MSEC_PER_SEC,
+	.sctp_rto_ms = 200,
 	.max_ird = XIW_MAX_IRD,
 	.max_ord = XIW_MAX_ORD,
 };

@@ -24,6 +24,7 @@
  * @silence_ms: time after which a silent peer counts as dead, milliseconds
  * @fpdu_segments: TCP segments that one FPDU may fill; 0: depends on the
  *	capabilities of the peer
+ * @sctp_rto_ms: over SCTP: least retransmission timeout, milliseconds
  * @max_ird: most inbound Reads and Atomics a connection may have
  * @max_ord: most outbound Reads and Atomics a connection may have
  */
@@ -40,6 +41,7 @@ struct xiw_mpa_policy {
 	u32 close_ms;
 	u32 silence_ms;
 	u32 fpdu_segments;
+	u32 sctp_rto_ms;
 	u16 max_ird;
 	u16 max_ord;
 };
