@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * A connection over SCTP and its lock. Only the files sctp*.c depend on SCTP.
+ */
+#ifndef _XIW_SCTP_CONN_H
+#define _XIW_SCTP_CONN_H
+
+#include <linux/lockdep.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <net/sctp/sctp.h>
+
+#include "proto/session.h"
+#include "sock.h"
+
+/**
+ * struct xiw_sctp - an SCTP socket
+ * @xs: socket
+ * @lock: protects @owned; serialises the stream while not owned
+ * @waiters: processes that wait until @owned is false
+ * @owned: a process has the lock
+ * @map: the owned lock for lockdep
+ * @busy: callbacks of the user are running; this and what follows: lock holder
+ * @closed: the socket is being released: no more work
+ * @up: the association is established and carries DDP
+ * @peer_shutdown: the peer sent SHUTDOWN, and SCTP has delivered everything
+ * @gone: there is no association any more
+ * @more: SCTP holds messages that were not received yet
+ * @fin: the session is to be terminated
+ * @shut: SHUTDOWN was requested
+ * @session: state of the session
+ * @mulpdu: largest ULPDU of one packet
+ * @start: the peer's startup message, with @start_frame; NULL if there is none
+ * @start_frame: what it says; Private Data is in @start
+ * @ready: FPDUs in order
+ * @ready_bytes: unread bytes in @ready
+ * @ready_mem: memory of @ready
+ * @ready_off: bytes read of the first one
+ * @taken: bytes read, modulo 2^32
+ * @held: early chunks by SSN
+ * @held_mem: memory of these
+ * @memcg: group that the memory is charged to, or NULL; the socket has a
+ *	reference
+ * @want_run: write_space is due, as the lock was not owned
+ * @want_space: write_space is due when there is room
+ * @wq: for the work items
+ * @work: receives, and calls the user
+ * @retry: queues @work when there may be memory again
+ * @room: waits for room in the send buffer
+ */
+struct xiw_sctp {
+	struct xiw_sock xs;
+	spinlock_t lock; /* see above */
+	wait_queue_head_t waiters;
+	bool owned;
+	struct lockdep_map map;
+	bool busy;
+	bool closed;
+	bool up;
+	bool peer_shutdown;
+	bool gone;
+	bool more;
+	bool fin;
+	bool shut;
+	struct xiw_session session;
+	u32 mulpdu;
+	struct sk_buff *start;
+	struct xiw_mpa_frame start_frame;
+	struct sk_buff_head ready;
+	u32 ready_bytes;
+	u32 ready_mem;
+	u32 ready_off;
+	u32 taken;
+	struct xarray held;
+	u32 held_mem;
+	struct mem_cgroup *memcg;
+	bool want_run;
+	bool want_space;
+	struct workqueue_struct *wq;
+	struct work_struct work;
+	struct delayed_work retry;
+	wait_queue_entry_t room;
+};
+
+static inline struct xiw_sctp *xiw_sctp_from_sock(const struct xiw_sock *xs)
+{
+	return container_of(xs, struct xiw_sctp, xs);
+}
+
+static inline struct xiw_sctp *xiw_sctp_from_llp(const struct xiw_llp *llp)
+{
+	return container_of(llp, struct xiw_sctp, xs.llp);
+}
+
+/* The only association of a socket of the one-to-one style; socket lock. */
+static inline struct sctp_association *xiw_sctp_asoc(struct sock *sk)
+{
+	return list_first_entry_or_null(&sctp_sk(sk)->ep->asocs,
+					struct sctp_association, asocs);
+}
+
+void xiw_sctp_lock_init(struct xiw_sctp *c);
+void xiw_sctp_own(struct xiw_sctp *c);
+void xiw_sctp_disown(struct xiw_sctp *c);
+bool xiw_sctp_trylock_bh(struct xiw_sctp *c);
+void xiw_sctp_unlock_bh(struct xiw_sctp *c);
+void xiw_sctp_queue_work(struct xiw_sctp *c);
+void xiw_sctp_queue_retry(struct xiw_sctp *c);
+void xiw_sctp_lose(struct xiw_sctp *c, int err);
+void xiw_sctp_break(struct xiw_sctp *c);
+
+#endif /* _XIW_SCTP_CONN_H */
