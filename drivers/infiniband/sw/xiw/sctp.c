@@ -1,0 +1,679 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * DDP over SCTP (RFC 5043, RFC 6581 section 7) for streams and for the
+ * connection manager. Only the files sctp*.c depend on SCTP.
+ *
+ * An association carries one session, on stream 0. Above these files a
+ * connection is what it is with TCP: startup frames, then FPDUs, then a FIN.
+ * They replace the framing. A startup frame becomes a session control message,
+ * the ULPDU of an FPDU a DDP Segment chunk, a FIN the session's Terminate; and
+ * the reverse on receive, where chunks are put in the order of their SSNs
+ * first. CRCs and Markers are off, as SCTP has a checksum for each packet.
+ *
+ * sctp.ko is used through the socket and through inline functions only, so that
+ * xiw does not depend on the module.
+ *
+ * The end of the association follows the end of the session. The endpoint waits
+ * for both: the kernel has a limit for closed TCP connections,
+ * tcp_max_orphans, and none for associations. A socket that is released earlier
+ * is aborted.
+ */
+#include "sctp.h"
+
+#include <linux/mutex.h>
+#include <linux/sched/mm.h>
+#include <net/rps.h>
+
+#include "proto/nego.h"
+#include "sctp_conn.h"
+#include "sctp_rx.h"
+#include "sctp_tx.h"
+
+/* The receive window is half of the first; both must be set in advance. */
+#define SCTP_RCVBUF		(1024 * 1024)
+#define SCTP_SNDBUF		(512 * 1024)
+
+/* Messages received before the user of the connection is called. */
+#define SCTP_BATCH		64
+
+/* Timers in milliseconds: the defaults of SCTP take minutes. */
+#define SCTP_RTO_FIRST		500
+#define SCTP_RTO_MOST		5000u
+#define SCTP_HEARTBEAT		3000
+#define SCTP_SACK_DELAY		200u
+
+/* Timeouts in a row after which a path is not used. */
+#define SCTP_PATH_RETRANS	2
+
+/* Storage ULPs use connections to free memory. NULL before the first socket. */
+static struct workqueue_struct *sctp_wq;
+static DEFINE_MUTEX(sctp_wq_mutex);
+
+/*
+ * Callbacks of SCTP
+ */
+
+static void sctp_on_event(struct sock *sk)
+{
+	struct xiw_sock *xs;
+
+	if (sctp_sstate(sk, LISTENING)) {
+		xiw_sock_listener_event(sk);
+		return;
+	}
+	/* The owner is only cleared with the socket lock held, as now. */
+	rcu_read_lock();
+	xs = rcu_dereference_sk_user_data(sk);
+	if (xs)
+		xiw_sctp_queue_work(xiw_sctp_from_sock(xs));
+	rcu_read_unlock();
+}
+
+/*
+ * SCTP wakes processes that wait for room, and does not call sk_write_space.
+ * It does so for each chunk that was acknowledged.
+ */
+static int sctp_on_room(wait_queue_entry_t *wait, unsigned int mode, int flags,
+			void *key)
+{
+	struct xiw_sctp *c = container_of(wait, struct xiw_sctp, room);
+
+	if (READ_ONCE(c->fin) ||
+	    (READ_ONCE(c->want_space) && xiw_sctp_has_room(c)))
+		xiw_sctp_queue_work(c);
+	return 0;
+}
+
+/*
+ * State
+ */
+
+/* The peer's Terminate or, in its place, its SHUTDOWN was reached. */
+static bool sctp_peer_ended(const struct xiw_sctp *c)
+{
+	return c->session.state == XIW_SESSION_PEER_ENDED ||
+	       c->session.state == XIW_SESSION_DONE ||
+	       (c->peer_shutdown && xa_empty(&c->held));
+}
+
+static bool sctp_all_read(const struct xiw_sctp *c)
+{
+	return !c->ready_bytes && !c->more;
+}
+
+/* As with TCP, the second FIN is the end of the connection. */
+static enum xiw_llp_status sctp_llp_status(struct xiw_llp *llp)
+{
+	struct xiw_sctp *c = xiw_sctp_from_llp(llp);
+
+	if (READ_ONCE(c->xs.err))
+		return XIW_LLP_LOST;
+	if (!c->up)
+		return XIW_LLP_CONNECTING;
+	if (!sctp_all_read(c))
+		return XIW_LLP_OPEN;
+	if (c->gone)
+		return sctp_peer_ended(c) ? XIW_LLP_CLOSED : XIW_LLP_LOST;
+	return sctp_peer_ended(c) && !c->fin ? XIW_LLP_PEER_CLOSED
+					     : XIW_LLP_OPEN;
+}
+
+static void sctp_found_up(struct xiw_sctp *c,
+			  const struct sctp_association *asoc)
+{
+	c->up = true;
+	/* RFC 5043 section 11.1: not an association for DDP. */
+	if (asoc->peer.adaptation_ind != XIW_SCTP_ADAPTATION)
+		xiw_sctp_lose(c, EPROTO);
+}
+
+/* Reads the state of the association. The lock is owned. */
+static void sctp_sync(struct xiw_sctp *c)
+{
+	struct sock *sk = c->xs.sk;
+	struct sctp_association *asoc;
+
+	lock_sock(sk);
+	asoc = xiw_sctp_asoc(sk);
+	if (asoc) {
+		WRITE_ONCE(c->mulpdu, xiw_session_mulpdu(asoc->frag_point));
+		if (asoc->state >= SCTP_STATE_ESTABLISHED && !c->up)
+			sctp_found_up(c, asoc);
+	} else {
+		c->gone = true;
+		if (!c->up)
+			xiw_sctp_lose(c, sk->sk_err ?: ECONNREFUSED);
+	}
+	if (sk->sk_err)
+		xiw_sctp_lose(c, sk->sk_err);
+	if (sk->sk_shutdown & RCV_SHUTDOWN)
+		c->peer_shutdown = true;
+	c->more = !skb_queue_empty(&sk->sk_receive_queue);
+	release_sock(sk);
+}
+
+/* The lock is owned. */
+static void sctp_call_user(struct xiw_sctp *c)
+{
+	const struct xiw_llp_events *events = READ_ONCE(c->xs.events);
+	bool space = c->want_run || (c->want_space && xiw_sctp_has_room(c));
+	void *ctx = c->xs.ctx;
+
+	if (!events || c->closed)
+		return;
+	c->busy = true;
+	events->data_ready(&c->xs.llp, ctx);
+	if (space) {
+		c->want_run = false;
+		WRITE_ONCE(c->want_space, false);
+		events->write_space(&c->xs.llp, ctx);
+	}
+	events->state_change(&c->xs.llp, ctx);
+	c->busy = false;
+}
+
+static void sctp_work(struct work_struct *work)
+{
+	struct xiw_sctp *c = container_of(work, struct xiw_sctp, work);
+	unsigned int noio = memalloc_noio_save();
+	int left = SCTP_BATCH;
+
+	while (left && xiw_sctp_may_receive(c) && xiw_sctp_receive(c))
+		left--;
+	xiw_sctp_own(c);
+	sctp_sync(c);
+	xiw_sctp_end_session(c);
+	sctp_call_user(c);
+	/* If there is no memory, the retry comes first. */
+	if (c->more && !left && !c->xs.err && xiw_sctp_may_receive(c))
+		xiw_sctp_queue_work(c);
+	xiw_sctp_disown(c);
+	memalloc_noio_restore(noio);
+}
+
+static void sctp_retry(struct work_struct *work)
+{
+	struct xiw_sctp *c = container_of(to_delayed_work(work),
+					  struct xiw_sctp, retry);
+
+	xiw_sctp_queue_work(c);
+}
+
+/*
+ * Operations for streams
+ */
+
+static void sctp_llp_lock(struct xiw_llp *llp)
+{
+	xiw_sctp_own(xiw_sctp_from_llp(llp));
+}
+
+static void sctp_llp_unlock(struct xiw_llp *llp)
+{
+	xiw_sctp_disown(xiw_sctp_from_llp(llp));
+}
+
+static bool sctp_llp_trylock_bh(struct xiw_llp *llp)
+{
+	return xiw_sctp_trylock_bh(xiw_sctp_from_llp(llp));
+}
+
+static void sctp_llp_unlock_bh(struct xiw_llp *llp)
+{
+	xiw_sctp_unlock_bh(xiw_sctp_from_llp(llp));
+}
+
+static void sctp_llp_set_events(struct xiw_llp *llp,
+				const struct xiw_llp_events *events, void *ctx)
+{
+	struct xiw_sctp *c = xiw_sctp_from_llp(llp);
+	struct sock *sk = c->xs.sk;
+
+	xiw_sctp_own(c);
+	/* A listener's events are called with this lock. */
+	write_lock_bh(&sk->sk_callback_lock);
+	c->xs.events = events;
+	c->xs.ctx = ctx;
+	write_unlock_bh(&sk->sk_callback_lock);
+	xiw_sctp_disown(c);
+}
+
+/*
+ * The socket, as with TCP, and the chunks that were received. What waits to be
+ * sent is the Initiate, if anything: its struct sctp_chunk is not charged.
+ */
+static int sctp_llp_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
+{
+	struct xiw_sctp *c = xiw_sctp_from_llp(llp);
+	struct sock *sk = c->xs.sk;
+	u32 queued;
+	int ret;
+
+	lock_sock(sk);
+	queued = sk->sk_wmem_queued;
+	if (queued)
+		queued -= sizeof(struct sctp_chunk);
+	ret = xiw_sock_charge(sk, memcg, queued);
+	if (!ret)
+		WRITE_ONCE(c->memcg, xiw_sock_memcg(sk));
+	release_sock(sk);
+	return ret;
+}
+
+static void sctp_llp_record_flow(const struct xiw_llp *llp)
+{
+	sock_rps_record_flow(xiw_sctp_from_llp(llp)->xs.sk);
+}
+
+static bool sctp_llp_can_flush(const struct xiw_llp *llp)
+{
+	const struct xiw_sctp *c = xiw_sctp_from_llp(llp);
+
+	return c->owned && !c->busy;
+}
+
+/* SCTP processes its backlog itself, in each sendmsg(). */
+static void sctp_llp_flush_backlog(struct xiw_llp *llp)
+{
+	cond_resched();
+}
+
+static void sctp_llp_space(const struct xiw_llp *llp,
+			   struct xiw_llp_space *space)
+{
+	const struct xiw_sctp *c = xiw_sctp_from_llp(llp);
+
+	/* The EMSS of which an FPDU without Markers leaves this MULPDU. */
+	space->emss = READ_ONCE(c->mulpdu) + XIW_MPA_LEN_FIELD +
+		      XIW_MPA_CRC_LEN;
+	space->tail_fill = 0;
+	space->sndbuf = READ_ONCE(c->xs.sk->sk_sndbuf);
+}
+
+static bool sctp_llp_idle(const struct xiw_llp *llp)
+{
+	const struct xiw_sctp *c = xiw_sctp_from_llp(llp);
+
+	return !c->want_run && !READ_ONCE(c->xs.sk->sk_wmem_queued);
+}
+
+static int sctp_llp_unread(struct xiw_llp *llp)
+{
+	return xiw_sctp_from_llp(llp)->ready_bytes;
+}
+
+static const struct xiw_llp_ops sctp_llp_ops = {
+	.free = xiw_sock_free,
+	.lock = sctp_llp_lock,
+	.unlock = sctp_llp_unlock,
+	.trylock_bh = sctp_llp_trylock_bh,
+	.unlock_bh = sctp_llp_unlock_bh,
+	.set_events = sctp_llp_set_events,
+	.charge = sctp_llp_charge,
+	.record_flow = sctp_llp_record_flow,
+	.can_flush = sctp_llp_can_flush,
+	.flush_backlog = sctp_llp_flush_backlog,
+	.send = xiw_sctp_send,
+	.space = sctp_llp_space,
+	.idle = sctp_llp_idle,
+	.read = xiw_sctp_read,
+	.unread = sctp_llp_unread,
+	.status = sctp_llp_status,
+};
+
+/*
+ * Operations of sock.h
+ */
+
+static void sctp_init(struct xiw_sock *xs, bool accepted)
+{
+	struct xiw_sctp *c = xiw_sctp_from_sock(xs);
+
+	xiw_sctp_lock_init(c);
+	xiw_session_init(&c->session, !accepted);
+	c->mulpdu = XIW_SESSION_SEGMENT_MIN;
+	__skb_queue_head_init(&c->ready);
+	xa_init(&c->held);
+	c->wq = sctp_wq;
+	INIT_WORK(&c->work, sctp_work);
+	INIT_DELAYED_WORK(&c->retry, sctp_retry);
+	init_waitqueue_func_entry(&c->room, sctp_on_room);
+	add_wait_queue(sk_sleep(xs->sk), &c->room);
+}
+
+/* Accepted connections may have data already, which no callback reports. */
+static void sctp_start(struct xiw_sock *xs)
+{
+	xiw_sctp_queue_work(xiw_sctp_from_sock(xs));
+}
+
+static void sctp_release(struct xiw_sock *xs)
+{
+	struct xiw_sctp *c = xiw_sctp_from_sock(xs);
+
+	xiw_sctp_own(c);
+	WRITE_ONCE(c->closed, true);
+	xiw_sctp_disown(c);
+	remove_wait_queue(sk_sleep(xs->sk), &c->room);
+	/* Each may have queued the other one before it saw @closed. */
+	cancel_work_sync(&c->work);
+	cancel_delayed_work_sync(&c->retry);
+	cancel_work_sync(&c->work);
+	xiw_sctp_own(c);
+	c->gone = true;
+	xiw_sctp_purge(c);
+	xiw_sctp_disown(c);
+	/* Aborts an association if there still is one: see above. */
+	sock_no_linger(xs->sk);
+}
+
+static void sctp_shutdown(struct xiw_sock *xs)
+{
+	struct xiw_sctp *c = xiw_sctp_from_sock(xs);
+
+	xiw_sctp_own(c);
+	WRITE_ONCE(c->fin, true);
+	xiw_sctp_end_session(c);
+	xiw_sctp_disown(c);
+}
+
+static bool sctp_may_send(const struct xiw_sctp *c)
+{
+	return c->up && !c->gone && !c->xs.err;
+}
+
+static int sctp_send_frame(struct xiw_sock *xs,
+			   const struct xiw_mpa_frame *frame, const void *pdata)
+{
+	struct xiw_sctp *c = xiw_sctp_from_sock(xs);
+	int ret = -ENOTCONN;
+
+	xiw_sctp_own(c);
+	if (sctp_may_send(c))
+		ret = xiw_sctp_send_frame(c, frame, pdata);
+	xiw_sctp_disown(c);
+	return ret;
+}
+
+static int sctp_send_fpdu(struct xiw_sock *xs, const void *buf, size_t len)
+{
+	struct xiw_sctp *c = xiw_sctp_from_sock(xs);
+	int ret = -ENOTCONN;
+
+	xiw_sctp_own(c);
+	if (sctp_may_send(c))
+		ret = xiw_sctp_send_fpdu(c, buf, len);
+	xiw_sctp_disown(c);
+	return ret;
+}
+
+static int sctp_recv_frame(struct xiw_sock *xs, struct xiw_mpa_frame *frame,
+			   void *pdata)
+{
+	struct xiw_sctp *c = xiw_sctp_from_sock(xs);
+	int ret;
+
+	xiw_sctp_own(c);
+	ret = xiw_sctp_take_frame(c, frame, pdata);
+	if (ret) {
+		switch (sctp_llp_status(&xs->llp)) {
+		case XIW_LLP_PEER_CLOSED:
+		case XIW_LLP_CLOSED:
+			ret = -ECONNRESET;
+			break;
+		case XIW_LLP_LOST:
+			ret = xiw_sock_error(xs);
+			break;
+		default:
+			break;
+		}
+	}
+	xiw_sctp_disown(c);
+	return ret;
+}
+
+/*
+ * The local address of the first path. That of the socket is the wildcard, or
+ * the one bound last.
+ */
+static void sctp_fix_local(struct xiw_sock *xs, struct sockaddr_storage *local)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)local;
+	struct sockaddr_in *in = (struct sockaddr_in *)local;
+	struct sctp_association *asoc;
+	union sctp_addr used = {};
+
+	lock_sock(xs->sk);
+	asoc = xiw_sctp_asoc(xs->sk);
+	if (asoc && asoc->peer.primary_path)
+		used = asoc->peer.primary_path->saddr;
+	release_sock(xs->sk);
+	if (used.sa.sa_family == AF_INET && local->ss_family == AF_INET)
+		in->sin_addr = used.v4.sin_addr;
+	else if (used.sa.sa_family == AF_INET)
+		ipv6_addr_set_v4mapped(used.v4.sin_addr.s_addr,
+				       &in6->sin6_addr);
+	else if (used.sa.sa_family == AF_INET6)
+		in6->sin6_addr = used.v6.sin6_addr;
+}
+
+static u32 sctp_taken(const struct xiw_sock *xs)
+{
+	return READ_ONCE(xiw_sctp_from_sock(xs)->taken);
+}
+
+static u32 sctp_acked(const struct xiw_sock *xs)
+{
+	struct sock *sk = xs->sk;
+	struct sctp_association *asoc;
+	u32 acked = 0;
+
+	lock_sock(sk);
+	asoc = xiw_sctp_asoc(sk);
+	if (asoc)
+		acked = asoc->ctsn_ack_point;
+	release_sock(sk);
+	return acked;
+}
+
+static const struct xiw_sock_proto sctp_proto = {
+	.size = sizeof(struct xiw_sctp),
+	.llp_ops = &sctp_llp_ops,
+	.on_event = sctp_on_event,
+	.init = sctp_init,
+	.start = sctp_start,
+	.shutdown = sctp_shutdown,
+	.release = sctp_release,
+	.send_frame = sctp_send_frame,
+	.recv_frame = sctp_recv_frame,
+	.send_fpdu = sctp_send_fpdu,
+	.fix_local = sctp_fix_local,
+	.taken = sctp_taken,
+	.acked = sctp_acked,
+};
+
+/*
+ * Sockets
+ */
+
+static int sctp_set(struct socket *sock, int name, void *value, int len)
+{
+	return READ_ONCE(sock->ops)->setsockopt(sock, SOL_SCTP, name,
+						KERNEL_SOCKPTR(value), len);
+}
+
+/*
+ * Retransmissions without an answer that fill the time after which a peer
+ * counts as dead. The timeouts grow to SCTP_RTO_MOST in the first 6 seconds or
+ * so.
+ */
+static u16 sctp_retransmissions(u32 silence_ms)
+{
+	return clamp((silence_ms + 14000) / SCTP_RTO_MOST, 4u, 0xffffu);
+}
+
+static int sctp_set_timers(struct socket *sock,
+			   const struct xiw_mpa_policy *policy)
+{
+	struct sctp_rtoinfo rto = {
+		.srto_initial = max_t(u32, SCTP_RTO_FIRST,
+				      policy->sctp_rto_ms),
+		.srto_max = SCTP_RTO_MOST,
+		.srto_min = policy->sctp_rto_ms,
+	};
+	struct sctp_assocparams assoc = {
+		.sasoc_asocmaxrxt = sctp_retransmissions(policy->silence_ms),
+	};
+	struct sctp_paddrparams path = {
+		.spp_hbinterval = SCTP_HEARTBEAT,
+		.spp_pathmaxrxt = SCTP_PATH_RETRANS,
+		/* An answer must come before the peer's timeout. */
+		.spp_sackdelay = min(SCTP_SACK_DELAY, policy->sctp_rto_ms / 2),
+		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
+	};
+	int ret;
+
+	ret = sctp_set(sock, SCTP_RTOINFO, &rto, sizeof(rto));
+	if (!ret)
+		ret = sctp_set(sock, SCTP_ASSOCINFO, &assoc, sizeof(assoc));
+	if (!ret)
+		ret = sctp_set(sock, SCTP_PEER_ADDR_PARAMS, &path,
+			       sizeof(path));
+	return ret;
+}
+
+/* Options of a new socket; accepted ones inherit them from their listener. */
+static int sctp_set_options(struct socket *sock)
+{
+	struct sctp_setadaptation ind = {
+		.ssb_adaptation_ind = XIW_SCTP_ADAPTATION,
+	};
+	struct sctp_initmsg init = {
+		.sinit_num_ostreams = 1,
+		.sinit_max_instreams = 1,
+	};
+	struct sctp_sndinfo info = {
+		.snd_sid = XIW_SCTP_STREAM,
+		.snd_flags = SCTP_UNORDERED,
+		.snd_ppid = (__force __u32)cpu_to_be32(XIW_SCTP_PPID_SEGMENT),
+	};
+	struct sctp_event_subscribe events = { .sctp_association_event = 1 };
+	int one = 1;
+	int ret;
+
+	ret = sctp_set(sock, SCTP_ADAPTATION_LAYER, &ind, sizeof(ind));
+	if (!ret)
+		ret = sctp_set(sock, SCTP_INITMSG, &init, sizeof(init));
+	if (!ret)
+		ret = sctp_set(sock, SCTP_DEFAULT_SNDINFO, &info, sizeof(info));
+	if (!ret)
+		ret = sctp_set(sock, SCTP_NODELAY, &one, sizeof(one));
+	if (!ret)
+		ret = sctp_set(sock, SCTP_RECVRCVINFO, &one, sizeof(one));
+	if (!ret)
+		ret = sctp_set(sock, SCTP_EVENTS, &events, sizeof(events));
+	return ret;
+}
+
+static void sctp_set_buffers(struct sock *sk)
+{
+	lock_sock(sk);
+	sk->sk_userlocks |= SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK;
+	WRITE_ONCE(sk->sk_sndbuf, SCTP_SNDBUF);
+	WRITE_ONCE(sk->sk_rcvbuf, SCTP_RCVBUF);
+	release_sock(sk);
+}
+
+static int sctp_make_wq(void)
+{
+	int ret;
+
+	mutex_lock(&sctp_wq_mutex);
+	if (!sctp_wq)
+		sctp_wq = alloc_workqueue("xiw_sctp",
+					  WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	ret = sctp_wq ? 0 : -ENOMEM;
+	mutex_unlock(&sctp_wq_mutex);
+	return ret;
+}
+
+/**
+ * xiw_sctp_module_exit() - free the workqueue, after the last connection
+ *
+ * Context: Sleeps.
+ */
+void xiw_sctp_module_exit(void)
+{
+	if (sctp_wq)
+		destroy_workqueue(sctp_wq);
+}
+
+/**
+ * xiw_sctp_create() - create an SCTP socket
+ * @net: namespace; the caller keeps it alive during the call
+ * @family: AF_INET or AF_INET6
+ * @policy: has the timeouts of the connection, or of those to be accepted
+ * @xs: set on success; all functions of sock.h take it
+ *
+ * Context: Sleeps; may load sctp.ko.
+ * Return: 0 or negative errno, -EPROTONOSUPPORT without SCTP.
+ */
+int xiw_sctp_create(struct net *net, int family,
+		    const struct xiw_mpa_policy *policy, struct xiw_sock **xs)
+{
+	struct socket *sock;
+	int ret;
+
+	ret = sctp_make_wq();
+	if (!ret)
+		ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_SCTP,
+				       &sock);
+	if (ret)
+		return ret;
+	ret = sctp_set_options(sock);
+	if (!ret)
+		ret = sctp_set_timers(sock, policy);
+	if (!ret) {
+		sctp_set_buffers(sock->sk);
+		*xs = xiw_sock_take_over(sock, NULL, &sctp_proto);
+		if (*xs)
+			return 0;
+		ret = -ENOMEM;
+	}
+	sock_release(sock);
+	return ret;
+}
+
+static int sctp_addr_len(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET ? sizeof(struct sockaddr_in)
+					  : sizeof(struct sockaddr_in6);
+}
+
+/**
+ * xiw_sctp_bind_more() - add a local address, as another path
+ * @xs: socket that is bound to one address, and not connected
+ * @addr: address of this host; the port is that of the first one, or 0
+ *
+ * Context: Sleeps.
+ * Return: 0 or negative errno.
+ */
+int xiw_sctp_bind_more(struct xiw_sock *xs, const struct sockaddr_storage *addr)
+{
+	/* The type of the parameter depends on the kernel's age. */
+	return sock_bind_add(xs->sk, (void *)addr, sctp_addr_len(addr));
+}
+
+/**
+ * xiw_sctp_unbind() - remove a local address of a listener
+ * @xs: listener
+ * @addr: one of its addresses, with the port
+ *
+ * Context: Sleeps.
+ * Return: 0, -EBUSY if it is the only one, or another negative errno.
+ */
+int xiw_sctp_unbind(struct xiw_sock *xs, struct sockaddr_storage *addr)
+{
+	return sctp_set(xs->sock, SCTP_SOCKOPT_BINDX_REM, addr,
+			sctp_addr_len(addr));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The lower layer over SCTP (RFC 5043, RFC 6581 section 7). Only the files
+ * sctp*.c depend on SCTP. What they create is a struct xiw_sock like any other.
+ */
+#ifndef _XIW_SCTP_H
+#define _XIW_SCTP_H
+
+#include <linux/errno.h>
+#include <linux/kconfig.h>
+
+struct net;
+struct sockaddr_storage;
+struct xiw_mpa_policy;
+struct xiw_sock;
+
+#if IS_ENABLED(CONFIG_IP_SCTP)
+int xiw_sctp_create(struct net *net, int family,
+		    const struct xiw_mpa_policy *policy, struct xiw_sock **xs);
+int xiw_sctp_bind_more(struct xiw_sock *xs,
+		       const struct sockaddr_storage *addr);
+int xiw_sctp_unbind(struct xiw_sock *xs, struct sockaddr_storage *addr);
+void xiw_sctp_module_exit(void);
+#else
+static inline int xiw_sctp_create(struct net *net, int family,
+				  const struct xiw_mpa_policy *policy,
+				  struct xiw_sock **xs)
+{
+	return -EPROTONOSUPPORT;
+}
+
+static inline int xiw_sctp_bind_more(struct xiw_sock *xs,
+				     const struct sockaddr_storage *addr)
+{
+	return -EPROTONOSUPPORT;
+}
+
+static inline int xiw_sctp_unbind(struct xiw_sock *xs,
+				  struct sockaddr_storage *addr)
+{
+	return -EPROTONOSUPPORT;
+}
+
+static inline void xiw_sctp_module_exit(void)
+{
+}
+#endif
+
+#endif /* _XIW_SCTP_H */
