@@ -20,6 +20,7 @@ struct iw_cm_event;
 struct net;
 struct xiw_dev;
 struct xiw_ep;
+struct xiw_sock;
 
 /* cm.c */
 void xiw_cm_teardown(struct xiw_ep *ep);
@@ -58,6 +59,7 @@ enum xiw_ep_state xiw_end_die(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep);
+enum xiw_ep_state xiw_end_startup(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep);
 enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep);
@@ -74,6 +76,19 @@ void xiw_listen_wake(struct xiw_ep *ep, u32 qpn);
 void xiw_listen_teardown(struct xiw_ep *ep);
 int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 		     const struct sockaddr_storage *addr, bool afonly);
+
+/* cm_sctp.c */
+void xiw_cm_use_sctp(struct xiw_ep *ep);
+void xiw_cm_choose_protocol(struct xiw_ep *ep,
+			    const struct sockaddr_storage *addr);
+int xiw_cm_create_sock(struct xiw_ep *ep, struct net *net, int family,
+		       struct xiw_sock **xs);
+void xiw_cm_add_paths(struct xiw_ep *ep);
+bool xiw_cm_is_any(const struct sockaddr_storage *addr);
+int xiw_cm_listen_any(struct xiw_ep *ep, const struct sockaddr_storage *addr,
+		      bool afonly);
+void xiw_cm_follow_addresses(struct xiw_ep *ep);
+void xiw_cm_addresses_changed(struct xiw_dev *dev);
 
 /* cm_passive.c */
 enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep);

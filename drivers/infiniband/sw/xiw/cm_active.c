@@ -36,7 +36,7 @@ int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
 			   sa_family_t family, int tos)
 {
 	struct xiw_sock *xs;
-	int ret = xiw_sock_create(net, family, &xs);
+	int ret = xiw_cm_create_sock(ep, net, family, &xs);
 
 	if (ret)
 		return ret;

@@ -120,8 +120,8 @@ struct net *xiw_conn_get_net(const struct xiw_dev *dev)
  *
  * The rest of the connection manager handles frames as struct xiw_mpa_frame
  * with Private Data. Only these functions depend on their encoding as bytes of
- * a TCP stream. A lower layer that has messages of its own for the same
- * negotiation, as the session control of DDP over SCTP, replaces them.
+ * a TCP stream. SCTP has messages of its own for the same negotiation, the
+ * session control of DDP over SCTP.
  */
 
 /**
@@ -140,7 +140,19 @@ int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
 				       pdata);
 
 	st->len = len < 0 ? 0 : len;
+	st->own = *frame;
 	return len < 0 ? len : 0;
+}
+
+/* The Private Data is the end of the encoded frame. */
+static int conn_send_own(struct xiw_ep *ep)
+{
+	const struct xiw_ep_startup *st = ep->startup;
+	const struct xiw_sock_proto *proto = ep->xs->proto;
+
+	return proto->send_frame(ep->xs, &st->own,
+				 st->frame + st->len - st->own.pd_len) ?
+		-ECONNRESET : 0;
 }
 
 /**
@@ -154,6 +166,8 @@ int xiw_conn_send_frame(struct xiw_ep *ep)
 	struct xiw_ep_startup *st = ep->startup;
 
 	st->have = 0;
+	if (ep->xs->proto)
+		return conn_send_own(ep);
 	return xiw_sock_send_buf(ep->xs, st->frame, st->len) == st->len ?
 		0 : -ECONNRESET;
 }
@@ -193,8 +207,12 @@ static int conn_collect(struct xiw_ep *ep, bool reply)
 int xiw_conn_get_frame(struct xiw_ep *ep, bool reply,
 		       struct xiw_mpa_frame *frame)
 {
-	int len = conn_collect(ep, reply);
+	int len;
 
+	if (ep->xs->proto)
+		return ep->xs->proto->recv_frame(ep->xs, frame,
+						 ep->startup->frame);
+	len = conn_collect(ep, reply);
 	if (len < 0)
 		return len;
 	return xiw_mpa_frame_decode(ep->startup->frame, len, reply, frame) ?

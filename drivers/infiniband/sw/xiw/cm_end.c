@@ -176,6 +176,16 @@ enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
+/*
+ * A connection has got an answer, but no stream. What was sent is left to TCP.
+ * SCTP would abort the association, so the endpoint waits until both sides have
+ * ended it.
+ */
+enum xiw_ep_state xiw_end_startup(struct xiw_ep *ep)
+{
+	return ep->sctp ? xiw_end_linger(ep) : xiw_end_hand_over(ep);
+}
+
 /* Something happened to a lingering connection. */
 enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep)
 {

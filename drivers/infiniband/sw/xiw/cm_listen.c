@@ -211,6 +211,8 @@ static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs,
 		xiw_sock_release(xs, true);
 		return -ENOMEM;
 	}
+	if (parent->sctp)
+		xiw_cm_use_sctp(ep);
 	xiw_sock_set_silence(xs, ep->policy.silence_ms);
 	xiw_ep_own_sock(ep, xs);
 	ep->startup->names = *names;
@@ -264,6 +266,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 	struct xiw_sock *xs;
 	int ret;
 
+	xiw_cm_follow_addresses(ep);
 	while (!listen_waits_for_twin(ep) && listen_is_room(ep, ep)) {
 		if (!left--) {
 			/* Handle other pending events first, KILL above all. */
@@ -405,6 +408,10 @@ void xiw_listen_wake(struct xiw_ep *ep, u32 qpn)
 /* Any endpoint ends; if it is a child, it leaves its listener. */
 void xiw_listen_teardown(struct xiw_ep *ep)
 {
+	if (ep->listen) {
+		kfree(ep->listen->any);
+		ep->listen->any = NULL;
+	}
 	if (!ep->parent)
 		return;
 	xiw_listen_leave(ep);
@@ -439,15 +446,20 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 	struct xiw_sock *xs;
 	int ret;
 
-	ret = xiw_sock_create(net, addr->ss_family, &xs);
+	if (ep->cm_id)
+		xiw_cm_choose_protocol(ep, addr);
+	ret = xiw_cm_create_sock(ep, net, addr->ss_family, &xs);
 	if (ret)
 		return ret;
 	if (ep->cm_id && ep->cm_id->tos_set)
 		xiw_sock_set_tos(xs, addr->ss_family, ep->cm_id->tos);
 	xiw_ep_own_sock(ep, xs);
+	if (ep->sctp && xiw_cm_is_any(addr))
+		return xiw_cm_listen_any(ep, addr, afonly);
 	ret = listen_bind(ep, addr, afonly);
 	if (ret)
 		return ret;
+	xiw_cm_add_paths(ep);
 	return xiw_sock_listen(xs, XIW_EP_BACKLOG);
 }
 

@@ -72,7 +72,7 @@ enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
 	if (!xiw_passive_send_reject(ep, pdata, pdata_len))
 		return XIW_EPS_DEAD;
 	/* The peer sends nothing more: no need to linger. */
-	return xiw_end_hand_over(ep);
+	return xiw_end_startup(ep);
 }
 
 /*

@@ -31,6 +31,7 @@
 #include "stream.h"
 
 struct pid;
+struct xiw_cm_any;
 struct xiw_ep;
 struct xiw_qp;
 struct xiw_sock;
@@ -100,6 +101,7 @@ struct xiw_ep_names {
  * @proof_failed: out of band, Responder: a proof has failed
  * @len: bytes of the own frame in @frame
  * @have: bytes received of the peer's frame
+ * @own: the own frame
  * @frame: own frame while it is being sent, peer's while it is received
  * @pdata: Private Data; of an Initiator kept for another try
  */
@@ -115,6 +117,7 @@ struct xiw_ep_startup {
 	bool proof_failed;
 	u16 len;
 	u16 have;
+	struct xiw_mpa_frame own;
 	u8 frame[XIW_MPA_FRAME_MAX];
 	u8 pdata[XIW_MPA_PD_MAX];
 };
@@ -133,6 +136,7 @@ struct xiw_ep_startup {
  * @ep: the listener
  * @by_port: of iw_cm: in xiw_dev.listeners, under xiw_dev.ep_lock
  * @twin_full: nothing is accepted until the timer expires; under the mutex
+ * @any: of a wildcard listener over SCTP: its addresses; under the mutex
  */
 struct xiw_ep_listen {
 	spinlock_t lock; /* see above */
@@ -145,6 +149,7 @@ struct xiw_ep_listen {
 	struct xiw_ep *ep;
 	struct hlist_node by_port;
 	bool twin_full;
+	struct xiw_cm_any *any;
 };
 
 /* Carries out an action of a locked endpoint, and returns the next state. */
@@ -229,6 +234,7 @@ struct xiw_cm_user {
  *	NULL
  * @ending: that process was ending at the last check
  * @xs: socket or NULL
+ * @sctp: the connection uses SCTP, or the listener listens with it
  * @cm_id: identifier to report to, with a reference, or NULL
  * @disconnect_reported: DISCONNECT was reported; iw_cm has room for one
  * @qp: queue pair, with a reference, or NULL
@@ -282,6 +288,7 @@ struct xiw_ep {
 	struct pid *process;
 	bool ending;
 	struct xiw_sock *xs;
+	bool sctp;
 	struct iw_cm_id *cm_id;
 	bool disconnect_reported;
 	struct xiw_qp *qp;

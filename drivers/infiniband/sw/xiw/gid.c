@@ -36,6 +36,7 @@
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 
+#include "cm.h"
 #include "dev.h"
 #include "oob.h"
 
@@ -288,6 +289,7 @@ static void gid_work(struct work_struct *work)
 	if (look.tentative && xiw_dev_port_active(dev))
 		xiw_gid_update(dev);
 	xiw_oob_reserve(dev);
+	xiw_cm_addresses_changed(dev);
 	ib_device_put(&dev->ibdev);
 }
 

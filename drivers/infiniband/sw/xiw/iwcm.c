@@ -156,6 +156,7 @@ static int iwcm_connect_from(struct xiw_ep *ep, struct net *net, bool shared)
 	else
 		ret = xiw_sock_bind(ep->xs, local, bound_if, false);
 	if (!ret) {
+		xiw_cm_add_paths(ep);
 		ret = xiw_sock_connect(ep->xs, remote);
 		/* The port has a connection to this very peer. */
 		if (ret == -EADDRNOTAVAIL)
@@ -232,6 +233,7 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		return -ENOMEM;
 	cm_id->add_ref(cm_id);
 	ep->cm_id = cm_id;
+	xiw_cm_choose_protocol(ep, &cm_id->m_remote_addr);
 	ret = iwcm_set_param(ep, param);
 	if (ret)
 		goto err_discard;
@@ -369,7 +371,7 @@ static enum xiw_ep_state iwcm_terminate(struct xiw_ep *ep,
 	xiw_sock_send_buf(ep->xs, buf, len);
 	iwcm_report_failure(ep, status, NULL, 0);
 	/* The Responder sends nothing yet: no need to linger. */
-	return xiw_end_hand_over(ep);
+	return xiw_end_startup(ep);
 }
 
 /* The Reply accepts, this side has failed. @unused: nothing was sent. */
@@ -405,7 +407,7 @@ static enum xiw_ep_state iwcm_rejected(struct xiw_ep *ep, const void *pdata,
 {
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
 	iwcm_report_failure(ep, -ECONNREFUSED, pdata, pdata_len);
-	return xiw_end_hand_over(ep);
+	return xiw_end_startup(ep);
 }
 
 static enum xiw_ep_state iwcm_take_reply(struct xiw_ep *ep,
@@ -459,6 +461,19 @@ static enum xiw_ep_state iwcm_wait_for_room(struct xiw_ep *ep)
 	return XIW_EPS_READY;
 }
 
+/*
+ * Refuse without the ULP. A session over SCTP has a Reject for the ULP alone
+ * (RFC 5043 section 6.3); it is terminated.
+ */
+static enum xiw_ep_state iwcm_turn_away(struct xiw_ep *ep)
+{
+	if (!ep->sctp)
+		return xiw_passive_refuse(ep, NULL, 0);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_REJECTED);
+	xiw_listen_leave(ep);
+	return xiw_end_startup(ep);
+}
+
 /* Report the Request, unless an older one is to be reported first. */
 static enum xiw_ep_state iwcm_request(struct xiw_ep *ep)
 {
@@ -471,7 +486,7 @@ static enum xiw_ep_state iwcm_request(struct xiw_ep *ep)
 	int ret = xiw_quirk_check_request(ep);
 
 	if (ret < 0)
-		return xiw_passive_refuse(ep, NULL, 0);
+		return iwcm_turn_away(ep);
 	if (ret) {
 		xiw_ep_set_timer(ep, ret);
 		return XIW_EPS_READY;
@@ -528,7 +543,7 @@ static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep)
 		xiw_conn_detach_qp(ep);
 		return cmd->ret == -ECONNRESET
 			       ? xiw_passive_failed(ep)
-			       : xiw_passive_refuse(ep, NULL, 0);
+			       : iwcm_turn_away(ep);
 	}
 	cmd->cm_id->add_ref(cmd->cm_id);
 	ep->cm_id = cmd->cm_id;

@@ -19,6 +19,7 @@
 #include "device.h"
 #include "gid.h"
 #include "iwcm_quirks.h"
+#include "sctp.h"
 #include "stream.h"
 
 /* Prevents two devices for one netdev. */
@@ -178,6 +179,7 @@ static void __exit xiw_exit(void)
 	unregister_netdevice_notifier(&xiw_netdev_nb);
 	ib_unregister_driver(XIW_RDMA_DRIVER_ID);
 	xiw_quirk_module_exit();
+	xiw_sctp_module_exit();
 	xiw_stream_module_exit();
 	xiw_config_module_exit();
 }

@@ -132,8 +132,8 @@ static void epstate_every_pair(struct kunit *test)
  */
 static const char letters[] = "NLPcyqrwtOg";
 static const char * const followers_of[XIW_EPS_COUNT] = {
-	"LPcyqO", "", "cyO", "PyO", "PcO", "rwt", "wt", "tO", "Og", "Pg", "",
-	"",
+	"LPcyqO", "", "cyO", "PyOg", "PcOg", "rwtg", "wtg", "tOg", "Og", "Pg",
+	"", "",
 };
 
 static void epstate_every_transition(struct kunit *test)

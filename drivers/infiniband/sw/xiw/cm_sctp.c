@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Which connections use SCTP, and from which addresses.
+ */
+
+/**
+ * DOC: Wildcard listeners over SCTP
+ *
+ * A socket of SCTP that is bound to the wildcard announces all addresses of the
+ * namespace to each peer (RFC 5043 section 7.2 advises against that). So a
+ * wildcard listener is bound to the addresses of its netdev, which are the GIDs
+ * of the port, and follows their changes. It listens when there is one.
+ */
+#include "cm.h"
+
+#include <linux/in.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "dev.h"
+#include "ep.h"
+#include "sctp.h"
+#include "sock.h"
+
+/* Addresses of a wildcard listener, those of the administrator included */
+#define CM_SCTP_ANY	16
+
+/**
+ * struct xiw_cm_any - addresses of a wildcard listener over SCTP
+ * @family: of the socket
+ * @v6only: no IPv4 addresses
+ * @port: in network order
+ * @listening: the socket listens
+ * @stale: the addresses have changed since they were looked at; any context
+ * @count: elements of @bound
+ * @bound: addresses it is bound to, IPv4 ones mapped
+ */
+struct xiw_cm_any {
+	sa_family_t family;
+	bool v6only;
+	__be16 port;
+	bool listening;
+	bool stale;
+	u32 count;
+	struct in6_addr bound[CM_SCTP_ANY];
+};
+
+/**
+ * xiw_cm_use_sctp() - the connection is one over SCTP
+ * @ep: new endpoint
+ *
+ * SCTP has a checksum for each packet and keeps the boundaries of messages, so
+ * there are neither CRCs nor Markers, an FPDU fills one packet at most, and the
+ * Responder may send first.
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_cm_use_sctp(struct xiw_ep *ep)
+{
+	ep->sctp = true;
+	ep->policy.crc = false;
+	ep->policy.markers = false;
+	ep->conn.fpdu_segments = 1;
+	ep->conn.probe = false;
+	ep->conn.unfenced = true;
+}
+
+/**
+ * xiw_cm_choose_protocol() - does the service of an endpoint use SCTP
+ * @ep: new endpoint
+ * @addr: address of rdma_cm that has the port of the service, in network order
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_cm_choose_protocol(struct xiw_ep *ep,
+			    const struct sockaddr_storage *addr)
+{
+	/* The port is at the same offset in IPv4 and IPv6 addresses. */
+	const struct sockaddr_in *in = (const void *)addr;
+
+	if (xiw_dev_uses_sctp(ep->dev, ntohs(in->sin_port)))
+		xiw_cm_use_sctp(ep);
+}
+
+/**
+ * xiw_cm_create_sock() - create the socket of an endpoint
+ * @ep: endpoint
+ * @net: namespace; the caller keeps it alive during the call
+ * @family: AF_INET or AF_INET6
+ * @xs: set on success
+ *
+ * Context: The endpoint is locked.
+ * Return: 0 or negative errno, -EPROTONOSUPPORT if the port is one for SCTP and
+ * the kernel has none.
+ */
+int xiw_cm_create_sock(struct xiw_ep *ep, struct net *net, int family,
+		       struct xiw_sock **xs)
+{
+	return ep->sctp ? xiw_sctp_create(net, family, &ep->policy, xs)
+			: xiw_sock_create(net, family, xs);
+}
+
+/*
+ * Addresses
+ */
+
+/* A socket address of @addr that fits @family; false if there is none. */
+static bool cm_sctp_sockaddr(struct sockaddr_storage *to, sa_family_t family,
+			     const struct in6_addr *addr, __be16 port)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)to;
+	struct sockaddr_in *in = (struct sockaddr_in *)to;
+
+	memset(to, 0, sizeof(*to));
+	if (ipv6_addr_v4mapped(addr)) {
+		in->sin_family = AF_INET;
+		in->sin_port = port;
+		in->sin_addr.s_addr = addr->s6_addr32[3];
+		return true;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = port;
+	in6->sin6_addr = *addr;
+	return family == AF_INET6;
+}
+
+/* Copies the further addresses of the administrator; returns how many. */
+static u32 cm_sctp_get_paths(struct xiw_dev *dev, struct in6_addr *addrs)
+{
+	u32 count;
+
+	spin_lock(&dev->policy_lock);
+	count = dev->sctp_naddrs;
+	memcpy(addrs, dev->sctp_addrs, sizeof(dev->sctp_addrs));
+	spin_unlock(&dev->policy_lock);
+	return count;
+}
+
+/**
+ * xiw_cm_add_paths() - add the further addresses of the device
+ * @ep: endpoint whose socket is bound to an address
+ *
+ * An address that cannot be used now is one path less, and no error.
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_cm_add_paths(struct xiw_ep *ep)
+{
+	struct in6_addr addrs[XIW_SCTP_ADDRS];
+	struct sockaddr_storage addr;
+	struct sockaddr_storage own;
+	u32 count;
+	u32 i;
+
+	if (!ep->sctp || xiw_sock_local(ep->xs, &own))
+		return;
+	count = cm_sctp_get_paths(ep->dev, addrs);
+	for (i = 0; i < count; i++)
+		if (!cm_sctp_sockaddr(&addr, own.ss_family, &addrs[i], 0) ||
+		    addr.ss_family != own.ss_family ||
+		    xiw_sctp_bind_more(ep->xs, &addr))
+			xiw_ep_dbg(ep, "no path from %pI6c\n", &addrs[i]);
+}
+
+/*
+ * Wildcard listeners
+ */
+
+/**
+ * xiw_cm_is_any() - is an address the wildcard
+ * @addr: IPv4 or IPv6 address
+ *
+ * Context: Any.
+ * Return: true if it is.
+ */
+bool xiw_cm_is_any(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+
+	return addr->ss_family == AF_INET6 ? ipv6_addr_any(&in6->sin6_addr)
+					   : !in->sin_addr.s_addr;
+}
+
+/* Can the listener have @addr? A link-local one needs an interface. */
+static bool cm_sctp_serves(const struct xiw_cm_any *any,
+			   const struct in6_addr *addr)
+{
+	if (ipv6_addr_any(addr))
+		return false;
+	if (ipv6_addr_v4mapped(addr))
+		return !any->v6only;
+	return any->family == AF_INET6 &&
+	       !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
+}
+
+/* The addresses that the listener should have; returns how many. */
+static u32 cm_sctp_wanted(struct xiw_dev *dev, const struct xiw_cm_any *any,
+			  struct in6_addr *wanted)
+{
+	struct in6_addr more[XIW_SCTP_ADDRS];
+	u32 paths = cm_sctp_get_paths(dev, more);
+	u32 count = 0;
+	u32 i;
+
+	spin_lock(&dev->port_lock);
+	for (i = 1; i < XIW_MAX_GIDS && count < CM_SCTP_ANY - XIW_SCTP_ADDRS;
+	     i++) {
+		memcpy(&wanted[count], &dev->gids[i], sizeof(*wanted));
+		count += cm_sctp_serves(any, &wanted[count]);
+	}
+	spin_unlock(&dev->port_lock);
+	for (i = 0; i < paths; i++)
+		if (count && cm_sctp_serves(any, &more[i]))
+			wanted[count++] = more[i];
+	return count;
+}
+
+static bool cm_sctp_has(const struct in6_addr *list, u32 count,
+			const struct in6_addr *addr)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (ipv6_addr_equal(&list[i], addr))
+			return true;
+	return false;
+}
+
+/* The first address is bound as any other socket is, with its port. */
+static int cm_sctp_bind_one(struct xiw_ep *ep, const struct in6_addr *addr)
+{
+	struct xiw_cm_any *any = ep->listen->any;
+	struct sockaddr_storage to;
+	int ret;
+
+	if (any->count == CM_SCTP_ANY)
+		return -ENOSPC;
+	if (!cm_sctp_sockaddr(&to, any->family, addr, any->port))
+		return -EAFNOSUPPORT;
+	ret = any->count ? xiw_sctp_bind_more(ep->xs, &to)
+			 : xiw_sock_bind(ep->xs, &to,
+					 xiw_conn_bound_if(ep, &to),
+					 any->v6only);
+	if (!ret)
+		any->bound[any->count++] = *addr;
+	return ret;
+}
+
+/* The last address cannot be given back. */
+static void cm_sctp_unbind_others(struct xiw_ep *ep,
+				  const struct in6_addr *wanted, u32 count)
+{
+	struct xiw_cm_any *any = ep->listen->any;
+	struct sockaddr_storage old;
+	u32 i = 0;
+
+	while (i < any->count) {
+		cm_sctp_sockaddr(&old, any->family, &any->bound[i], any->port);
+		if (cm_sctp_has(wanted, count, &any->bound[i]) ||
+		    xiw_sctp_unbind(ep->xs, &old))
+			i++;
+		else
+			any->bound[i] = any->bound[--any->count];
+	}
+}
+
+/* An address that cannot be bound is tried again at the next change. */
+static int cm_sctp_sync(struct xiw_ep *ep)
+{
+	struct in6_addr wanted[CM_SCTP_ANY];
+	struct xiw_cm_any *any = ep->listen->any;
+	u32 count = cm_sctp_wanted(ep->dev, any, wanted);
+	int ret = 0;
+	int err;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		if (cm_sctp_has(any->bound, any->count, &wanted[i]))
+			continue;
+		err = cm_sctp_bind_one(ep, &wanted[i]);
+		if (err)
+			xiw_ep_dbg(ep, "no listening on %pI6c: %d\n",
+				   &wanted[i], err);
+		ret = ret ?: err;
+	}
+	cm_sctp_unbind_others(ep, wanted, count);
+	if (!any->count)
+		return ret;
+	ret = any->listening ? 0 : xiw_sock_listen(ep->xs, XIW_EP_BACKLOG);
+	any->listening |= !ret;
+	return ret;
+}
+
+/**
+ * xiw_cm_listen_any() - listen on all addresses of the netdev
+ * @ep: listener with a socket that is not bound
+ * @addr: wildcard address and port, in network order
+ * @afonly: an IPv6 socket that must not serve IPv4
+ *
+ * Context: The endpoint is locked.
+ * Return: 0, also if there is no address yet, or negative errno.
+ */
+int xiw_cm_listen_any(struct xiw_ep *ep, const struct sockaddr_storage *addr,
+		      bool afonly)
+{
+	/* The port is at the same offset in IPv4 and IPv6 addresses. */
+	const struct sockaddr_in *in = (const void *)addr;
+	struct xiw_cm_any *any = kzalloc(sizeof(*any), GFP_KERNEL_ACCOUNT);
+
+	if (!any)
+		return -ENOMEM;
+	any->family = addr->ss_family;
+	any->v6only = addr->ss_family == AF_INET6 && afonly;
+	any->port = in->sin_port;
+	/* A change is not reported before the listener is published. */
+	any->stale = true;
+	ep->listen->any = any;
+	return cm_sctp_sync(ep);
+}
+
+/**
+ * xiw_cm_follow_addresses() - the addresses of the netdev may have changed
+ * @ep: listener
+ *
+ * Context: The endpoint is locked.
+ */
+void xiw_cm_follow_addresses(struct xiw_ep *ep)
+{
+	struct xiw_cm_any *any = ep->listen->any;
+
+	if (!any || !READ_ONCE(any->stale))
+		return;
+	WRITE_ONCE(any->stale, false);
+	cm_sctp_sync(ep);
+}
+
+/**
+ * xiw_cm_addresses_changed() - the GIDs of the port have changed
+ * @dev: device
+ *
+ * Context: Process context.
+ */
+void xiw_cm_addresses_changed(struct xiw_dev *dev)
+{
+	struct xiw_ep_listen *listen;
+	int bucket;
+
+	spin_lock(&dev->ep_lock);
+	hash_for_each(dev->listeners, bucket, listen, by_port) {
+		if (!listen->any)
+			continue;
+		WRITE_ONCE(listen->any->stale, true);
+		xiw_ep_raise(listen->ep, XIW_EPE_SOCK);
+	}
+	spin_unlock(&dev->ep_lock);
+}
