@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Connections over SCTP: rping with verified data over both address families,
+# on a port that both devices have on their list, and other ports by TCP.  Then
+# peers that are no xiw, good and bad ones.
+#
+# Covers: SCTP-01 SCTP-02 SCTP-03 SCTP-04 SCTP-05 SCTP-06 SCTP-08 SCTP-13 SCTP-15
+# Covers: SCTP-16 SCTP-17 SCTP-18 SCTP-19 SCTP-20 SCTP-29 SCTP-32 SCTP-34 SCTP-35
+# Covers: SCTP-38 SCTP-41 SCTP-42 SCTP-44 SCTP-45 SCTP-51 SCTP-52 SCTP-55 SCTP-57
+# Covers: SCTP-66
+# xiw-kernel: uml debug stock
+# xiw-timeout: 600
+
+. "$(dirname "$0")/lib.sh"
+
+PORT=7471
+
+# ports LIST: for both devices.
+ports()
+{
+	local dev
+
+	for dev in "$DEV_A" "$DEV_B"; do
+		echo "$1" >"/sys/class/infiniband/$dev/mpa/sctp_ports" || return
+	done
+}
+
+ports_are()
+{
+	[[ $(<"/sys/class/infiniband/$DEV_A/mpa/sctp_ports") == "$1" ]]
+}
+
+# shellcheck disable=SC2016  # awk's variables
+listens()
+{
+	in_ns "$NS_A" awk -v p="$PORT" '$6 == p { n++ } END { exit !n }' \
+		/proc/net/sctp/eps
+}
+
+# sctp_pair DESC SERVER CLIENT: as pair, with a server that is not one of TCP.
+sctp_pair()
+{
+	local src=0 crc=0
+
+	# shellcheck disable=SC2086  # words
+	start_server server "$NS_A" $2
+	: >"$TMP/client.log"
+	# shellcheck disable=SC2086  # words
+	wait_for 10 listens &&
+		in_ns "$NS_B" $3 >"$TMP/client.log" 2>&1 </dev/null || crc=$?
+	((crc == 0)) || kill "${server_pid[server]}" 2>/dev/null
+	wait_server server || src=$?
+	((src == 0 && crc == 0))
+	tap_result $? "$1" && return
+	tap_note "server $src, client $crc"
+	tap_show "$TMP/server.log"
+	tap_show "$TMP/client.log"
+	return 1
+}
+
+# peer CASE [ARGS...]: a peer that is no xiw.
+peer()
+{
+	local case=$1
+
+	shift
+	in_ns "$NS_B" python3 "$SELFTESTS/../conformance/sctp_peers.py" "$case" "$A4" \
+		"$PORT" "$@"
+}
+
+# unfragmented NS: each message of SCTP was one packet so far.
+unfragmented()
+{
+	in_ns "$1" grep -qE "^SctpFragUsrMsgs[[:space:]]+0$" /proc/net/sctp/snmp
+}
+
+other_network()
+{
+	ip -n "$NS_A" link add other type dummy &&
+	ip -n "$NS_A" addr add 10.79.0.1/24 dev other &&
+	ip -n "$NS_A" link set other up
+}
+
+# verified WHAT ADDRESS ROUNDS SIZE
+verified()
+{
+	sctp_pair "rping, $1: $3 rounds of $4 bytes" \
+		"rping -s -V -a $2 -p $PORT -C $3 -S $4" \
+		"rping -c -V -a $2 -p $PORT -C $3 -S $4"
+}
+
+modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
+	skip_all "this kernel has no SCTP"
+topo_up
+tap_run_not "a list with a word is refused" ports "1 2 x"
+tap_run_not "a list with port 0 is refused" ports "0"
+tap_run "a list of ports is taken" ports "$PORT,4420"
+tap_run "and read back" ports_are "$PORT 4420"
+verified "IPv4" "$A4" 400 64
+verified "IPv4" "$A4" 100 1424
+verified "IPv4" "$A4" 50 4097
+verified "IPv4" "$A4" 20 65535
+verified "IPv6" "$A6" 100 100
+verified "IPv6" "$A6" 20 65535
+tap_run "SCTP fragmented no message of A" unfragmented "$NS_A"
+tap_run "nor of B" unfragmented "$NS_B"
+sctp_pair "rping to a wildcard listener" \
+	"rping -s -V -p $PORT -C 10" "rping -c -V -a $A4 -p $PORT -C 10"
+pair "other ports are TCP's" \
+	"rping -s -V -a $A4 -p @PORT@ -C 10" \
+	"rping -c -V -a $A4 -p @PORT@ -C 10"
+
+# A wildcard listener has the addresses of its interface, and follows them.
+tap_run "an interface of another network" other_network
+start_server wildcard "$NS_A" rping -s -P -p "$PORT"
+tap_run "a wildcard listener" wait_for 10 listens
+tap_run "it announces the address of its interface" peer announces
+tap_run "the interface gets a second address" \
+	ip -n "$NS_A" addr add 10.77.0.9/24 dev "$VETH_A"
+tap_run "the listener has that, too" wait_for 10 peer announces 10.77.0.9
+tap_run "the interface loses it" \
+	ip -n "$NS_A" addr del 10.77.0.9/24 dev "$VETH_A"
+tap_run "and so does the listener" wait_for 10 peer announces
+stop_server wildcard
+
+# Peers that are no xiw: what they send, and what they must get.
+start_server persistent "$NS_A" rping -s -P -a "$A4" -p "$PORT"
+tap_run "a server for many" wait_for 10 listens
+for case in none other NS-01 NS-02 NS-03 NS-04 NS-05 NS-06 NS-08 NS-09 NS-10 \
+	NS-11 NS-13 NS-14 long in-order reversed mixed term; do
+	tap_run "a peer of Python: $case" peer "$case"
+done
+seed=$((RANDOM * 32768 + RANDOM))
+tap_run "peers at random (seed $seed)" peer chaos "$seed"
+tap_run "it still serves" in_ns "$NS_B" \
+	rping -c -V -a "$A4" -p "$PORT" -C 10
+stop_server persistent
+tap_run "the list can be emptied" ports ""
+tap_done
