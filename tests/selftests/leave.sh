@@ -12,20 +12,27 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# lingers: the process has ended, and its connection exists.
+# lingers STATE: the process has ended, and its connection is in this state of TCP.
 lingers()
 {
-	ip netns exec "$NS_B" ss -tnH state fin-wait-1 | grep -q .
+	ip netns exec "$NS_B" ss -tnHo state "$1" | grep -v timewait | grep -q .
 }
 
-# removed: lingering connections end with their device.
+# room MOST: limits what TCP holds for the peer that takes nothing.
+room()
+{
+	ip netns exec "$NS_A" sysctl -qw "net.ipv4.tcp_rmem=4096 $1 $1"
+}
+
+# removed STATE ROOM: a lingering connection ends with its device.
 removed()
 {
 	local pid
 
+	room "$2" || return
 	xt_leave "${SIDES4[@]}" -t stalled &
 	pid=$!
-	wait_for 30 lingers || return
+	wait_for 30 lingers "$1" || return
 	within link_del "$DEV_B" && wait_for 10 not_running "$pid" && wait "$pid"
 }
 
@@ -37,5 +44,9 @@ netem "$NS_B" "$VETH_B" rate 40mbit limit 10000
 
 cases xt_leave "${SIDES4[@]}"
 tap_objects "nothing is left behind" "$TMP/baseline"
-tap_run "the removal of the device ends what lingers" removed
+tap_run "the removal of the device ends a connection with data to be sent" \
+	removed fin-wait-1 65536
+tap_run "there is a device again" link_add "$NS_B" "$DEV_B" "$VETH_B"
+tap_run "the removal of the device ends one that waits for the peer's FIN" \
+	removed fin-wait-2 1048576
 tap_done
