@@ -33,18 +33,23 @@ def write(ssn):
 INITIATE = control(0, 5, bytes.fromhex("00010001"))
 
 
+def new_socket(indication=1, streams=1, family=socket.AF_INET):
+    """A socket for associations with this indication, or with none."""
+    sock = socket.socket(family, socket.SOCK_STREAM, SCTP)
+    sock.settimeout(TIMEOUT)
+    if indication:
+        sock.setsockopt(SCTP, ADAPTATION_LAYER, struct.pack("=I", indication))
+    sock.setsockopt(SCTP, INITMSG,
+                    struct.pack("=HHHH", streams, streams, 0, 0))
+    sock.setsockopt(SCTP, RECVRCVINFO, struct.pack("=i", 1))
+    return sock
+
+
 class Peer:
     """An association with the listener."""
 
     def __init__(self, address, port, indication=1, streams=1):
-        self.sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, SCTP)
-        self.sock.settimeout(TIMEOUT)
-        if indication:
-            self.sock.setsockopt(SCTP, ADAPTATION_LAYER,
-                                 struct.pack("=I", indication))
-        self.sock.setsockopt(SCTP, INITMSG,
-                             struct.pack("=HHHH", streams, streams, 0, 0))
-        self.sock.setsockopt(SCTP, RECVRCVINFO, struct.pack("=i", 1))
+        self.sock = new_socket(indication, streams)
         self.next = 0
         self.sock.connect((address, port))
 
@@ -66,7 +71,8 @@ class Peer:
                 assert sid == 0, f"stream {sid}"
                 assert flags & UNORDERED, "an ordered chunk"
                 ssn = int.from_bytes(data[:2], "big")
-                assert ssn == self.next, f"SSN {ssn} in place of {self.next}"
+                assert ssn == self.next & 0xffff, \
+                    f"SSN {ssn} in place of {self.next & 0xffff}"
                 self.next += 1
                 return socket.ntohl(ppid), data
         raise AssertionError("no information about the chunk")

@@ -60,7 +60,8 @@ static const struct {
 
 static void set_up(void)
 {
-	struct sockaddr_storage sa = xt_addr(&xt_a, 0);
+	const char *wanted = getenv("XT_PORT");
+	struct sockaddr_storage sa = xt_addr(&xt_a, wanted ? atoi(wanted) : 0);
 	int all = XT_REMOTE | IBV_ACCESS_REMOTE_ATOMIC;
 	const char *backlog = getenv("XT_BACKLOG");
 	struct ibv_context *ctx;

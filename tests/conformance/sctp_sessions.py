@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Sessions of DDP over SCTP with a hand-made peer on either side: what the ULP sees of
+the peer's messages, and what the peer sees of the ULP's decisions.
+
+The device's list of ports has those below when the cases begin.
+"""
+
+import errno
+import os
+import select
+import socket
+import struct
+import sys
+
+import live
+import sctp_peers
+import wire
+from live import Refusal, case, cases, main
+from sctp_peers import CONTROL, SEGMENT, TERMINATE
+
+# Ports of the device's listener and of the peer's
+PASSIVE, ACTIVE = 7471, 7472
+SO_LINGER_0 = struct.pack("ii", 1, 0)
+FLUSH = 5
+# Reads at once
+READS = 32
+DATA = bytes(range(0x20, 0x28))
+# IRD and ORD of 4, without and with the peer-to-peer model
+PLAIN, P2P = wire.enhanced(4, 4), wire.enhanced(0x8004, 0xC004)
+
+
+class Peer(sctp_peers.Peer):
+    """An association, which counts its chunks."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.next = self.sent = 0
+
+    def control(self, code, data=b""):
+        self.send(CONTROL, sctp_peers.control(self.sent & 0xFFFF, code, data))
+        self.sent += 1
+
+    def segment(self, ulpdu):
+        self.send(SEGMENT, struct.pack(">H", self.sent & 0xFFFF) + ulpdu)
+        self.sent += 1
+
+    def expect_control(self, code, data=b""):
+        ssn = self.next & 0xFFFF
+        got = self.recv()
+        assert got == (CONTROL, sctp_peers.control(ssn, code, data)), got
+
+    def expect_segment(self, ulpdu):
+        ppid, data = self.recv()
+        assert (ppid, data[2:]) == (SEGMENT, ulpdu), (ppid, data.hex())
+
+    def expect_end(self):
+        got = self.recv()
+        assert got is None, f"{got} in place of the end"
+
+    def expect_silence(self):
+        assert not select.select([self.sock], [], [], live.SILENCE)[0], \
+            f"not silent: {self.sock.recv(4096).hex()}"
+
+    def finished(self):
+        """Both sides send a Terminate, the device sends its own second."""
+        self.control(TERMINATE)
+        self.expect_control(TERMINATE)
+        self.expect_end()
+
+    def reset(self):
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, SO_LINGER_0)
+        self.sock.close()
+
+    def close(self):
+        self.sock.close()
+
+
+class Target(live.Target):
+    """xt_target with a listener at the port on the list."""
+
+    def __init__(self, side, peer):
+        os.environ["XT_PORT"] = str(PASSIVE)
+        super().__init__(side, peer)
+
+
+class Bench(live.Bench):
+    TARGET = Target
+
+    def asked(self, code=5, data=PLAIN):
+        """The peer's Initiate: peer, connection."""
+        sock = sctp_peers.new_socket(family=self.family)
+        sock.connect((self.addr_a, PASSIVE))
+        peer = Peer(sock)
+        self.peers.append(peer)
+        peer.control(code, data)
+        return peer, self.target.request()
+
+    def open(self, recvs=4):
+        """A session that the device has accepted, without an RTR."""
+        peer, conn = self.asked()
+        conn.accept(recvs=recvs)
+        peer.expect_control(6, PLAIN)
+        conn.event("ESTABLISHED", status=0)
+        return peer, conn
+
+    def called(self, indication=1, **dial):
+        """The device connects to the peer: peer, connection."""
+        with sctp_peers.new_socket(indication, family=self.family) as sock:
+            sock.bind((self.addr_b, ACTIVE))
+            sock.listen()
+            conn = self.target.dial(ACTIVE, **dial)
+            peer = Peer(sock.accept()[0])
+        peer.sock.settimeout(live.PATIENCE)
+        self.peers.append(peer)
+        return peer, conn
+
+    def others_are_well(self):
+        """A message of a session that has nothing to do with the case."""
+        peer, conn = self.bystander
+        text = b"still here %d" % self.by_sent
+        self.by_sent += 1
+        peer.segment(wire.send(self.by_sent, text))
+        conn.wc(f"r{self.by_sent - 1}", data=text.hex())
+        conn.recv()
+        conn.nothing("event")
+
+
+def not_connected(bench, conn, status, event="CONNECT_ERROR"):
+    conn.event(event, status=-status)
+    conn.free()
+    bench.target.conns.remove(conn)
+    conn.nothing("event")
+
+
+# ---- the device is the passive side ----------------------------------------
+
+# Covers: SCTP-07 SCTP-10 SCTP-23 SCTP-53 SCTP-56
+@cases([(f"data_{code}_{size}", f"Initiate {code}: {size} bytes of Private Data "
+         "arrive, and as many go back", code, size)
+        for code in (1, 5) for size in (0, 1, 200)])
+def private_data(bench, code, size):
+    data = bytes(range(size))
+    depths = PLAIN if code == 5 else b""
+    peer, conn = bench.asked(code, depths + data)
+    assert conn.request["data"] == data.hex(), conn.request
+    peer.expect_silence()
+    conn.accept(data=data[::-1])
+    peer.expect_control(code + 1, depths + data[::-1])
+    peer.finished()
+
+
+# Covers: SCTP-21 SCTP-54 SCTP-66
+@cases([
+    ("reject_1", "the ULP rejects a plain Initiate", 1, 3),
+    ("reject_5", "the ULP rejects an enhanced Initiate", 5, 7),
+])
+def rejects(bench, code, answer):
+    peer, conn = bench.asked(code, PLAIN if code == 5 else b"")
+    conn.reject(b"no")
+    ppid, data = peer.recv()
+    assert ppid == CONTROL and data[:4] == sctp_peers.control(0, answer), \
+        data.hex()
+    assert data.endswith(b"no"), data.hex()
+    peer.expect_end()
+
+
+@case
+# Covers: SCTP-11 SCTP-22
+def accept_fails(bench):
+    """no memory for an accept: a Terminate, as a Reject is the ULP's"""
+    refusal = Refusal("xiw_stream_start")
+    peer, conn = bench.asked()
+    with refusal:
+        try:
+            conn.accept()
+        except OSError as error:
+            assert error.errno == errno.ENOMEM, error
+        else:
+            raise AssertionError("accepted")
+    peer.expect_control(TERMINATE)
+    peer.expect_end()
+
+
+@case
+# Covers: SCTP-46 SCTP-58
+def passive_sends_first(bench):
+    """the passive side sends first, and at once"""
+    peer, conn = bench.open()
+    conn.post("send", 8)
+    ppid, data = peer.recv()
+    assert ppid == SEGMENT and data[2:20] == wire.send(1), data.hex()
+    conn.wc("s0")
+    peer.segment(wire.send(1, DATA))
+    conn.wc("r0", data=DATA.hex())
+    peer.finished()
+    conn.event("DISCONNECTED")
+
+
+@case
+# Covers: SCTP-46
+def messages_share_packets(bench):
+    """a Write and a Send behind it: two chunks, in this order"""
+    peer, conn = bench.open()
+    conn.post("write", 8, stag=0xCAFE, to=0x5000)
+    conn.post("send", 8)
+    ppid, data = peer.recv()
+    assert (ppid, len(data)) == (SEGMENT, 2 + 14 + 8), data.hex()
+    ppid, data = peer.recv()
+    assert (ppid, data[2:20]) == (SEGMENT, wire.send(1)), data.hex()
+    peer.finished()
+
+
+@case
+# Covers: SCTP-04
+def ssn_wraps(bench):
+    """the SSNs of both directions wrap: 66000 Reads"""
+    peer, conn = bench.asked(data=wire.enhanced(4, READS))
+    conn.accept(ird=READS)
+    peer.expect_control(6, wire.enhanced(READS, 4))
+    conn.event("ESTABLISHED", status=0)
+    rw = bench.target.rw
+    for msn in range(1, 66001 + READS):
+        if msn > READS:
+            peer.expect_segment(wire.tagged(wire.READ_RESP, 0xBEEF, 0x1000,
+                                            bytes(4)))
+        if msn <= 66000:
+            peer.segment(wire.read_req(msn, 4, rw.stag, rw.base))
+    peer.finished()
+    conn.event("DISCONNECTED")
+
+
+def aborted(peer):
+    peer.reset()
+
+
+def shut_down(peer):
+    peer.sock.shutdown(socket.SHUT_WR)
+
+
+# Covers: SCTP-48
+@cases([
+    ("abort", "the ULP learns of an ABORT", aborted),
+    ("shutdown", "and of a SHUTDOWN", shut_down),
+    ("terminate", "and of a Terminate", Peer.finished),
+])
+def ends(bench, end):
+    peer, conn = bench.open()
+    end(peer)
+    conn.event("DISCONNECTED")
+    for number in range(4):
+        conn.wc(f"r{number}", FLUSH)
+
+
+@case
+# Covers: SCTP-12 SCTP-19 SCTP-27
+def disconnects(bench):
+    """the ULP disconnects: a Terminate, and the association ends with the session"""
+    peer, conn = bench.open()
+    conn.disconnect()
+    peer.expect_control(TERMINATE)
+    peer.control(TERMINATE)
+    peer.expect_end()
+    conn.event("DISCONNECTED")
+
+
+# ---- the device is the active side -----------------------------------------
+
+@case
+# Covers: SCTP-07 SCTP-53 SCTP-64
+def rtr_first(bench):
+    """an Initiate with Private Data; the RTR is the first segment"""
+    peer, conn = bench.called(data=b"hi there")
+    peer.expect_control(5, P2P + b"hi there")
+    peer.expect_silence()
+    peer.control(6, P2P + b"welcome")
+    peer.expect_segment(wire.RTR["C"])
+    conn.event("ESTABLISHED", status=0, data=b"welcome".hex())
+    conn.post("send", 8)
+    ppid, data = peer.recv()
+    assert ppid == SEGMENT and data[2:20] == wire.send(1), data.hex()
+    peer.segment(wire.send(1, DATA))
+    conn.wc("s0")
+    conn.wc("r0", data=DATA.hex())
+    peer.finished()
+    conn.event("DISCONNECTED")
+
+
+@case
+# Covers: SCTP-67
+def plain_initiate(bench):
+    """policy of revision 1: an Initiate without enhanced data, no RTR"""
+    bench.policy(revision=1)
+    peer, conn = bench.called(data=b"x")
+    peer.expect_control(1, b"x")
+    peer.control(2, b"y")
+    conn.event("ESTABLISHED", status=0, data=b"y".hex())
+    peer.expect_silence()
+
+
+# Covers: SCTP-10 SCTP-21
+@cases([
+    ("rejected_3", "a plain Reject reaches the ULP with its Private Data", 3,
+     b"no"),
+    ("rejected_7", "and an enhanced one", 7, wire.enhanced(0x8010, 0xC020) +
+     b"no"),
+])
+def rejected(bench, code, data):
+    peer, conn = bench.called()
+    peer.expect_control(5, P2P)
+    peer.control(code, data)
+    peer.expect_end()
+    fields = conn.event("REJECTED", data=b"no".hex())
+    assert fields["status"] == str(-errno.ECONNREFUSED), fields
+
+
+# Covers: SCTP-17 SCTP-55
+@cases([
+    ("answer_2", "a plain Accept of an enhanced Initiate", CONTROL,
+     sctp_peers.control(0, 2)),
+    ("answer_1", "an Initiate as the answer", CONTROL,
+     sctp_peers.control(0, 1)),
+    ("answer_5", "an enhanced Initiate as the answer", CONTROL,
+     sctp_peers.control(0, 5, P2P)),
+    ("answer_segment", "a segment as the answer", SEGMENT,
+     sctp_peers.write(0)),
+    ("answer_0", "an unknown code", CONTROL, sctp_peers.control(0, 0)),
+    ("answer_short", "an answer that is too short", CONTROL, b"\0\0\0"),
+    ("answer_ppid", "an answer of another protocol", 18,
+     sctp_peers.control(0, 6, P2P)),
+    ("answer_stray", "an SSN out of range", CONTROL,
+     sctp_peers.control(5000, 6, P2P)),
+])
+def bad_answer(bench, ppid, data):
+    peer, conn = bench.called()
+    peer.expect_control(5, P2P)
+    peer.send(ppid, data)
+    peer.ends()
+    not_connected(bench, conn, errno.EPROTO)
+
+
+# Covers: SCTP-28 SCTP-29 SCTP-30 SCTP-45
+@cases([
+    ("no_indication", "an association without indication: nothing is sent", 0),
+    ("indication_7", "an association for another protocol", 7),
+])
+def foreign(bench, indication):
+    peer, conn = bench.called(indication)
+    peer.expect_end()
+    not_connected(bench, conn, errno.EPROTO)
+
+
+# Covers: SCTP-61 SCTP-63 SCTP-64
+@cases([
+    ("term_6", "an ORD beyond the device: 0x2006", 0x8004, 0x8000 | 256,
+     0x2006, errno.ENOMEM),
+    ("term_7", "no RTR type that can be sent: 0x2007", 0x8010, 0x10, 0x2007,
+     errno.EOPNOTSUPP),
+])
+def disagreed(bench, first, second, code, error):
+    peer, conn = bench.called(ird=2)
+    ppid, _ = peer.recv()
+    assert ppid == CONTROL
+    peer.control(6, wire.enhanced(first, second))
+    peer.expect_segment(wire.terminate(code))
+    peer.expect_control(TERMINATE)
+    peer.control(TERMINATE)
+    peer.expect_end()
+    not_connected(bench, conn, error)
+
+
+@case
+# Covers: SCTP-65
+def no_memory(bench):
+    """no memory for what was agreed on: 0x2005, and the ULP is told"""
+    refusal = Refusal("xiw_stream_start")
+    peer, conn = bench.called()
+    peer.expect_control(5, P2P)
+    with refusal:
+        peer.control(6, P2P)
+        peer.expect_segment(wire.terminate(0x2005))
+    peer.expect_control(TERMINATE)
+    peer.control(TERMINATE)
+    peer.expect_end()
+    not_connected(bench, conn, errno.ENOMEM)
+
+
+@case
+# Covers: SCTP-48
+def lost(bench):
+    """an ABORT behind the Accept: established, then disconnected, all flushed"""
+    peer, conn = bench.called()
+    peer.expect_control(5, P2P)
+    peer.control(6, P2P)
+    peer.expect_segment(wire.RTR["C"])
+    conn.event("ESTABLISHED", status=0)
+    peer.reset()
+    conn.event("DISCONNECTED")
+    for number in range(4):
+        conn.wc(f"r{number}", FLUSH)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Bench))
