@@ -38,7 +38,7 @@ begin()
 	shift
 	repo=$(mktemp -d "$XIW_CACHE/patches.XXXXXX")
 	# shellcheck disable=SC2064  # expand now: the next series has another
-	trap "rm -rf '$repo'" EXIT
+	trap "rm -rf '$repo' '$repo.stage'" EXIT
 	for file in "$@"; do
 		[[ -f $tree/$file ]] ||
 			die "$tree has no $file." "name another source tree."
@@ -123,7 +123,8 @@ copy_driver()
 		(($? == 1))
 	# One blank line where something is gone.
 	sed -i '/^$/N;/^\n$/D' "$xiw"/tests/verbs_kunit.c
-	unifdef -k -m "${features[@]/#/${patched}XIW_HAVE_}" "$xiw"/*.[ch] ||
+	unifdef -k -m "${features[@]/#/${patched}XIW_HAVE_}" "$xiw"/*.[ch] \
+		"$xiw"/tests/*.[ch] ||
 		(($? == 1))
 	[[ $patched != -U ]] || sed -i '/^\t\.disable_driver = /d' "$xiw/device.c"
 	sed -i 's/select LIBCRC32C/select CRC32/' "$xiw/Kconfig"
