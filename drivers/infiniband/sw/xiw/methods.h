@@ -5,7 +5,7 @@
 #ifndef _XIW_METHODS_H
 #define _XIW_METHODS_H
 
-struct uapi_definition;
+#include <rdma/uverbs_ioctl.h>
 
 extern const struct uapi_definition xiw_uapi_methods[];
 
