@@ -38,7 +38,7 @@ help-all: help
 #+   make dist            the committed tree as an archive with checksums, build/dist
 #+   make patches         patches for a kernel and an rdma-core tree, build/patches
 #+   make series          patch series for the mailing lists, with cover letters: core
-#+                        fixes, driver, provider; build/series
+#+                        fixes, driver, its extensions, provider; build/series
 #+   make progs           the programs of the end-to-end tests
 #+   make clean           remove build/
 #+
@@ -53,6 +53,8 @@ help-all: help
 #+   make check-pyverbs   only rdma-core's own tests, of three releases (part of check-ulp)
 #+   make check-guests    only the tests with two guests (part of check-ulp)
 #+   make check-packaging packages, patches, series and the patched trees
+#+   make check-series    does each of the driver's patches compile by itself? A part of
+#+                        check-packaging
 #+   make check-kernels   build for every kernel of the mirror, and test on the stock
 #+                        kernel of each series
 #+   make check-arch      arm64 and s390x (big-endian), alone and with this machine
@@ -136,6 +138,9 @@ check-races:
 check-packaging:
 	@tests/packaging/run $(or $(T),full)
 
+check-series:
+	@tests/packaging/run bisect
+
 check-ulp:
 	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check ulp $(if $(T),,guests)
 
@@ -183,5 +188,5 @@ clean:
 
 .PHONY: all help help-all module provider progs install uninstall deb rpm dist \
 	patches series demo check check-arch check-blktests check-core check-guests \
-	check-kernels check-long check-packaging check-pyverbs check-races check-ulp \
+	check-kernels check-long check-packaging check-pyverbs check-races check-series check-ulp \
 	check-xfstests bench profile kunit selftests fuzz vm lint clean
