@@ -136,7 +136,10 @@ document()
 {
 	sed -e 's/^\.\. image:: data-flow/.. kernel-image:: xiw-data-flow/' \
 		-e 's/\boob\.rst/xiw-&/' \
-		-e '/^``make lint /d' "$XIW_TOP/Documentation/$1" \
+		-e '/^``make lint /d' \
+		-e 's/ See "[^"]*" in ..user-guide\.rst..\.//' \
+		-e 's/ ..performance-notes\.rst.. has .*//' \
+		"$XIW_TOP/Documentation/$1" \
 		>"Documentation/infiniband/$2"
 }
 
