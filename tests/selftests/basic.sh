@@ -57,7 +57,7 @@ pair "rping on the new device" \
 links_down
 net_down
 what="the module can be removed"
-if [[ -e /sys/module/$XIW_LINK_TYPE/initstate ]]; then
+if driver_is_module; then
 	tap_run "$what" modprobe -r "$XIW_LINK_TYPE"
 else
 	tap_skip "$what" "it is a part of the kernel"

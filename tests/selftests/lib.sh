@@ -327,6 +327,13 @@ dev_exists()
 	[[ -e /sys/class/infiniband/$1 ]]
 }
 
+# driver_is_module: false if the driver is a part of the kernel, so that it cannot be
+# removed.
+driver_is_module()
+{
+	[[ -e /sys/module/$XIW_LINK_TYPE/initstate ]]
+}
+
 dev_gone()
 {
 	! dev_exists "$1"

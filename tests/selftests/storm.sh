@@ -212,7 +212,11 @@ net_storm_up
 links_up
 objects >"$TMP/baseline"
 ! chosen link || storm "rdma link del" remove_link "$ROUNDS"
-! chosen module || storm "modprobe -r" remove_module "$ROUNDS"
+if driver_is_module; then
+	! chosen module || storm "modprobe -r" remove_module "$ROUNDS"
+else
+	tap_skip "modprobe -r" "the driver is a part of the kernel"
+fi
 ! chosen netdev || storm "ip link del" remove_netdev "$ROUNDS"
 ! chosen shared ||
 	storm "end of namespaces, shared devices" shared_namespaces "$ROUNDS"
