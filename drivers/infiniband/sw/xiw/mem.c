@@ -381,10 +381,13 @@ mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_cache *cache,
 {
 	lockdep_assert_held_write(&mem->lock);
 
-	if (mem->state != XIW_MEM_VALID || mem->stag != stag)
+	if (mem->state == XIW_MEM_DEAD || mem->stag != stag)
+		return XIW_MEM_BAD_STAG;
+	/* The ULP may invalidate an STag that is invalid; a peer may not. */
+	if (remote && mem->state == XIW_MEM_FREE)
 		return XIW_MEM_BAD_STAG;
 	if (mem->pd != cache->pd ||
-	    (mem->type2 && mem->owner->qpn != cache->qpn))
+	    (mem->owner && mem->owner->qpn != cache->qpn))
 		return XIW_MEM_BAD_PD;
 	if (mem->type2) {
 		xiw_mem_unbind_locked(mem);
@@ -409,11 +412,11 @@ mem_invalidate_locked(struct xiw_mem *mem, const struct xiw_mem_cache *cache,
  * @remote: invalidation by the peer (RFC 5040 section 5.3), not by the ULP
  *
  * Only fast registrations without windows, and type 2 windows by the QP that
- * has bound them, can be revoked this way. After the call no byte is read or
- * written through the STag.
+ * has bound them, can be revoked this way. The ULP may revoke them again. After
+ * the call no byte is read or written through the STag.
  *
- * Return: XIW_MEM_OK; XIW_MEM_BAD_STAG if the STag is unknown, has no valid
- * registration or is of another kind; XIW_MEM_BAD_PD.
+ * Return: XIW_MEM_OK; XIW_MEM_BAD_STAG if the STag is unknown, is of another
+ * kind, or has no valid registration that a peer could revoke; XIW_MEM_BAD_PD.
  */
 enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_cache *cache,
 				       u32 stag, bool remote)

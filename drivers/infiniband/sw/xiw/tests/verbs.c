@@ -380,6 +380,17 @@ enum ib_wc_status vt_remote_io(struct kunit *test, struct vt_pair *p,
 	return p->b.send.wc.status;
 }
 
+/* Allocates the region of E for fast registration, unless it has one. */
+void vt_alloc_mr(struct kunit *test, struct vt_end *e)
+{
+	if (e->mr)
+		return;
+	e->mr = ib_alloc_mr(e->pd, IB_MR_TYPE_MEM_REG, 8);
+	if (IS_ERR(e->mr))
+		e->mr = NULL;
+	KUNIT_ASSERT_NOT_NULL(test, e->mr);
+}
+
 /*
  * Maps a region of E for fast registration, in blocks of PAGE_SIZE bytes: it
  * starts in the middle of a page and may use another address. Each call changes
@@ -389,12 +400,7 @@ void vt_map(struct kunit *test, struct vt_end *e, u32 page_size)
 {
 	struct scatterlist sg;
 
-	if (!e->mr) {
-		e->mr = ib_alloc_mr(e->pd, IB_MR_TYPE_MEM_REG, 8);
-		if (IS_ERR(e->mr))
-			e->mr = NULL;
-		KUNIT_ASSERT_NOT_NULL(test, e->mr);
-	}
+	vt_alloc_mr(test, e);
 	sg_init_one(&sg, e->buf + 100, VT_ROOM - 200);
 	KUNIT_ASSERT_EQ(test, ib_dma_map_sg(e->id->device, &sg, 1,
 					    DMA_BIDIRECTIONAL), 1);
@@ -426,7 +432,8 @@ void vt_fast_register(struct kunit *test, struct vt_end *e, int access)
 	KUNIT_EXPECT_EQ(test, e->send.wc.opcode, IB_WC_REG_MR);
 }
 
-void vt_local_inv(struct kunit *test, struct vt_end *e, u32 key)
+/* Invalidates an STag at E; returns the completion status. */
+enum ib_wc_status vt_invalidate(struct kunit *test, struct vt_end *e, u32 key)
 {
 	struct ib_send_wr wr = {
 		.opcode = IB_WR_LOCAL_INV,
@@ -434,5 +441,12 @@ void vt_local_inv(struct kunit *test, struct vt_end *e, u32 key)
 	};
 
 	vt_post_send(test, e, &wr);
-	vt_wait_ok(test, e, &e->send, IB_WC_LOCAL_INV);
+	vt_wait(test, e, &e->send);
+	return e->send.wc.status;
+}
+
+void vt_local_inv(struct kunit *test, struct vt_end *e, u32 key)
+{
+	KUNIT_ASSERT_EQ(test, vt_invalidate(test, e, key), IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, e->send.wc.opcode, IB_WC_LOCAL_INV);
 }

@@ -107,10 +107,12 @@ void vt_message(struct kunit *test, struct vt_pair *p, u32 len, u8 fill);
 enum ib_wc_status vt_remote_io(struct kunit *test, struct vt_pair *p,
 			       enum ib_wr_opcode opcode, u64 addr, u32 key,
 			       u32 len);
+void vt_alloc_mr(struct kunit *test, struct vt_end *e);
 void vt_map(struct kunit *test, struct vt_end *e, u32 page_size);
 enum ib_wc_status vt_register(struct kunit *test, struct vt_end *e, u32 key,
 			      int access);
 void vt_fast_register(struct kunit *test, struct vt_end *e, int access);
+enum ib_wc_status vt_invalidate(struct kunit *test, struct vt_end *e, u32 key);
 void vt_local_inv(struct kunit *test, struct vt_end *e, u32 key);
 
 #endif /* _XIW_TESTS_VERBS_H */

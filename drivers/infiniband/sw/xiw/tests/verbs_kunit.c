@@ -211,6 +211,61 @@ static void verbs_invalidated(struct kunit *test)
 			IB_WC_REM_ACCESS_ERR);
 }
 
+/* The first invalidation is that of a region that was never registered. */
+static void verbs_invalidated_again(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+
+	vt_alloc_mr(test, &p->a);
+	vt_local_inv(test, &p->a, p->a.mr->rkey);
+	vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
+	vt_local_inv(test, &p->a, p->a.mr->rkey);
+	vt_local_inv(test, &p->a, p->a.mr->rkey);
+	vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
+	KUNIT_EXPECT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+					   p->a.mr->iova, p->a.mr->rkey, 1),
+			IB_WC_SUCCESS);
+	vt_local_inv(test, &p->a, p->a.mr->rkey);
+	vt_local_inv(test, &p->a, p->a.mr->rkey);
+	KUNIT_EXPECT_EQ(test, vt_remote_io(test, p, IB_WR_RDMA_READ,
+					   p->a.mr->iova, p->a.mr->rkey, 1),
+			IB_WC_REM_ACCESS_ERR);
+}
+
+/* The key of a region that is mapped for a registration is not yet valid. */
+static void verbs_invalidated_other_key(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+
+	vt_map(test, &p->a, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, vt_invalidate(test, &p->a, p->a.mr->rkey),
+			IB_WC_LOC_QP_OP_ERR);
+}
+
+static void verbs_invalidated_other_pd(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+
+	vt_alloc_mr(test, &p->a);
+	KUNIT_EXPECT_EQ(test, vt_invalidate(test, &p->b, p->a.mr->rkey),
+			IB_WC_LOC_QP_OP_ERR);
+}
+
+/* The peer may not invalidate a region that is not registered. */
+static void verbs_invalidated_again_by_peer(struct kunit *test)
+{
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV };
+
+	vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
+	vt_local_inv(test, &p->a, p->a.mr->rkey);
+	wr.ex.invalidate_rkey = p->a.mr->rkey;
+	vt_post_recv(test, &p->a, 0, 8);
+	vt_post_send(test, &p->b, &wr);
+	vt_wait(test, &p->a, &p->a.recv);
+	KUNIT_EXPECT_EQ(test, p->a.recv.wc.status, IB_WC_REM_INV_REQ_ERR);
+}
+
 static void verbs_send_with_invalidate(struct kunit *test)
 {
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
@@ -864,6 +919,10 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE_PARAM(verbs_fast_registration_refused, reg_gen_params),
 	KUNIT_CASE(verbs_fast_registration_at_the_top),
 	KUNIT_CASE(verbs_invalidated),
+	KUNIT_CASE(verbs_invalidated_again),
+	KUNIT_CASE(verbs_invalidated_other_key),
+	KUNIT_CASE(verbs_invalidated_other_pd),
+	KUNIT_CASE(verbs_invalidated_again_by_peer),
 	KUNIT_CASE(verbs_send_with_invalidate),
 	KUNIT_CASE(verbs_read_with_invalidate),
 	KUNIT_CASE(verbs_all_memory),
