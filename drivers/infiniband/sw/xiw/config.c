@@ -31,6 +31,11 @@ enum config_field {
 	CFG_SILENCE_MS,
 	CFG_FPDU_SEGMENTS,
 	CFG_SCTP_RTO_MS,
+	/* In debugfs: */
+	CFG_MARKERS,
+	CFG_REQUEST_MS,
+	CFG_RTR_MS,
+	CFG_CLOSE_MS,
 };
 
 /**
@@ -60,6 +65,14 @@ static u32 config_get(const struct xiw_mpa_policy *p, enum config_field field)
 		return p->fpdu_segments;
 	case CFG_SCTP_RTO_MS:
 		return p->sctp_rto_ms;
+	case CFG_MARKERS:
+		return p->markers;
+	case CFG_REQUEST_MS:
+		return p->request_ms;
+	case CFG_RTR_MS:
+		return p->rtr_ms;
+	case CFG_CLOSE_MS:
+		return p->close_ms;
 	}
 	return 0;
 }
@@ -82,6 +95,18 @@ static void config_set(struct xiw_mpa_policy *p, enum config_field field,
 		break;
 	case CFG_SCTP_RTO_MS:
 		p->sctp_rto_ms = value;
+		break;
+	case CFG_MARKERS:
+		p->markers = value;
+		break;
+	case CFG_REQUEST_MS:
+		p->request_ms = value;
+		break;
+	case CFG_RTR_MS:
+		p->rtr_ms = value;
+		break;
+	case CFG_CLOSE_MS:
+		p->close_ms = value;
 		break;
 	}
 }
@@ -453,26 +478,64 @@ const struct attribute_group xiw_config_group = {
 /* The folder xiw in debugfs; has one for each device, named by its index */
 static struct dentry *config_debug_root;
 
+static int config_debug_get(struct xiw_dev *dev, enum config_field field,
+			    u64 *value)
+{
+	struct xiw_mpa_policy policy;
+
+	xiw_dev_get_policy(dev, &policy);
+	*value = config_get(&policy, field);
+	return 0;
+}
+
+static int config_debug_set(struct xiw_dev *dev, enum config_field field,
+			    u64 value)
+{
+	if (value > U32_MAX)
+		return -EINVAL;
+	spin_lock(&dev->policy_lock);
+	config_set(&dev->policy, field, value);
+	spin_unlock(&dev->policy_lock);
+	return 0;
+}
+
+#define CFG_DEBUG_FILE(_name, _field)					\
+static int _name##_get(void *dev, u64 *value)				\
+{									\
+	return config_debug_get(dev, CFG_##_field, value);		\
+}									\
+static int _name##_set(void *dev, u64 value)				\
+{									\
+	return config_debug_set(dev, CFG_##_field, value);		\
+}									\
+DEFINE_DEBUGFS_ATTRIBUTE(_name##_fops, _name##_get, _name##_set, "%llu\n")
+
+CFG_DEBUG_FILE(config_markers, MARKERS);
+CFG_DEBUG_FILE(config_request_ms, REQUEST_MS);
+CFG_DEBUG_FILE(config_rtr_ms, RTR_MS);
+CFG_DEBUG_FILE(config_close_ms, CLOSE_MS);
+
 /*
- * Add the files of a device in debugfs. Values are not checked, and apply to
- * later connections. A device can be renamed, but keeps its index.
+ * Add the files of a device in debugfs. Values are numbers that are not
+ * checked, and apply to later connections. A device can be renamed, but keeps
+ * its index.
  */
 void xiw_config_debug_add(struct xiw_dev *dev)
 {
-	struct xiw_mpa_policy *policy = &dev->policy;
 	char name[16];
 
 	if (dev->debugfs)
 		return;
 	snprintf(name, sizeof(name), "%u", dev->ibdev.index);
 	dev->debugfs = debugfs_create_dir(name, config_debug_root);
-	debugfs_create_bool("markers", 0600, dev->debugfs, &policy->markers);
-	debugfs_create_u32("request_timeout_ms", 0600, dev->debugfs,
-			   &policy->request_ms);
-	debugfs_create_u32("rtr_timeout_ms", 0600, dev->debugfs,
-			   &policy->rtr_ms);
-	debugfs_create_u32("close_timeout_ms", 0600, dev->debugfs,
-			   &policy->close_ms);
+	debugfs_create_file_unsafe("markers", 0600, dev->debugfs, dev,
+				   &config_markers_fops);
+	debugfs_create_file_unsafe("request_timeout_ms", 0600, dev->debugfs,
+				   dev, &config_request_ms_fops);
+	debugfs_create_file_unsafe("rtr_timeout_ms", 0600, dev->debugfs, dev,
+				   &config_rtr_ms_fops);
+	debugfs_create_file_unsafe("close_timeout_ms", 0600, dev->debugfs, dev,
+				   &config_close_ms_fops);
 }
 
 void xiw_config_debug_remove(struct xiw_dev *dev)
