@@ -5,7 +5,7 @@
 # there: built with the kernel's rules, and run on xiw, siw and rxe.
 #
 # xiw-kernel: uml
-# xiw-long: of xiw one claim fails, that data goes through a new device
+# xiw-long: of siw and rxe some claims fail, such as "backlog"
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

@@ -185,11 +185,18 @@ static void wait_event(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 	rdma_ack_cm_event(event);
 }
 
+/*
+ * The call takes the event itself, as the identifier is synchronous. It fails
+ * if the peer was first: then the event is still to be taken.
+ */
 static void disconnect(struct end *e)
 {
-	rdma_disconnect(e->id);
-	/* The ends may cross each other. */
-	wait_event(e->id, RDMA_CM_EVENT_DISCONNECTED);
+	if (rdma_disconnect(e->id)) {
+		wait_event(e->id, RDMA_CM_EVENT_DISCONNECTED);
+		return;
+	}
+	check(e->id->event->event == RDMA_CM_EVENT_DISCONNECTED, "event %s",
+	      rdma_event_str(e->id->event->event));
 }
 
 /*
@@ -280,10 +287,9 @@ static void closes(struct end *e, bool first)
 	else
 		say(e);
 	if (first)
-		rdma_disconnect(e->id);
-	wait_event(e->id, RDMA_CM_EVENT_DISCONNECTED);
-	if (!first)
-		rdma_disconnect(e->id);
+		disconnect(e);
+	else
+		wait_event(e->id, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 static void case_client_closes(struct end *e)
@@ -659,11 +665,10 @@ static void ends_by_fault(struct end *e)
 {
 	struct ibv_wc wc;
 
-	if (!e->server)
-		rdma_disconnect(e->id);
-	wait_event(e->id, RDMA_CM_EVENT_DISCONNECTED);
 	if (e->server)
-		rdma_disconnect(e->id);
+		wait_event(e->id, RDMA_CM_EVENT_DISCONNECTED);
+	else
+		disconnect(e);
 	wc = received(e);
 	check(wc.status != IBV_WC_SUCCESS, "the connection goes on");
 }
