@@ -53,11 +53,20 @@ tap_note()
 	printf '# %s\n' "$*"
 }
 
-# tap_show FILE: prints captured output as comments, so that it is not parsed as
-# TAP.
+# tap_show FILE [LINES]: prints captured output as comments, so that it is not
+# parsed as TAP. The first lines are what a program wrote to stderr, which is not
+# buffered, so they are printed, too.
 tap_show()
 {
-	[[ ! -s $1 ]] || tail -n "${2:-40}" "$1" | tr -d '\r' | sed 's/^/#   /'
+	[[ ! -s $1 ]] || tr -d '\r' <"$1" | awk -v last="${2:-40}" '
+		{ line[NR] = $0 }
+		END {
+			for (i = 1; i <= NR; i++)
+				if (i <= 10 || i > NR - last)
+					print "#   " line[i]
+				else if (i == 11)
+					print "#   [...]"
+		}'
 }
 
 tap_ok()
