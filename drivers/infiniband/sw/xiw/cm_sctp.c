@@ -75,10 +75,7 @@ void xiw_cm_use_sctp(struct xiw_ep *ep)
 void xiw_cm_choose_protocol(struct xiw_ep *ep,
 			    const struct sockaddr_storage *addr)
 {
-	/* The port is at the same offset in IPv4 and IPv6 addresses. */
-	const struct sockaddr_in *in = (const void *)addr;
-
-	if (xiw_dev_uses_sctp(ep->dev, ntohs(in->sin_port)))
+	if (xiw_dev_uses_sctp(ep->dev, ntohs(xiw_sock_port_of(addr))))
 		xiw_cm_use_sctp(ep);
 }
 
@@ -138,7 +135,7 @@ static u32 cm_sctp_get_paths(struct xiw_dev *dev, struct in6_addr *addrs)
 
 /**
  * xiw_cm_add_paths() - add the further addresses of the device
- * @ep: endpoint whose socket is bound to an address
+ * @ep: endpoint with a bound socket
  *
  * An address that cannot be used now is one path less, and no error.
  *
@@ -304,15 +301,13 @@ static int cm_sctp_sync(struct xiw_ep *ep)
 int xiw_cm_listen_any(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 		      bool afonly)
 {
-	/* The port is at the same offset in IPv4 and IPv6 addresses. */
-	const struct sockaddr_in *in = (const void *)addr;
 	struct xiw_cm_any *any = kzalloc(sizeof(*any), GFP_KERNEL_ACCOUNT);
 
 	if (!any)
 		return -ENOMEM;
 	any->family = addr->ss_family;
 	any->v6only = addr->ss_family == AF_INET6 && afonly;
-	any->port = in->sin_port;
+	any->port = xiw_sock_port_of(addr);
 	/* A change is not reported before the listener is published. */
 	any->stale = true;
 	ep->listen->any = any;

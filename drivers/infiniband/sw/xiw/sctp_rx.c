@@ -171,9 +171,8 @@ static void sctp_rx_notified(struct xiw_sctp *c, const struct sk_buff *skb)
 	    change->sac_type != SCTP_ASSOC_CHANGE)
 		return;
 	/* A peer that restarted has lost the session. */
-	if (change->sac_state == SCTP_RESTART)
-		xiw_sctp_lose(c, ECONNRESET);
-	else if (change->sac_state == SCTP_COMM_LOST)
+	if (change->sac_state == SCTP_RESTART ||
+	    change->sac_state == SCTP_COMM_LOST)
 		xiw_sctp_lose(c, ECONNRESET);
 	else if (change->sac_state == SCTP_CANT_STR_ASSOC)
 		xiw_sctp_lose(c, ECONNREFUSED);
