@@ -3,7 +3,7 @@
 # Wrapper targets; "make help" and "make help-all" list them.  Everything built lies in build/,
 # what is worth keeping between clones in $(XIW_CACHE).
 
-KDIR	?= $(shell tests/qemu/pick-kdir)
+KDIR	?= $(shell scripts/pick-kdir)
 O	:= $(CURDIR)/build
 DESTDIR	?=
 
@@ -91,19 +91,19 @@ help-all: help
 #+                        of the suite XIW_RDMA_CORE_SUITE
 
 module:
-	@tests/qemu/build-module "$(KDIR)"
+	@scripts/build-module "$(KDIR)"
 
 provider:
-	@tests/qemu/build-provider
+	@scripts/build-provider
 
 progs:
-	@tests/qemu/build-progs
+	@scripts/build-progs
 
 install: all
-	@tests/qemu/install "$(KDIR)" "$(DESTDIR)"
+	@scripts/install "$(KDIR)" "$(DESTDIR)"
 
 uninstall:
-	@tests/qemu/install --remove "$(KDIR)" "$(DESTDIR)"
+	@scripts/install --remove "$(KDIR)" "$(DESTDIR)"
 
 deb:
 	@packaging/make-deb
@@ -124,16 +124,16 @@ demo:
 	@tests/demo/run
 
 check:
-	@tests/qemu/check host ends selftests
+	@tests/check host ends selftests
 
 check-long:
-	@T="$(T)" tests/qemu/check long
+	@T="$(T)" tests/check long
 
 check-core:
-	@T="$(T)" tests/qemu/check core
+	@T="$(T)" tests/check core
 
 check-races:
-	@T="$(T)" tests/qemu/check races
+	@T="$(T)" tests/check races
 
 check-packaging:
 	@tests/packaging/run $(or $(T),full)
@@ -142,43 +142,43 @@ check-series:
 	@tests/packaging/run bisect
 
 check-ulp:
-	@T="$(T)" LEAKS="$(LEAKS)" tests/qemu/check ulp $(if $(T),,guests)
+	@T="$(T)" LEAKS="$(LEAKS)" tests/check ulp $(if $(T),,guests)
 
 check-guests:
-	@tests/qemu/check guests
+	@tests/check guests
 
 check-pyverbs:
-	@T="pyverbs pyverbs-trixie pyverbs-newest" LEAKS="$(LEAKS)" tests/qemu/check ulp
+	@T="pyverbs pyverbs-trixie pyverbs-newest" LEAKS="$(LEAKS)" tests/check ulp
 
 check-blktests:
-	@T="$(T)" BLKTESTS="$(BLKTESTS)" tests/qemu/check blktests
+	@T="$(T)" BLKTESTS="$(BLKTESTS)" tests/check blktests
 
 check-xfstests:
-	@T="$(T)" XFSTESTS="$(XFSTESTS)" tests/qemu/check xfstests
+	@T="$(T)" XFSTESTS="$(XFSTESTS)" tests/check xfstests
 
 check-kernels:
-	@T="$(T)" tests/qemu/check kernels
+	@T="$(T)" tests/check kernels
 
 check-arch:
-	@T="$(T)" tests/qemu/check arch
+	@T="$(T)" tests/check arch
 
 bench:
 	@tests/bench/run $(or $(FORM),full) $(ON)
 
 profile:
-	@tests/uml/profile "$(WHAT)"
+	@tests/bench/profile "$(WHAT)"
 
 kunit:
-	@T=kunit K="$(K)" LEAKS=1 tests/qemu/check selftests
+	@T=kunit K="$(K)" LEAKS=1 tests/check selftests
 
 selftests:
-	@T="$(T)" K="$(K)" LEAKS="$(LEAKS)" tests/qemu/check selftests
+	@T="$(T)" K="$(K)" LEAKS="$(LEAKS)" tests/check selftests
 
 fuzz:
 	@T="$(T)" RUNS="$(RUNS)" tests/fuzz/run fuzz
 
 vm:
-	@tests/qemu/shell "$(or $(K),stock)"
+	@tests/vm/shell "$(or $(K),stock)"
 
 lint:
 	@tests/lint/run $(L)

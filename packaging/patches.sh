@@ -6,12 +6,12 @@
 #	out			where the series are written
 #	xiw			the driver's folder
 
-# shellcheck source=tests/qemu/common.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../tests/qemu/common.sh"
+# shellcheck source=scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../scripts/common.sh"
 
 need_pkgs git perl unifdef
-kernel=$(realpath "${1:-$("$XIW_TOP/tests/qemu/get-source")}")
-rdma_core=$(realpath "${2:-$("$XIW_TOP/tests/qemu/get-rdma-core")}")
+kernel=$(realpath "${1:-$("$XIW_TOP/scripts/get-source")}")
+rdma_core=$(realpath "${2:-$("$XIW_TOP/scripts/get-rdma-core")}")
 out=$XIW_TOP/build/patches
 xiw=drivers/infiniband/sw/xiw
 # What the headers of a kernel show of patches-for/linux, see compat/features.sh;

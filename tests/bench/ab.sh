@@ -6,7 +6,7 @@
 # within a round to the first one. Rounds are interleaved, every other one in
 # the reverse order. For a guest with the distribution's kernel:
 #
-#	tests/qemu/run-vm -k stock -t 3600 'tests/bench/ab.sh \
+#	tests/vm/run-vm -k stock -t 3600 'tests/bench/ab.sh \
 #		old=/elsewhere/xiw.ko new=build/.../xiw.ko'
 #
 # XIW_ROUNDS (5), XIW_PATHS (lo, 1500), XIW_CRC (0), XIW_SEGMENTS (0, fpdu_segments

@@ -12,7 +12,7 @@
 # There is no network: apt-get looks whether everything is there, git has the
 # repositories on disk; and on the host uname knows of the other kernel.
 
-. "$(dirname "$0")/../qemu/common.sh"
+. "$(dirname "$0")/../../scripts/common.sh"
 
 ON_HOST=(Packages 'Build xiw')
 ROOT=/mnt/root

@@ -38,7 +38,7 @@ A6=fd77::1
 B6=fd77::2
 
 SELFTESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-LOG_PATTERNS=$SELFTESTS/../qemu/log-patterns
+LOG_PATTERNS=$SELFTESTS/../vm/log-patterns
 TMP=$(mktemp -d /tmp/xiw.XXXXXX)
 
 tap_count=0

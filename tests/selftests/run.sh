@@ -48,7 +48,7 @@ run_one()
 		fail "$tap" "exit status agrees with its TAP"
 	fi
 	if dmesg | tail -n "+$((lines + 1))" |
-	   grep -E -f ../qemu/log-patterns >"$out/$name.complaints"; then
+	   grep -E -f ../vm/log-patterns >"$out/$name.complaints"; then
 		fail "$tap" "the kernel did not complain"
 		sed 's/^/#   /' "$out/$name.complaints"
 	fi
@@ -62,7 +62,7 @@ run_one()
 looked=${LEAKS:-} last=/dev/null
 for name in "$@"; do
 	if [[ ! $looked ]] && ! grep -q '^# xiw-leaks:' "$name.sh"; then
-		../qemu/guest-leaks || fail "$last" "no memory was lost"
+		../vm/guest-leaks || fail "$last" "no memory was lost"
 		looked=1
 	fi
 	run_one "$name"

@@ -5,7 +5,7 @@
 # xb, each of them as the side that connects.  Startup in all the forms siw has
 # (revision 1 and 2, either connection model, CRC), verified data, the perftest
 # programs, and operations that siw lacks: there the claim is the error that the
-# consumer on xiw's side gets.  See tests/qemu/build-siw for siw's parameters.
+# consumer on xiw's side gets.  See scripts/build-siw for siw's parameters.
 #
 # xiw-kernel: stock
 # xiw-packages: tcpdump ethtool

@@ -7,7 +7,7 @@
 set -euo pipefail
 
 # shellcheck disable=SC2034  # used by the scripts that source this file
-XIW_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+XIW_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 XIW_CACHE=${XIW_CACHE:-${HOME:-/root}/.cache/xiw}
 # The kernel series of the distribution against which xiw is developed, and the
 # suite for series that the distribution does not have.
@@ -321,11 +321,11 @@ stock_kdir()
 	kver=$(stock_kver)
 	need_pkgs gcc make libc6-dev kmod >&2
 	if ! have_stock; then
-		"$XIW_TOP/tests/qemu/get-headers" "$XIW_SUITE" "$kver"
+		"$XIW_TOP/scripts/get-headers" "$XIW_SUITE" "$kver"
 	elif pkg_installed "linux-headers-$kver"; then
 		printf '/usr/src/linux-headers-%s\n' "$kver"
 	else
-		"$XIW_TOP/tests/qemu/get-stock-headers"
+		"$XIW_TOP/scripts/get-stock-headers"
 	fi
 }
 
