@@ -8,17 +8,17 @@
 #
 # FORM: short (some sizes, 3 rounds), full (5 rounds), number (what connects by
 # number, 5 rounds), many (from 1 to 256 queue pairs, 3 rounds), idle (up to 10000
-# connections at once), delay (bulk over paths with delay and loss, 3 rounds), or
-# icount: few messages in one round, for a guest whose clock counts instructions.
+# connections at once), delay (bulk over paths with delay and loss, 3 rounds), sctp
+# (connections over SCTP, 3 rounds), or icount: few messages in one round, for a guest whose clock counts instructions.
 #
 # PATH: the veth pair at MTU 1500 and 9000, or the loopback device (lo); "1500,5ms"
 # and "1500,5ms,0.1%" delay each direction and lose packets in both.
 # WHO: xiw (CRC off, as siw), xiw-crc (as it is by default), xiw-one (CRC off, and
-# FPDUs of one TCP segment, as a peer gets that is not xiw), siw, rxe, tcp and
-# tcp-zc, which are iperf3 that copies and iperf3 that sends pages of a file, and
-# limit, which is TCP with nothing to do for it at either end (xt_pump). rxe, RoCE
-# in software, is measured where it knows network namespaces, with what connects by
-# number (nr-).
+# FPDUs of one TCP segment, as a peer gets that is not xiw), xiw-sctp (over SCTP, which
+# has a CRC of its own), siw, rxe, tcp and tcp-zc, which are iperf3 that copies and
+# iperf3 that sends pages of a file, limit, which is TCP with nothing to do for it at
+# either end (xt_pump), and sctp, which is qperf over SCTP. rxe, RoCE in software, is
+# measured where it knows network namespaces, with what connects by number (nr-).
 # XIW_PATHS and XIW_WHO limit them, XIW_ROUNDS sets the number of rounds.
 
 # shellcheck source=tests/selftests/lib.sh
@@ -60,6 +60,9 @@ idle)
 delay)
 	PATHS=(1500 "1500,0.5ms" "1500,5ms" "1500,0ms,0.1%" "1500,5ms,0.1%")
 	BULK=(65536 1048576) ;;
+sctp)
+	PATHS=(1500 lo)
+	WHO=(xiw-sctp xiw-one) ;;
 full)
 	ROUNDS=5
 	PATHS=(1500 9000 lo)
@@ -161,6 +164,18 @@ run()
 # How perftest connects.
 HOW_S=-R HOW_C=-R
 
+# next_ports_sctp: the ports that free_port will return are for SCTP.
+next_ports_sctp()
+{
+	local port dev
+
+	port=$(free_port)
+	for dev in "$DEV_S" "$DEV_C"; do
+		seq -s ' ' $((port + 1)) $((port + 16)) \
+			>"/sys/class/infiniband/$dev/mpa/sctp_ports"
+	done
+}
+
 # perf TEST PROGRAM SIZE COLUMN UNIT ARGS...: COLUMN of perftest's one line. That is
 # 0.00 if perftest could not tell how fast its clock is ("Correlation coefficient"),
 # because others wanted the processor when it looked.
@@ -170,6 +185,7 @@ perf()
 
 	shift 5
 	for _ in 1 2 3 4; do
+		[[ $who != xiw-sctp ]] || next_ports_sctp
 		run "$prog $HOW_S -F -d $DEV_S -p @PORT@ -s $size $*" \
 			"$prog $HOW_C -F -d $DEV_C -p @PORT@ -s $size $* $A4" ||
 			return
@@ -422,10 +438,38 @@ measure_icount()
 	perf read-lat ib_read_lat 8 5 kinstr -e -n 1000
 }
 
+# What uses SCTP, and TCP with one segment per FPDU beside it.
+measure_sctp()
+{
+	measure_bulk
+	perf send ib_send_bw 64 5 Mmsg/s -n "$(small_count 64)" -N -t 64 -r 512
+	perf send-lat ib_send_lat 8 5 us -n 1000
+	perf read-lat ib_read_lat 8 5 us -n 1000
+}
+
+# qperf_sctp TEST SIZE: its result, in bytes/s or ns.
+qperf_sctp()
+{
+	run "qperf -lp @PORT@" \
+		"qperf -lp @PORT@ -m $2 -t 2 -uu $A4 $1 quit" &&
+		awk '$2 == "=" { gsub(",", ""); print $3 }' "$TMP/client.log"
+}
+
+# sctp_limit: SCTP as a program gets it, with large messages that SCTP divides.
+sctp_limit()
+{
+	local value
+
+	value=$(qperf_sctp sctp_bw 64K) &&
+		record stream 65536 "$((value >> 20))" MiB/s
+	value=$(qperf_sctp sctp_lat 8) &&
+		record send-lat 8 "$((value / 1000)).$((value % 1000 / 100))" us
+}
+
 measure_rdma()
 {
 	case $FORM in
-	number | icount | many | idle | delay)
+	number | icount | many | idle | delay | sctp)
 		"measure_$FORM"
 		return ;;
 	esac
@@ -488,9 +532,11 @@ for ((round = 1; round <= ROUNDS; round++)); do
 		step=$((step + 1))
 		echo "round $round of $ROUNDS, path $p ($step of $total, $SECONDS s)"
 		enter_path "$p"
-		[[ $FORM =~ number|many|idle ]] || for who in tcp tcp-zc limit; do
-			"measure_${who%-zc}"
-		done
+		[[ $FORM =~ number|many|idle|sctp ]] ||
+			for who in tcp tcp-zc limit; do
+				"measure_${who%-zc}"
+			done
+		[[ $FORM != sctp ]] || who=sctp sctp_limit
 		for who in "${WHO[@]}"; do
 			# FPDUs of one segment are slow with short segments only.
 			[[ $who != xiw-one || $p == 1500* ]] || continue

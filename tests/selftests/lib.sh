@@ -470,22 +470,25 @@ start_server()
 }
 
 # Runs in a shell of its own in the namespace, so that waiting takes little CPU
-# time: until some TCP socket listens on port $1; false if process $2 does not
-# exist.
+# time: until some socket of TCP or SCTP listens on port $1; false if process $2 does
+# not exist.
 # shellcheck disable=SC2016  # expanded by the other shell
-LISTENS='printf -v port ":%04X" "$1"
+LISTENS='printf -v hex ":%04X" "$1"
 while :; do
 	for file in /proc/net/tcp /proc/net/tcp6; do
 		while read -r _ address _ state _; do
-			[[ $address != *"$port" || $state != 0A ]] || exit 0
+			[[ $address != *"$hex" || $state != 0A ]] || exit 0
 		done <$file
 	done
+	[[ ! -e /proc/net/sctp/eps ]] ||
+		while read -r _ _ _ state _ port _; do
+			[[ $state != 10 || $port != "$1" ]] || exit 0
+		done </proc/net/sctp/eps
 	kill -0 "$2" 2>/dev/null || exit 1
 	sleep 0.02
 done'
 
-# listening NS PORT: true if some TCP socket in the namespace listens on the
-# port.
+# listening NS PORT: true if some socket in the namespace listens on the port.
 listening()
 {
 	in_ns "$1" bash -c "$LISTENS" - "$2" none
