@@ -27,7 +27,7 @@
 #define SIZE		0x100000
 #define WINDOW		16
 #define MANY		32
-#define CROWD		64
+#define CROWD		16
 
 /*
  * The buffer has four parts: what is sent, what is received, what the peer
@@ -404,45 +404,83 @@ static void case_many(struct end *e)
 	}
 }
 
-/* All at once, of which the listener has room for a few. */
-static void case_backlog(struct end *e)
+static struct rdma_cm_id *connect_on(const struct end *e,
+				     struct rdma_event_channel *channel)
 {
 	struct rdma_conn_param p = param();
-	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id[CROWD];
+	struct rdma_cm_id *id = create(e);
+
+	check(!rdma_migrate_id(id, channel), "migrate");
+	check(!rdma_connect(id, &p), "connect");
+	return id;
+}
+
+/*
+ * A request for which the listener has no room waits or is refused, depending
+ * on the driver and on the server's progress; InfiniBand drops it, and repeats
+ * it after four seconds. Connects again in place of a refused one; true if it
+ * was established.
+ */
+static bool crowd_event(const struct end *e,
+			struct rdma_event_channel *channel,
+			struct rdma_cm_id **id)
+{
 	struct rdma_cm_event *event;
-	int stand = 0;
+	struct rdma_cm_id *refused;
 	int i;
 
-	if (e->server) {
-		listen_at(e, 4);
-		for (i = 0; i < CROWD; i++) {
-			take_request(e);
-			id[i] = e->id;
-			check(!rdma_accept(id[i], &p), "accept %d", i);
-		}
-		for (i = 0; i < CROWD; i++) {
-			wait_event(id[i], RDMA_CM_EVENT_DISCONNECTED);
-			rdma_destroy_ep(id[i]);
-		}
-		return;
-	}
-	channel = rdma_create_event_channel();
-	check(channel, "no channel");
-	for (i = 0; i < CROWD; i++) {
-		id[i] = create(e);
-		check(!rdma_migrate_id(id[i], channel), "migrate %d", i);
-		check(!rdma_connect(id[i], &p), "connect %d", i);
-	}
-	while (stand < CROWD) {
-		check(!rdma_get_cm_event(channel, &event), "no event");
+	check(!rdma_get_cm_event(channel, &event), "no event");
+	if (event->event != RDMA_CM_EVENT_REJECTED) {
 		check(event->event == RDMA_CM_EVENT_ESTABLISHED ||
 		      event->event == RDMA_CM_EVENT_CONNECT_RESPONSE,
 		      "event %s, status %d", rdma_event_str(event->event),
 		      event->status);
 		rdma_ack_cm_event(event);
-		stand++;
+		return true;
 	}
+	refused = event->id;
+	rdma_ack_cm_event(event);
+	for (i = 0; id[i] != refused; i++)
+		;
+	rdma_destroy_ep(refused);
+	id[i] = connect_on(e, channel);
+	return false;
+}
+
+static void crowd_serve(struct end *e)
+{
+	struct rdma_conn_param p = param();
+	struct rdma_cm_id *id[CROWD];
+	int i;
+
+	listen_at(e, 4);
+	for (i = 0; i < CROWD; i++) {
+		take_request(e);
+		id[i] = e->id;
+		check(!rdma_accept(id[i], &p), "accept %d", i);
+	}
+	for (i = 0; i < CROWD; i++) {
+		wait_event(id[i], RDMA_CM_EVENT_DISCONNECTED);
+		rdma_destroy_ep(id[i]);
+	}
+}
+
+/* All at once, of which the listener has room for a few. */
+static void case_backlog(struct end *e)
+{
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id[CROWD];
+	int stand = 0;
+	int i;
+
+	if (e->server)
+		return crowd_serve(e);
+	channel = rdma_create_event_channel();
+	check(channel, "no channel");
+	for (i = 0; i < CROWD; i++)
+		id[i] = connect_on(e, channel);
+	while (stand < CROWD)
+		stand += crowd_event(e, channel, id);
 	for (i = 0; i < CROWD; i++)
 		rdma_disconnect(id[i]);
 }
