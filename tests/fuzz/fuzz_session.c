@@ -115,8 +115,8 @@ static void classify(struct fuzz_in *in)
 	      (!ahead ? XIW_SESSION_NEXT :
 	       ahead < 4096 && !unanswered ? XIW_SESSION_EARLY :
 					     XIW_SESSION_STRAY));
-	CHECK(mulpdu >= 516 && mulpdu <= XIW_MULPDU_MAX);
-	CHECK(mulpdu == 516 || mulpdu + 22 <= point);
+	CHECK(mulpdu >= 518 && mulpdu <= XIW_MULPDU_MAX);
+	CHECK(mulpdu == 518 || mulpdu + 22 <= point);
 }
 
 /* One direction: the chunks sent, and those received */

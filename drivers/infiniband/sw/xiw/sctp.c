@@ -135,8 +135,8 @@ static void sctp_sync(struct xiw_sctp *c)
 
 	lock_sock(sk);
 	asoc = xiw_sctp_asoc(sk);
+	xiw_sctp_set_mulpdu(c, asoc);
 	if (asoc) {
-		WRITE_ONCE(c->mulpdu, xiw_session_mulpdu(asoc->frag_point));
 		if (asoc->state >= SCTP_STATE_ESTABLISHED && !c->up)
 			sctp_found_up(c, asoc);
 	} else {

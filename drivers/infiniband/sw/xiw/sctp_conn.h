@@ -102,6 +102,14 @@ static inline struct sctp_association *xiw_sctp_asoc(struct sock *sk)
 					struct sctp_association, asocs);
 }
 
+/* Both locks; there may be no association any more. */
+static inline void xiw_sctp_set_mulpdu(struct xiw_sctp *c,
+				       const struct sctp_association *asoc)
+{
+	if (asoc)
+		WRITE_ONCE(c->mulpdu, xiw_session_mulpdu(asoc->frag_point));
+}
+
 void xiw_sctp_lock_init(struct xiw_sctp *c);
 void xiw_sctp_own(struct xiw_sctp *c);
 void xiw_sctp_disown(struct xiw_sctp *c);

@@ -225,7 +225,7 @@ bool xiw_session_receive(struct xiw_session *s,
 
 /*
  * Largest DDP segment that fits one SCTP packet, together with a SACK chunk:
- * 516..64768 bytes (RFC 5043 section 9). @frag_point: largest user data of a
+ * 518..64768 bytes (RFC 5043 section 9). @frag_point: largest user data of a
  * chunk that SCTP does not fragment
  */
 u32 xiw_session_mulpdu(u32 frag_point);

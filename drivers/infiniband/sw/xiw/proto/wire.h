@@ -151,7 +151,11 @@ static_assert(sizeof(struct xiw_mpa_marker) == XIW_MPA_MARKER_LEN);
 #define XIW_SESSION_PD_MAX	512	/* enhanced data included */
 #define XIW_SESSION_MSG_MAX	(XIW_SESSION_HDR_LEN + XIW_SESSION_PD_MAX)
 #define XIW_SESSION_WINDOW	4096	/* SSNs that may be in flight */
-#define XIW_SESSION_SEGMENT_MIN	516	/* always permitted, section 9 */
+/*
+ * Always permitted: section 9 says 516. As an FPDU is a multiple of four
+ * bytes, this is the smallest MULPDU that is not less.
+ */
+#define XIW_SESSION_SEGMENT_MIN	518
 
 struct xiw_session_hdr {
 	__be16 ssn;
