@@ -347,11 +347,21 @@ static void sctp_start(struct xiw_sock *xs)
 	xiw_sctp_queue_work(xiw_sctp_from_sock(xs));
 }
 
+/* RFC 5043 section 5.2.3: each Initiate is answered, if not by the ULP. */
+static void sctp_answer_initiate(struct xiw_sctp *c)
+{
+	if (c->session.state != XIW_SESSION_PENDING)
+		return;
+	WRITE_ONCE(c->fin, true);
+	xiw_sctp_end_session(c);
+}
+
 static void sctp_release(struct xiw_sock *xs)
 {
 	struct xiw_sctp *c = xiw_sctp_from_sock(xs);
 
 	xiw_sctp_own(c);
+	sctp_answer_initiate(c);
 	WRITE_ONCE(c->closed, true);
 	xiw_sctp_disown(c);
 	remove_wait_queue(sk_sleep(xs->sk), &c->room);
