@@ -6,12 +6,17 @@ the peer's messages, and what the peer sees of the ULP's decisions.
 The device's list of ports has those below when the cases begin.
 """
 
+import contextlib
 import errno
 import os
+import resource
 import select
+import signal
 import socket
 import struct
+import subprocess
 import sys
+import time
 
 import live
 import sctp_peers
@@ -19,8 +24,17 @@ import wire
 from live import Refusal, case, cases, main
 from sctp_peers import CONTROL, SEGMENT, TERMINATE
 
-# Ports of the device's listener and of the peer's
-PASSIVE, ACTIVE = 7471, 7472
+# Ports of the device's listener, of the peer's, and of one for many requests
+PASSIVE, ACTIVE, CROWDED = 7471, 7472, 7473
+# Requests of a listener that its ULP may have to answer, and some more.
+BACKLOG, MORE = 1024, 3
+# RFC 5043 section 10
+UNACKNOWLEDGED = 32767
+# The netdev of side b
+NETDEV = "vb"
+# What a full segment leaves of the MTU: headers of IP, SCTP and its chunk, room for
+# a SACK; and the least that a segment has, whatever the MTU.
+OVERHEAD, LEAST = 20 + 12 + 16 + 20, 2 + 518
 SO_LINGER_0 = struct.pack("ii", 1, 0)
 FLUSH = 5
 # Reads at once
@@ -79,22 +93,46 @@ class Peer(sctp_peers.Peer):
 class Target(live.Target):
     """xt_target with a listener at the port on the list."""
 
+    PORT = PASSIVE
+
     def __init__(self, side, peer):
-        os.environ["XT_PORT"] = str(PASSIVE)
+        os.environ["XT_PORT"] = str(self.PORT)
         super().__init__(side, peer)
+
+
+class Crowded(Target):
+    """A ULP that does not answer its requests."""
+
+    PORT = CROWDED
+
+    def __enter__(self):
+        self.proc.send_signal(signal.SIGSTOP)
+        return self
+
+    def __exit__(self, *_):
+        self.proc.kill()
+        self.proc.wait()
 
 
 class Bench(live.Bench):
     TARGET = Target
 
-    def asked(self, code=5, data=PLAIN):
-        """The peer's Initiate: peer, connection."""
+    def __init__(self, args):
+        self.sides = args.a, args.b.partition("/")[2]
+        super().__init__(args)
+
+    def initiate(self, port=PASSIVE, code=5, data=PLAIN):
+        """The peer's Initiate."""
         sock = sctp_peers.new_socket(family=self.family)
-        sock.connect((self.addr_a, PASSIVE))
+        sock.connect((self.addr_a, port))
         peer = Peer(sock)
         self.peers.append(peer)
         peer.control(code, data)
-        return peer, self.target.request()
+        return peer
+
+    def asked(self, code=5, data=PLAIN):
+        """The peer's Initiate: peer, connection."""
+        return self.initiate(code=code, data=data), self.target.request()
 
     def open(self, recvs=4):
         """A session that the device has accepted, without an RTR."""
@@ -166,7 +204,7 @@ def rejects(bench, code, answer):
 
 
 @case
-# Covers: SCTP-11 SCTP-22
+# Covers: SCTP-22
 def accept_fails(bench):
     """no memory for an accept: a Terminate, as a Reject is the ULP's"""
     refusal = Refusal("xiw_stream_start")
@@ -182,6 +220,63 @@ def accept_fails(bench):
     peer.expect_end()
 
 
+@contextlib.contextmanager
+def without_answers():
+    """Nothing that the peer sends arrives, no acknowledgement either."""
+    qdisc = ["dev", NETDEV, "root", "netem", "loss", "100%"]
+    subprocess.run(["tc", "qdisc", "add", *qdisc], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["tc", "qdisc", "del", *qdisc[:3]], check=True)
+
+
+@case
+# Covers: SCTP-11
+def no_answer(bench):
+    """an Initiate that the ULP does not answer in time: a Terminate"""
+    bench.policy(reply_timeout_ms=200)
+    peer, _ = bench.asked()
+    peer.expect_control(TERMINATE)
+    peer.expect_end()
+
+
+def terminated(peers):
+    """Those that have got a Terminate now, the others have got nothing."""
+    poll = select.poll()
+    by_fd = {peer.sock.fileno(): peer for peer in peers}
+    for number in by_fd:
+        poll.register(number, select.POLLIN)
+    got = {by_fd[number] for number, _ in poll.poll(200)}
+    for peer in got:
+        peer.expect_control(TERMINATE)
+    return got
+
+
+@case
+# Covers: SCTP-11
+def many_initiates(bench):
+    """Initiates beyond the number that may wait for the ULP: a Terminate each"""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    bench.policy(request_timeout_ms=2000)
+    with Crowded(*bench.sides):
+        peers = [bench.initiate(CROWDED) for _ in range(BACKLOG + MORE)]
+        end = time.monotonic() + live.PATIENCE
+        answered = set()
+        while len(answered) < MORE:
+            assert time.monotonic() < end, f"{len(answered)} were answered"
+            answered |= terminated(set(peers) - answered)
+        assert answered == set(peers[BACKLOG:]), "not the last ones"
+    # rdma_cm rejects the others when the ULP is gone.
+    for peer in peers:
+        if peer not in answered:
+            ppid, data = peer.recv()
+            assert (ppid, data[:4]) == (CONTROL, sctp_peers.control(0, 7)), \
+                data.hex()
+        peer.expect_end()
+
+
 @case
 # Covers: SCTP-46 SCTP-58
 def passive_sends_first(bench):
@@ -195,6 +290,129 @@ def passive_sends_first(bench):
     conn.wc("r0", data=DATA.hex())
     peer.finished()
     conn.event("DISCONNECTED")
+
+
+@case
+# Covers: SCTP-46
+def sends_at_once(bench):
+    """a short Send does not wait until an earlier one was acknowledged"""
+    peer, conn = bench.open()
+    peer.sock.settimeout(live.PROMPT)
+    with without_answers():
+        for number in range(4):
+            conn.post("send", 8)
+            ppid, data = peer.recv()
+            assert ppid == SEGMENT and data[2:20] == wire.send(number + 1), \
+                data.hex()
+            conn.wc(f"s{number}")
+    peer.finished()
+    conn.event("DISCONNECTED")
+
+
+def taken(conn, number):
+    """Whether SCTP takes this request: it has room, or soon has."""
+    try:
+        fields = conn.target.report(conn.nr, "wc", live.SILENCE)
+    except AssertionError:
+        return False
+    assert (fields["name"], fields["status"]) == (f"s{number}", "0"), fields
+    return True
+
+
+@case
+# Covers: SCTP-43
+def unacknowledged(bench):
+    """few chunks are sent without an acknowledgement; all arrive in the end"""
+    peer, conn = bench.open()
+    done = posted = 0
+    with without_answers():
+        while done == posted <= UNACKNOWLEDGED:
+            conn.post("write", 0, count=32)
+            posted += 32
+            while done < posted and taken(conn, done):
+                done += 1
+    assert done <= UNACKNOWLEDGED, f"{done} chunks without an acknowledgement"
+    print(f"# {done} chunks without an acknowledgement")
+    for _ in range(posted):
+        peer.expect_segment(wire.write(0, 0))
+    peer.finished()
+    conn.event("DISCONNECTED")
+
+
+def lengths_of_send(peer, conn, msn, size=20000):
+    """The lengths of the chunks of a Send."""
+    conn.post("send", size)
+    lengths = []
+    while size:
+        ppid, data = peer.recv()
+        assert ppid == SEGMENT and data[12:16] == struct.pack(">I", msn), \
+            data.hex()
+        lengths.append(len(data))
+        size -= len(data) - 2 - 18
+    return lengths
+
+
+@case
+# Covers: SCTP-36 SCTP-37 SCTP-39 SCTP-40
+def mtu_changes(bench):
+    """segments are as large as the MTU permits, and follow its changes"""
+    peer, conn = bench.open()
+    msn = 0
+    for mtu in 1500, 1280, 576, 4000, 1500:
+        bench.set_mtu(mtu)
+        largest = max(mtu - OVERHEAD, LEAST)
+        # The first message makes SCTP see the change.
+        for _ in range(3):
+            msn += 1
+            *full, last = lengths_of_send(peer, conn, msn)
+            if set(full) == {largest}:
+                break
+        assert set(full) == {largest} and last <= largest, \
+            f"MTU {mtu}: {full} {last}"
+    peer.finished()
+
+
+@case
+# Covers: SCTP-14 SCTP-20 SCTP-47 SCTP-49
+def other_domain(bench):
+    """a Write to another protection domain: 0x1102 and a Terminate behind it"""
+    peer, conn = bench.open()
+    target = bench.target
+    write = wire.write(target.other.stag, target.other.base, DATA)
+    before = target.peek("other", 0, 8)
+    peer.segment(write)
+    peer.expect_segment(wire.terminate_for(0x1102, write))
+    peer.expect_control(TERMINATE)
+    peer.control(TERMINATE)
+    peer.expect_end()
+    conn.event("DISCONNECTED")
+    assert target.peek("other", 0, 8) == before, "it was written"
+
+
+# Covers: SCTP-17 SCTP-24
+@cases([(f"pattern_{code}", f"code {code} behind an Accept fits no pattern", code)
+        for code in (0, 1, 2, 3, 5, 6, 7, 8)])
+def no_other_pattern(bench, code):
+    peer, conn = bench.open()
+    peer.control(code, PLAIN if code > 4 else b"")
+    peer.expect_control(TERMINATE)
+    peer.expect_end()
+    conn.event("DISCONNECTED")
+    bench.target.no_request()
+
+
+@case
+# Covers: SCTP-24
+def nothing_behind_terminate(bench):
+    """an Initiate behind a Terminate begins no other session"""
+    peer, conn = bench.open()
+    # The later one first, or the association may have ended before it.
+    peer.send(CONTROL, sctp_peers.control(2, 5, PLAIN))
+    peer.control(TERMINATE)
+    peer.expect_control(TERMINATE)
+    peer.expect_end()
+    conn.event("DISCONNECTED")
+    bench.target.no_request()
 
 
 @case
@@ -337,6 +555,21 @@ def bad_answer(bench, ppid, data):
     peer.send(ppid, data)
     peer.ends()
     not_connected(bench, conn, errno.EPROTO)
+
+
+# Covers: SCTP-17 SCTP-24
+@cases([(f"pattern_accept_{code}", f"and on the active side, code {code}", code)
+        for code in (1, 2, 3, 5, 6, 7)])
+def no_other_pattern_active(bench, code):
+    peer, conn = bench.called()
+    peer.expect_control(5, P2P)
+    peer.control(6, P2P)
+    peer.expect_segment(wire.RTR["C"])
+    conn.event("ESTABLISHED", status=0)
+    peer.control(code, P2P if code > 4 else b"")
+    peer.expect_control(TERMINATE)
+    peer.expect_end()
+    conn.event("DISCONNECTED")
 
 
 # Covers: SCTP-28 SCTP-29 SCTP-30 SCTP-45

@@ -212,6 +212,28 @@ load_show()
 	done
 }
 
+# ---- SCTP ----------------------------------------------------------------
+
+needs_sctp()
+{
+	modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
+		skip_all "this kernel has no SCTP"
+}
+
+# serves PORT: something in xa listens there over SCTP.
+# shellcheck disable=SC2016  # awk's variables
+serves()
+{
+	in_ns "$NS_A" awk -v p="$1" '$6 == p { n++ } END { exit !n }' \
+		/proc/net/sctp/eps
+}
+
+# unfragmented NS: each message of SCTP was one packet so far.
+unfragmented()
+{
+	in_ns "$1" grep -qE "^SctpFragUsrMsgs[[:space:]]+0$" /proc/net/sctp/snmp
+}
+
 # ---- removal -----------------------------------------------------------
 
 BOUND=30	# seconds that a removal may take on the slow kernel

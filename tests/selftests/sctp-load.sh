@@ -27,16 +27,9 @@ second_network()
 	ip -n "$NS_A" link set va2 up && ip -n "$NS_B" link set vb2 up
 }
 
-# shellcheck disable=SC2016  # awk's variables
-serves()
-{
-	in_ns "$NS_A" awk -v p="$PORT" '$6 == p { n++ } END { exit !n }' \
-		/proc/net/sctp/eps
-}
-
 unserved()
 {
-	! serves
+	! serves "$PORT"
 }
 
 # loaded NAME: as load_up, at the port of SCTP.
@@ -44,7 +37,7 @@ loaded()
 {
 	wait_for 30 unserved || return
 	load_start passive "$1" -s "$NS_A/$A4" -p "$PORT" "${LOAD_ARGS[@]}"
-	wait_for 30 serves || { load_show; return 1; }
+	wait_for 30 serves "$PORT" || { load_show; return 1; }
 	load_start active "$1" -c "$NS_B/$A4" -p "$PORT" "${LOAD_ARGS[@]}"
 	wait_for "$XIW_TIMEOUT" load_runs "$1" || { load_show; return 1; }
 }
@@ -127,8 +120,7 @@ removed()
 	return "$rc"
 }
 
-modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
-	skip_all "this kernel has no SCTP"
+needs_sctp
 topo_up
 tap_run "a second network" second_network
 policy sctp_ports "$PORT"

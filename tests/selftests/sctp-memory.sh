@@ -9,10 +9,9 @@
 
 [[ -e /sys/kernel/debug/failslab ]] ||
 	skip_all "this kernel cannot refuse memory"
-modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
-	skip_all "this kernel has no SCTP"
+needs_sctp
 topo_up
-policy sctp_ports "7471 7472"
+policy sctp_ports "7471 7472 7473"
 objects >"$TMP/baseline"
 cases "$SELFTESTS/../conformance/sctp_sessions.py" "${SIDES4[@]}" \
 	-t accept_fails -t no_memory

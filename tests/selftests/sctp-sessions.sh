@@ -11,10 +11,9 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
-	skip_all "this kernel has no SCTP"
+needs_sctp
 topo_up
-policy sctp_ports "7471 7472"
+policy sctp_ports "7471 7472 7473"
 objects >"$TMP/baseline"
 cases "$SELFTESTS/../conformance/sctp_sessions.py" "${SIDES4[@]}" \
 	-x accept_fails -x no_memory

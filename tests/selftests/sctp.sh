@@ -13,6 +13,7 @@
 # xiw-timeout: 600
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
 
 PORT=7471
 
@@ -31,13 +32,6 @@ ports_are()
 	[[ $(<"/sys/class/infiniband/$DEV_A/mpa/sctp_ports") == "$1" ]]
 }
 
-# shellcheck disable=SC2016  # awk's variables
-listens()
-{
-	in_ns "$NS_A" awk -v p="$PORT" '$6 == p { n++ } END { exit !n }' \
-		/proc/net/sctp/eps
-}
-
 # sctp_pair DESC SERVER CLIENT: as pair, with a server that is not one of TCP.
 sctp_pair()
 {
@@ -47,7 +41,7 @@ sctp_pair()
 	start_server server "$NS_A" $2
 	: >"$TMP/client.log"
 	# shellcheck disable=SC2086  # words
-	wait_for 10 listens &&
+	wait_for 10 serves "$PORT" &&
 		in_ns "$NS_B" $3 >"$TMP/client.log" 2>&1 </dev/null || crc=$?
 	((crc == 0)) || kill "${server_pid[server]}" 2>/dev/null
 	wait_server server || src=$?
@@ -69,12 +63,6 @@ peer()
 		"$PORT" "$@"
 }
 
-# unfragmented NS: each message of SCTP was one packet so far.
-unfragmented()
-{
-	in_ns "$1" grep -qE "^SctpFragUsrMsgs[[:space:]]+0$" /proc/net/sctp/snmp
-}
-
 other_network()
 {
 	ip -n "$NS_A" link add other type dummy &&
@@ -90,8 +78,7 @@ verified()
 		"rping -c -V -a $2 -p $PORT -C $3 -S $4"
 }
 
-modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
-	skip_all "this kernel has no SCTP"
+needs_sctp
 topo_up
 tap_run_not "a list with a word is refused" ports "1 2 x"
 tap_run_not "a list with port 0 is refused" ports "0"
@@ -114,7 +101,7 @@ pair "other ports are TCP's" \
 # A wildcard listener has the addresses of its interface, and follows them.
 tap_run "an interface of another network" other_network
 start_server wildcard "$NS_A" rping -s -P -p "$PORT"
-tap_run "a wildcard listener" wait_for 10 listens
+tap_run "a wildcard listener" wait_for 10 serves "$PORT"
 tap_run "it announces the address of its interface" peer announces
 tap_run "the interface gets a second address" \
 	ip -n "$NS_A" addr add 10.77.0.9/24 dev "$VETH_A"
@@ -126,7 +113,7 @@ stop_server wildcard
 
 # Peers that are no xiw: what they send, and what they must get.
 start_server persistent "$NS_A" rping -s -P -a "$A4" -p "$PORT"
-tap_run "a server for many" wait_for 10 listens
+tap_run "a server for many" wait_for 10 serves "$PORT"
 for case in none other NS-01 NS-02 NS-03 NS-04 NS-05 NS-06 NS-08 NS-09 NS-10 \
 	NS-11 NS-13 NS-14 long in-order reversed mixed term; do
 	tap_run "a peer of Python: $case" peer "$case"

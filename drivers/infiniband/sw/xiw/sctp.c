@@ -33,6 +33,10 @@
 #define SCTP_RCVBUF		(1024 * 1024)
 #define SCTP_SNDBUF		(512 * 1024)
 
+/* RFC 5043 section 10. What is sent is charged until it was acknowledged. */
+#define SCTP_CHUNKS_MAX		32767
+static_assert(SCTP_SNDBUF / sizeof(struct sctp_chunk) <= SCTP_CHUNKS_MAX);
+
 /* Messages received before the user of the connection is called. */
 #define SCTP_BATCH		64
 

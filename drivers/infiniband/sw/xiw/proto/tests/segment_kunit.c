@@ -181,7 +181,7 @@ static void segment_matches_naive(struct kunit *test)
 	}
 }
 
-/* Covers: DDP-08 DDP-11 MPA-21 */
+/* Covers: DDP-08 DDP-11 MPA-21 SCTP-40 */
 static void segment_follows_changing_mulpdu(struct kunit *test)
 {
 	struct xiw_seg_msg m = {
