@@ -238,12 +238,7 @@ static void sock_set_events(struct xiw_llp *llp,
 	release_sock(sk);
 }
 
-#if defined(XIW_HAVE_SK_MOVE_MEMCG)
-static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
-{
-	return sk_move_memcg(xiw_sock_to_sock(llp)->sk, memcg);
-}
-#elif defined(CONFIG_MEMCG)
+#if defined(CONFIG_MEMCG) && !defined(XIW_HAVE_SK_MOVE_MEMCG)
 /* TCP charges all groups of cgroup v2 but the root. */
 static bool xiw_sock_is_charged(const struct mem_cgroup *memcg)
 {
@@ -258,22 +253,12 @@ static int xiw_sock_charged_pages(const struct sock *sk, u32 queued)
 			    atomic_read(&sk->sk_rmem_alloc) + queued);
 }
 
-/**
- * xiw_sock_charge() - charge a socket to another control group
- * @sk: socket
- * @memcg: new group; the socket takes a reference
- * @queued: bytes that the protocol has charged for data to be sent
- *
+/*
  * Charges the memory already held to the new group, then uncharges it from the
- * old one. TCP does not notice, as the socket lock is held.
- *
- * Context: Socket lock owned.
- * Return: 0, or -ENOMEM if the group is at its limit, or TCP as a whole at
- * tcp_mem, which counts that memory twice for the moment. Then there is no
- * stream: an accept or a connect fails with ENOMEM, and a connection by number
- * is tried again.
+ * old one. TCP does not notice, as the socket lock is held. This also fails if
+ * TCP as a whole is at tcp_mem, which counts that memory twice for the moment.
  */
-int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
+static int sk_move_memcg(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
 {
 	struct mem_cgroup *old = sk->sk_memcg;
 	int len;
@@ -297,6 +282,28 @@ int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
 		css_put(&old->css);
 	return 0;
 }
+#elif !defined(XIW_HAVE_SK_MOVE_MEMCG)
+static int sk_move_memcg(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
+{
+	return 0;
+}
+#endif
+
+/**
+ * xiw_sock_charge() - charge a socket to another control group
+ * @sk: socket
+ * @memcg: new group; the socket takes a reference
+ * @queued: bytes that the protocol has charged for data to be sent
+ *
+ * Context: Socket lock owned.
+ * Return: 0, or -ENOMEM if the group is at its limit. Then there is no stream:
+ * an accept or a connect fails with ENOMEM, and a connection by number is tried
+ * again.
+ */
+int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
+{
+	return sk_move_memcg(sk, memcg, queued);
+}
 
 /**
  * xiw_sock_memcg() - the control group of a socket
@@ -307,19 +314,12 @@ int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
  */
 struct mem_cgroup *xiw_sock_memcg(const struct sock *sk)
 {
+#ifdef CONFIG_MEMCG
 	return sk->sk_memcg;
-}
 #else
-int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
-{
-	return 0;
-}
-
-struct mem_cgroup *xiw_sock_memcg(const struct sock *sk)
-{
 	return NULL;
-}
 #endif
+}
 
 static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
 {
