@@ -450,20 +450,25 @@ measure_sctp()
 # qperf_sctp TEST SIZE: its result, in bytes/s or ns.
 qperf_sctp()
 {
+	local seconds=2
+
+	[[ $FORM != icount ]] || seconds=1
 	run "qperf -lp @PORT@" \
-		"qperf -lp @PORT@ -m $2 -t 2 -uu $A4 $1 quit" &&
+		"qperf -lp @PORT@ -m $2 -t $seconds -uu $A4 $1 quit" &&
 		awk '$2 == "=" { gsub(",", ""); print $3 }' "$TMP/client.log"
 }
 
 # sctp_limit: SCTP as a program gets it, with large messages that SCTP divides.
 sctp_limit()
 {
-	local value
+	local value units=(MiB/s us)
 
+	[[ $FORM != icount ]] || units=(MiB/Ginstr kinstr)
 	value=$(qperf_sctp sctp_bw 64K) &&
-		record stream 65536 "$((value >> 20))" MiB/s
+		record stream 65536 "$((value >> 20))" "${units[0]}"
 	value=$(qperf_sctp sctp_lat 8) &&
-		record send-lat 8 "$((value / 1000)).$((value % 1000 / 100))" us
+		record send-lat 8 "$((value / 1000)).$((value % 1000 / 100))" \
+			"${units[1]}"
 }
 
 measure_rdma()
@@ -536,7 +541,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 			for who in tcp tcp-zc limit; do
 				"measure_${who%-zc}"
 			done
-		[[ $FORM != sctp ]] || who=sctp sctp_limit
+		[[ ${WHO[*]} != *xiw-sctp* ]] || who=sctp sctp_limit
 		for who in "${WHO[@]}"; do
 			# FPDUs of one segment are slow with short segments only.
 			[[ $who != xiw-one || $p == 1500* ]] || continue
