@@ -258,7 +258,8 @@ static int xiw_sock_charged_pages(const struct sock *sk, u32 queued)
  * old one. TCP does not notice, as the socket lock is held. This also fails if
  * TCP as a whole is at tcp_mem, which counts that memory twice for the moment.
  */
-static int sk_move_memcg(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
+static int sock_move_memcg(struct sock *sk, struct mem_cgroup *memcg,
+			   u32 queued)
 {
 	struct mem_cgroup *old = sk->sk_memcg;
 	int len;
@@ -283,7 +284,8 @@ static int sk_move_memcg(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
 	return 0;
 }
 #elif !defined(XIW_HAVE_SK_MOVE_MEMCG)
-static int sk_move_memcg(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
+static int sock_move_memcg(struct sock *sk, struct mem_cgroup *memcg,
+			   u32 queued)
 {
 	return 0;
 }
@@ -302,7 +304,11 @@ static int sk_move_memcg(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
  */
 int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
 {
+#ifdef XIW_HAVE_SK_MOVE_MEMCG
 	return sk_move_memcg(sk, memcg, queued);
+#else
+	return sock_move_memcg(sk, memcg, queued);
+#endif
 }
 
 /**
