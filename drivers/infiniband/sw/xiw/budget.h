@@ -16,9 +16,9 @@ enum xiw_budget_limits {
 	XIW_BUDGET_COST		= 256,
 	/* multiple of the basic budget for a process */
 	XIW_BUDGET_PROCESS	= 16,
-	/* multiple for a work item */
+	/* multiple of the basic budget for a work item */
 	XIW_BUDGET_WORK		= 4,
-	/* budgets of deferred receiving in a row */
+	/* budgets in a row of the work item that receives */
 	XIW_BUDGET_WORK_RX	= 4,
 };
 
@@ -67,8 +67,9 @@ struct xiw_timers {
 };
 
 /*
- * May a timer that begins now run the engine, or must a work item do that? The
- * kernel runs all expired timers in one softirq, and each has its own budget.
+ * True if a timer that starts now may run the engine, false if a work item
+ * must. The kernel runs all expired timers in one softirq, and each of them has
+ * a budget of its own, so the time of all together is limited.
  */
 static inline bool xiw_timers_begin(struct xiw_timers *timers, u64 now)
 {

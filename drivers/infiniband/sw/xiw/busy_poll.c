@@ -98,7 +98,7 @@ void xiw_busy_poll_post_rx(struct xiw_stream *s)
 		busy_poll_post(s, XIW_WORK_RX);
 }
 
-/* Passes the posted work and its reference to the caller. */
+/* Transfers the posted work, and the reference that it holds, to the caller. */
 static u32 busy_poll_take_locked(struct xiw_stream *s)
 {
 	struct xiw_busy_poll *poll = &s->busy_poll;

@@ -38,7 +38,10 @@ void xiw_cm_teardown(struct xiw_ep *ep)
  */
 int xiw_cm_device_init(struct xiw_dev *dev)
 {
-	/* No rescuer: connecting allocates, and waits for work of the QP. */
+	/*
+	 * Without WQ_MEM_RECLAIM: connecting allocates memory anyway, and waits
+	 * for work items of the QP on other queues.
+	 */
 	dev->cm_wq = alloc_workqueue("xiw_cm", WQ_UNBOUND, 0);
 	if (!dev->cm_wq)
 		return -ENOMEM;

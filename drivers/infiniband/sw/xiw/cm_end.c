@@ -21,9 +21,9 @@ static void end_stream(struct xiw_ep *ep)
 }
 
 /*
- * The stream is over. A ULP may close while TCP has no room for a Terminate.
- * With a FIN the peer would take a fault for an orderly end, so the connection
- * is reset.
+ * End a stream. If it ended before TCP had room for its Terminate, the
+ * connection is reset: with a FIN the peer would take the fault for a graceful
+ * end.
  */
 enum xiw_ep_state xiw_end_close(struct xiw_ep *ep)
 {
@@ -31,13 +31,13 @@ enum xiw_ep_state xiw_end_close(struct xiw_ep *ep)
 	return ep->mute ? XIW_EPS_DEAD : xiw_end_linger(ep);
 }
 
-/* There is no stream. */
+/* End an endpoint without a stream: there is nothing to flush or to report. */
 enum xiw_ep_state xiw_end_die(struct xiw_ep *ep)
 {
 	return XIW_EPS_DEAD;
 }
 
-/* The stream is over, the connection is reset. */
+/* End a stream and reset its connection. */
 enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
 {
 	end_stream(ep);
@@ -45,8 +45,8 @@ enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
 }
 
 /*
- * Grows while the peer acknowledges data, or sends data to a stream that still
- * receives.
+ * A count that grows while the peer acknowledges data, or sends data to a
+ * stream that still receives.
  */
 static u32 end_progress_of(const struct xiw_ep *ep)
 {
@@ -64,10 +64,10 @@ static void end_start(struct xiw_ep *ep)
 }
 
 /*
- * A slow network may need longer than the timer to carry what is queued, so
- * progress extends it. The number of extensions is limited, as a peer can feign
- * progress by taking a byte now and then. There are none before the connection
- * was established.
+ * A slow network may need longer than the timer to transmit the queued data, so
+ * progress extends the timer. The number of extensions is limited, as a peer
+ * can feign progress by acknowledging a byte now and then. There are none
+ * before the connection was established.
  */
 static bool end_extend_timer(struct xiw_ep *ep)
 {
@@ -78,7 +78,9 @@ static bool end_extend_timer(struct xiw_ep *ep)
 	return true;
 }
 
-/* The timer expired: of a close, or because the first FPDU did not arrive. */
+/*
+ * The timer of a close has expired, or the first FPDU did not arrive in time.
+ */
 enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep)
 {
 	if (ep->closing && end_extend_timer(ep))
@@ -96,7 +98,7 @@ enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep)
 	return ep->state;
 }
 
-/* A graceful close has begun. */
+/* A graceful close has begun: limit its time. */
 enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
 {
 	ep->closing = true;
@@ -121,7 +123,7 @@ static bool end_peer_closed(struct xiw_ep *ep)
 	return xiw_conn_status(ep) != XIW_LLP_OPEN;
 }
 
-/* Another endpoint has evicted it from the full list. */
+/* Another endpoint has evicted @ep from the full list of lingering ones. */
 static bool end_was_evicted(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
@@ -133,7 +135,10 @@ static bool end_was_evicted(struct xiw_ep *ep)
 	return ret;
 }
 
-/* Above the limit, evict one; its handler sees that it left the list. */
+/*
+ * Add @ep to the lingering endpoints. Above the limit, evict one of them; its
+ * handler finds that it is no longer in the list.
+ */
 static void end_add_lingering(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
@@ -152,7 +157,9 @@ static void end_add_lingering(struct xiw_ep *ep)
 	spin_unlock(&dev->ep_lock);
 }
 
-/* An endpoint ends, which may have been lingering. */
+/*
+ * Remove an endpoint that ends from the lingering ones, if it is one of them.
+ */
 void xiw_end_teardown(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
@@ -166,8 +173,8 @@ void xiw_end_teardown(struct xiw_ep *ep)
 }
 
 /*
- * Leave the rest to TCP. A FIN follows what was sent. Data that arrives from
- * now on resets the connection.
+ * Leave the rest of the close to TCP, which sends a FIN after the queued data.
+ * Data that arrives from now on resets the connection.
  */
 enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep)
 {
@@ -177,16 +184,16 @@ enum xiw_ep_state xiw_end_hand_over(struct xiw_ep *ep)
 }
 
 /*
- * A connection has got an answer, but no stream. What was sent is left to TCP.
- * SCTP would abort the association, so the endpoint waits until both sides have
- * ended it.
+ * End a connection without a stream after its last startup frame was sent or
+ * received. TCP delivers that frame. SCTP would abort the association, so the
+ * endpoint waits until both sides have ended it.
  */
 enum xiw_ep_state xiw_end_startup(struct xiw_ep *ep)
 {
 	return ep->sctp ? xiw_end_linger(ep) : xiw_end_hand_over(ep);
 }
 
-/* Something happened to a lingering connection. */
+/* Handle an event of the socket of a lingering connection. */
 enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep)
 {
 	if (end_peer_closed(ep) || end_was_evicted(ep))
@@ -194,13 +201,13 @@ enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep)
 	return XIW_EPS_LINGER;
 }
 
-/* The peer's FIN took too long. */
+/* The peer's FIN did not arrive in time. */
 enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep)
 {
 	return end_extend_timer(ep) ? XIW_EPS_LINGER : xiw_end_hand_over(ep);
 }
 
-/* Everything was reported: close in good order, and wait for the peer's FIN. */
+/* After everything was reported: send the FIN, and wait for the peer's FIN. */
 enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep)
 {
 	end_start(ep);

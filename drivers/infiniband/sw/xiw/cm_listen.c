@@ -38,7 +38,10 @@ static bool listen_same_peer(const struct xiw_ep *a, const struct xiw_ep *b)
 	return ipv6_addr_equal(&a->place.peer, &b->place.peer);
 }
 
-/* The next child of the peer, or the listener, may have waited for that. */
+/*
+ * Removing a child may end the wait of the listener for room, and the wait of
+ * the same peer's next child for its place in the order of requests.
+ */
 static void listen_remove_half_open(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->parent->listen;
@@ -59,7 +62,7 @@ static void listen_remove_half_open(struct xiw_ep *ep)
 	listen->full = false;
 }
 
-/* The oldest request that waits for room in iw_cm is reported now. */
+/* Wake the oldest child whose request waits for room in iw_cm. */
 static void listen_wake_no_room(struct xiw_ep_listen *listen)
 {
 	struct xiw_ep *child;
@@ -91,7 +94,7 @@ void xiw_listen_has_room(struct xiw_ep *ep)
  * xiw_listen_leave() - remove a child from the lists of its listener
  * @ep: child
  *
- * The listener, or another child, may be waiting for that.
+ * Wakes the listener, or another child, if it waits for the removal.
  *
  * Return: false if it is in no list: it was evicted, and XIW_EPE_KILL was
  * raised.
@@ -123,7 +126,10 @@ listen_find_victim(const struct xiw_ep_listen *listen)
 				    msecs_to_jiffies(XIW_EP_GRACE_MS));
 }
 
-/* Jiffies until a connection may be dropped in favour of one more. */
+/*
+ * Jiffies until a half-open connection may be evicted for a new one; 0 if there
+ * is room.
+ */
 static long listen_grace_left(const struct xiw_ep_listen *listen)
 {
 	unsigned long grace = msecs_to_jiffies(XIW_EP_GRACE_MS);
@@ -137,9 +143,9 @@ static long listen_grace_left(const struct xiw_ep_listen *listen)
 }
 
 /*
- * May @ep take one more connection from TCP for @to, which is @ep or a twin? If
- * not, the timer of @ep is started; if @to is @ep, a child that leaves may end
- * the wait.
+ * True if @ep may accept one more connection from TCP for the listener @to: @ep
+ * itself or its twin, see listen_admit_child(). Otherwise the timer of @ep is
+ * started; if @to is @ep, the removal of a child ends the wait earlier.
  */
 static bool listen_is_room(struct xiw_ep *ep, struct xiw_ep *to)
 {
@@ -156,7 +162,7 @@ static bool listen_is_room(struct xiw_ep *ep, struct xiw_ep *to)
 	return !left;
 }
 
-/* Is the timer of @ep running because a twin was full? */
+/* True while the timer of @ep runs because the twin of @ep was full. */
 static bool listen_waits_for_twin(struct xiw_ep *ep)
 {
 	struct xiw_ep_listen *listen = ep->listen;
@@ -165,19 +171,22 @@ static bool listen_waits_for_twin(struct xiw_ep *ep)
 	return listen->twin_full;
 }
 
-/* Makes room for a new child. */
+/* Evicts a child to make room for a new one. */
 static void listen_drop_child(struct xiw_ep_listen *listen)
 {
 	struct xiw_ep *ep =
 		container_of(listen_find_victim(listen), struct xiw_ep, place);
 
 	listen_remove_half_open(ep);
-	/* It exists until its teardown has taken the listener's lock. */
+	/* The child exists until its teardown has taken the listener's lock. */
 	xiw_ep_raise(ep, XIW_EPE_KILL);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 }
 
-/* A twin is not locked here and may have ended: then -ECONNABORTED. */
+/*
+ * Makes @ep a child of the listener @parent. A twin is not locked here and may
+ * have ended: then -ECONNABORTED.
+ */
 static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 {
 	struct xiw_ep_listen *listen = parent->listen;
@@ -229,9 +238,10 @@ static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs,
 }
 
 /*
- * The user may give a new connection to another listener, its twin. Which one
- * is known only after the accept, so a full twin gets the connection, too, and
- * then this listener waits.
+ * The user of the endpoints may assign a new connection to another listener,
+ * the twin of this one. The twin is known only after the accept, so even a full
+ * twin gets the connection; then this listener accepts nothing until the timer
+ * expires.
  */
 static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 {
@@ -241,7 +251,7 @@ static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 	int ret;
 
 	if (xiw_sock_names(xs, &names.local, &names.remote)) {
-		/* The peer has reset it already. */
+		/* The peer has reset the connection already. */
 		xiw_sock_release(xs, true);
 		xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 		return 0;
@@ -259,7 +269,7 @@ static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 	return ret;
 }
 
-/* Connections may be waiting in TCP: accept them. */
+/* Accept the connections that wait in TCP, if there are any. */
 enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 {
 	int left = XIW_EP_ACCEPTS;
@@ -274,7 +284,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 			break;
 		}
 		ret = xiw_sock_accept(ep->xs, &xs);
-		/* There are none; or an administrator ended the socket. */
+		/* No connection waits, or "ss -K" has ended the socket. */
 		if (ret == -EAGAIN || ret == -EINVAL)
 			break;
 		if (!ret)
@@ -282,7 +292,10 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 		if (ret) {
 			xiw_ep_dbg(ep, "accepting failed: %d\n", ret);
 			xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
-			/* No event follows for those that wait in TCP. */
+			/*
+			 * TCP raises no event for connections that wait
+			 * already.
+			 */
 			xiw_ep_set_timer(ep, XIW_EP_RETRY_MS);
 			break;
 		}
@@ -292,7 +305,7 @@ enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep)
 
 /*
  * End a listener, and its children that were not delivered to the ULP. The ULP
- * may be about to accept one of the others.
+ * may be about to accept the children that were delivered.
  */
 enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 {
@@ -304,7 +317,7 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 	list_for_each_entry(child, &listen->half_open.list, place.node)
 		xiw_ep_raise(child, XIW_EPE_KILL);
 	list_for_each_entry(child, &listen->reported, place.node) {
-		/* If the ULP gets it right now, its answer is too late. */
+		/* If a child is being delivered now, its answer will fail. */
 		if (!READ_ONCE(child->delivered))
 			xiw_ep_raise(child, XIW_EPE_KILL);
 	}
@@ -354,9 +367,10 @@ unlock:
  *	of its peer's in @ep->peer_qpn
  * @max: limit of Requests from one host that wait for the same queue pair
  *
- * Requests from privileged ports have a limit of their own. A peer's queue pair
- * has one place: a Request of it that waits already is dropped, as the peer has
- * most likely given that connection up. xiw_listen_wake() ends the wait.
+ * Requests from privileged ports have a limit of their own. Of each queue pair
+ * of a peer only the newest Request waits: an earlier one is dropped, as the
+ * peer has most likely abandoned its connection. xiw_listen_wake() ends the
+ * wait.
  *
  * Return: false if the limit is reached.
  */
@@ -377,7 +391,10 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 			max -= !!max;
 			continue;
 		}
-		/* So that it is not admitted before KILL is handled. */
+		/*
+		 * Remove it first: it must not get the queue pair before KILL
+		 * is handled.
+		 */
 		listen_remove_half_open(other);
 		xiw_ep_raise(other, XIW_EPE_KILL);
 	}
@@ -405,7 +422,7 @@ void xiw_listen_wake(struct xiw_ep *ep, u32 qpn)
 	spin_unlock(&listen->lock);
 }
 
-/* Any endpoint ends; if it is a child, it leaves its listener. */
+/* Called for each endpoint that ends; removes a child from its listener. */
 void xiw_listen_teardown(struct xiw_ep *ep)
 {
 	if (ep->listen) {
@@ -424,9 +441,9 @@ void xiw_listen_teardown(struct xiw_ep *ep)
  */
 
 /*
- * A GID may be an address that is not usable yet, hence "freebind". The task
- * may be one that changes a policy, and oob_check_privilege() has checked the
- * right of Responders to use the port, hence "as kernel".
+ * Bind with "freebind", as the address of a GID may not be usable yet. Bind "as
+ * kernel", as the current task may be one that changes a policy;
+ * oob_check_privilege() has checked that Responders may use the port.
  */
 static int listen_bind(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 		       bool afonly)

@@ -143,7 +143,7 @@ int xiw_passive_run(struct xiw_ep *ep)
 enum xiw_ep_state xiw_passive_established(struct xiw_ep *ep)
 {
 	ep->extensions = XIW_EP_EXTENSIONS;
-	/* During a close the timer limits the time of that. */
+	/* During a close the timer limits the time of the close. */
 	if (!ep->closing)
 		xiw_ep_clear_timer(ep);
 	if (ep->user->established)

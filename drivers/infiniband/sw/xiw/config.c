@@ -19,7 +19,10 @@
 /* Limit for timeouts of the connection setup: an hour */
 #define CFG_MAX_MS		(3600 * MSEC_PER_SEC)
 
-/* One probe per second, and retransmissions on a path that loses packets */
+/*
+ * Minimum for 6 keepalive probes at intervals of a second: fewer probes would
+ * end connections on a path that loses packets.
+ */
 #define CFG_MIN_SILENCE		(6 * MSEC_PER_SEC)
 
 /* TCP segments of the largest FPDU at an MTU of 1500 */
@@ -275,7 +278,10 @@ static ssize_t rtr_types_store(struct device *device,
 
 	spin_lock(&dev->policy_lock);
 	policy = dev->policy;
-	/* RTR types for peers that ask for the model do not change. */
+	/*
+	 * With "none" keep the RTR types, which are for peers that ask for the
+	 * peer-to-peer model.
+	 */
 	policy.p2p = !sysfs_streq(buf, "none");
 	if (policy.p2p)
 		policy.rtr = config_rtr_parse(list);
@@ -402,7 +408,7 @@ static ssize_t sctp_addresses_show(struct device *device,
 	return len + sysfs_emit_at(buf, len, "\n");
 }
 
-/* An address without scope; IPv4 is mapped. */
+/* Converts an address without a scope; an IPv4 address becomes a mapped one. */
 static bool config_addr_parse(const char *word, struct in6_addr *addr)
 {
 	__be32 v4;

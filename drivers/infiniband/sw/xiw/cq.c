@@ -105,7 +105,7 @@ static bool cq_cqe_is_solicited(const struct xiw_cqe *cqe)
 	return cqe->flags & XIW_CQE_SOLICITED || cqe->status != IB_WC_SUCCESS;
 }
 
-/* Count an entry that the ULP is armed for. Is a notification due? */
+/* Counts an entry for which the CQ is armed. True if a notification is due. */
 static bool cq_mod_due_locked(struct xiw_cq *cq)
 {
 	struct xiw_cq_mod *mod = &cq->mod;
@@ -126,7 +126,9 @@ static bool cq_mod_due_locked(struct xiw_cq *cq)
 	return true;
 }
 
-/* Does the entry just published fire the notification? If so, disarm. */
+/*
+ * True if the entry just published causes a notification; disarms in that case.
+ */
 static bool cq_fires_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 {
 	u32 *arm = &cq->queue.ctrl->arm;
@@ -149,7 +151,7 @@ static bool cq_fires_locked(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 	return true;
 }
 
-/* A notification that was held back is due: disarms. Returns the report. */
+/* Disarms if a notification was held back. Returns what is to be reported. */
 static u32 cq_release_locked(struct xiw_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
@@ -162,9 +164,10 @@ static u32 cq_release_locked(struct xiw_cq *cq)
 }
 
 /*
- * Leaves a report to the work item if it must not be made here. An offline CPU
- * is never chosen: no CPU goes offline while this one has interrupts off. The
- * work queued on a CPU that goes offline later moves to another one.
+ * Leaves a report to the work item if the handler must not be called in this
+ * context or on this CPU. An offline CPU is never chosen: no CPU goes offline
+ * while this one has interrupts off. The work queued on a CPU that goes offline
+ * later moves to another one.
  */
 static bool cq_defer_locked(struct xiw_cq *cq, u32 what)
 {
@@ -180,7 +183,10 @@ static bool cq_defer_locked(struct xiw_cq *cq, u32 what)
 	return true;
 }
 
-/* Also called by the timer, which xiw_destroy_cq() cancels before it frees. */
+/*
+ * The moderation timer calls this, too; xiw_destroy_cq() cancels the timer
+ * before the CQ is freed.
+ */
 static void cq_release(struct xiw_cq *cq)
 {
 	bool report_here;
@@ -339,7 +345,7 @@ bool xiw_cq_post_work(struct xiw_cq *cq, struct xiw_stream *s)
 	return posted;
 }
 
-/* @s may have posted no work. */
+/* Withdraws the work of @s from the CQ, if it has any. */
 void xiw_cq_cancel_work(struct xiw_cq *cq, struct xiw_stream *s)
 {
 	unsigned long flags;
@@ -413,10 +419,10 @@ static bool cq_widen_gap_locked(struct xiw_cq *cq, u32 qpn)
 }
 
 /*
- * Removes the entries of a QP that is destroyed or reset, and adds no more.
- * Only for kernel ULPs; a process removes them from its ring itself. There may
- * be a million entries, so they are processed in pieces, between which others
- * can poll and add. Sleeps.
+ * Removes the entries of a QP that is being destroyed or reset and adds no
+ * more. Only for kernel ULPs; a process removes such entries from its ring
+ * itself. There may be a million entries, so they are processed in pieces,
+ * between which other contexts can poll and add. Sleeps.
  */
 void xiw_cq_purge(struct xiw_cq *cq, u32 qpn)
 {
@@ -443,7 +449,10 @@ void xiw_cq_purge(struct xiw_cq *cq, u32 qpn)
 static void cq_cqe_to_wc(const struct xiw_cqe *cqe, struct ib_qp *qp,
 			 struct ib_wc *wc)
 {
-	/* The data path uses the kernel's numbers; these are also the ABI's. */
+	/*
+	 * The data path uses the opcodes of the user ABI, which are the
+	 * kernel's.
+	 */
 	BUILD_BUG_ON(XIW_WC_RECV != IB_WC_RECV);
 	BUILD_BUG_ON(XIW_WC_RECV_WITH_IMM != IB_WC_RECV_RDMA_WITH_IMM);
 
@@ -463,7 +472,10 @@ static void cq_cqe_to_wc(const struct xiw_cqe *cqe, struct ib_qp *qp,
 	}
 }
 
-/* Adds to @n, from a piece of the ring; false if there is no more to take. */
+/*
+ * Takes entries from a piece of the ring and adds their number to @n; false if
+ * there are no more to take.
+ */
 static bool cq_take_locked(struct xiw_cq *cq, int num_entries, struct ib_wc *wc,
 			   int *n)
 {
@@ -482,7 +494,10 @@ static bool cq_take_locked(struct xiw_cq *cq, int num_entries, struct ib_wc *wc,
 		cqe = xiw_queue_slot(&cq->queue, ctrl->cons);
 		if (!qp || qp->qp_num != cqe->qp_id)
 			qp = xa_load(&dev->qps, cqe->qp_id);
-		/* No such QP: it is being destroyed, and purged next. */
+		/*
+		 * No such QP: it is being destroyed, and will purge its
+		 * entries.
+		 */
 		if (qp)
 			cq_cqe_to_wc(cqe, qp, &wc[(*n)++]);
 		ctrl->cons++;
@@ -515,8 +530,9 @@ int xiw_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 }
 
 /*
- * Arms the notification of a kernel ULP; a process does that in its mapped
- * ring. 1 if asked to report it and there are completions to be polled, else 0.
+ * Arms the notification of a kernel ULP; a process arms it in its mapped ring.
+ * Returns 1 if @flags asks to report missed events and there are completions to
+ * be polled, else 0.
  */
 int xiw_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
@@ -694,7 +710,7 @@ static int cq_move_locked(struct xiw_cq *cq, struct xiw_queue *queue,
 
 	/* Pairs with the consumer's release when it polls. */
 	cons = smp_load_acquire(&from->cons);
-	/* More than fits, or a process has written over its ring. */
+	/* The entries do not fit, or a process has corrupted its ring. */
 	if (!cq_fits(cq, queue, cq->prod - cons) ||
 	    !cq_fits(cq, queue, cq->prod - copied))
 		return -EINVAL;

@@ -83,7 +83,7 @@ static enum xiw_deliver deliver_rnr_wait(struct xiw_stream *s)
 	    (!ms && !time_after(s->ops->rnr_until(s, jiffies), jiffies)))
 		return XIW_DELIVER_DEAD;
 	WRITE_ONCE(s->rx.stalled, true);
-	/* Keep the end of the wait if a wakeup found no receive. */
+	/* A wakeup that found no receive must not extend the wait. */
 	if (!delayed_work_pending(&s->rx.rnr_timer)) {
 		xiw_stat_inc(s->env->stats, XIW_STAT_RX_RNR);
 		s->rx.rnr_end = jiffies + msecs_to_jiffies(ms);
@@ -96,7 +96,9 @@ static enum xiw_deliver deliver_rnr_wait(struct xiw_stream *s)
 
 static enum xiw_deliver deliver_take_recv(struct xiw_stream *s)
 {
-	/* Taken by a connection that was rolled back, see xiw_oob_undo(). */
+	/*
+	 * A connection that was rolled back has taken it, see xiw_oob_undo().
+	 */
 	if (s->rx.recv_active)
 		return XIW_DELIVER_OK;
 	switch (s->ops->take_recv(s, &s->rx.recv)) {

@@ -51,7 +51,7 @@ static int xiw_query_device(struct ib_device *ibdev,
 		return -EOPNOTSUPP;
 
 	memset(attr, 0, sizeof(*attr));
-	/* As xiw_get_dev_fw_str(), for applications: they get a number. */
+	/* Applications get the version of xiw_get_dev_fw_str() as a number. */
 	attr->fw_ver = (u64)LINUX_VERSION_MAJOR << 32 |
 		       LINUX_VERSION_PATCHLEVEL << 16 | LINUX_VERSION_SUBLEVEL;
 	attr->sys_image_guid = ibdev->node_guid;
@@ -174,10 +174,10 @@ static void device_dispatch(struct xiw_dev *dev, enum ib_event_type type)
  * Reports a change of the port's state, if any. The device is registered, and
  * the caller has a reference. Process context.
  *
- * The first call always reports the state: the core has read it before, and it
- * may have changed since. An event for which the core has no memory is lost:
- * ib_dispatch_event() does not return an error, and the state that the core has
- * is no sign of a loss, as the next event of any kind updates that.
+ * The first call always reports the state: the core has read it earlier, and it
+ * may have changed since. An event for which the core has no memory is lost.
+ * The loss cannot be detected: ib_dispatch_event() does not return an error,
+ * and the next event of any kind updates the core's copy of the state.
  */
 void xiw_device_update_port(struct xiw_dev *dev)
 {
@@ -217,8 +217,8 @@ static void device_port_work(struct work_struct *work)
 
 /*
  * The core calls this instead of reporting the state of the port itself. It
- * does nothing, as the module's own notifier reports the state. That one is
- * called for bonds as well, which the core excludes.
+ * does nothing, as the notifier of this module reports the state, and does so
+ * for bonds as well, which the core excludes.
  */
 void xiw_report_port_event(struct ib_device *ibdev, struct net_device *netdev,
 			   unsigned long event)
@@ -237,7 +237,9 @@ static int xiw_modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
-/* Tools print a gap for an empty version; software has that of the kernel. */
+/*
+ * Report the version of the kernel: tools would print a gap for an empty one.
+ */
 static void xiw_get_dev_fw_str(struct ib_device *ibdev, char *str)
 {
 	strscpy(str, init_utsname()->release, IB_FW_VERSION_NAME_MAX);
@@ -343,10 +345,12 @@ static int xiw_enable_driver(struct ib_device *ibdev)
 	/* Release the ports that were reserved in the former namespace. */
 	xiw_oob_device_exit(dev);
 	xiw_cm_device_open(dev);
-	/* Reserve before another program can impersonate the device. */
+	/* Reserve the ports before another program can bind them. */
 	xiw_oob_reserve(dev);
 	xiw_config_debug_add(dev);
-	/* The notifiers find the device now. Check for earlier changes. */
+	/*
+	 * From now on the notifiers find the device. Check for earlier changes.
+	 */
 	xiw_device_update_port(dev);
 	xiw_gid_update(dev);
 	return 0;
@@ -356,7 +360,7 @@ static int xiw_enable_driver(struct ib_device *ibdev)
  * xiw_disable_driver() - ib_device_ops.disable_driver
  * @ibdev: device that is about to be removed from all clients
  *
- * They wait for the results of connects, so all endpoints begin to end now.
+ * Clients wait for the results of connects, so begin to end all endpoints now.
  *
  * Context: Process context.
  */
@@ -374,7 +378,10 @@ static void xiw_dealloc_driver(struct ib_device *ibdev)
 	struct xiw_dev *dev = to_xdev(ibdev);
 
 	xiw_config_debug_remove(dev);
-	/* Listeners may queue what xiw_gid_exit() waits for. */
+	/*
+	 * The end of a listener may queue gid_work, so do this before
+	 * xiw_gid_exit().
+	 */
 	xiw_oob_device_exit(dev);
 	xiw_gid_exit(dev);
 	cancel_delayed_work_sync(&dev->port_work);

@@ -44,7 +44,10 @@ void xiw_ep_put(struct xiw_ep *ep)
 	kref_put(&ep->ref, ep_free);
 }
 
-/* ep->lock held. */
+/*
+ * Queue the work item if there are events and no holder of the mutex handles
+ * them. ep->lock is held.
+ */
 static void ep_queue(struct xiw_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
@@ -143,8 +146,9 @@ void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
 }
 
 /*
- * The event of an expiry: XIW_EPE_COUNT, none, if the timer was restarted or
- * stopped after it had expired, or if it has expired only for must_end().
+ * Returns the event of an expired timer. XIW_EPE_COUNT stands for none: the
+ * timer was restarted or stopped after it had expired, or it expired only for a
+ * call of must_end().
  */
 static enum xiw_ep_event ep_timer_event(struct xiw_ep *ep)
 {
@@ -216,7 +220,10 @@ static void ep_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 		ep->state = next;
 }
 
-/* Events to be handled before the lock is dropped; 0 ends that. */
+/*
+ * Takes the events to be handled before the mutex is released. Returns 0 if
+ * there are none, or if not @go_on; then the work item handles the rest.
+ */
 static u32 ep_take_events(struct xiw_ep *ep, bool go_on)
 {
 	u32 events = 0;
@@ -245,7 +252,7 @@ void xiw_ep_lock(struct xiw_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/* After so many rounds, the work item handles the rest. */
+/* Handles up to @rounds rounds of events; the work item handles the rest. */
 static void ep_handle_and_unlock(struct xiw_ep *ep, int rounds)
 {
 	u32 events;
@@ -349,7 +356,9 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev,
 	ep->state = XIW_EPS_NEW;
 	INIT_LIST_HEAD(&ep->place.node);
 	xiw_dev_get_policy(dev, &ep->policy);
-	/* The peer may be an adapter until it is known to be xiw. */
+	/*
+	 * Assume that the peer is an adapter until the startup shows otherwise.
+	 */
 	ep->conn.fpdu_segments = ep->policy.fpdu_segments ?: 1;
 	ep->conn.probe = !ep->policy.fpdu_segments;
 	return ep;
@@ -393,7 +402,7 @@ void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
 	trace_ep_state(ep, ep->qpn, ep->state, state);
 	ep->state = state;
 	xiw_ep_raise(ep, XIW_EPE_SOCK);
-	/* It may be dead after this. */
+	/* The endpoint may be dead after this. */
 	xiw_ep_get(ep);
 	ep_handle_and_unlock(ep, ep->listen ? 0 : XIW_EP_ROUNDS);
 	xiw_ep_put(ep);

@@ -160,9 +160,9 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  * @acts: by enum xiw_ep_action: function that carries it out; NULL if the event
  *	has no effect
  * @listening: Listener: it was published and will begin; or NULL
- * @get_twin: Listener: another listener, which is to get a connection that was
- *	accepted for @local, or NULL; the caller gets a reference to it, and one
- *	to its device; or NULL
+ * @get_twin: Listener: returns another listener that is to get a connection
+ *	accepted for @local, with a reference to it and one to its device, or
+ *	NULL if there is none; the member may be NULL
  * @connected: Initiator: TCP has connected
  * @build_request: Initiator: set startup.req and prepare it to be sent, see
  *	xiw_conn_put_frame(); returns 0 or negative errno
@@ -221,7 +221,7 @@ struct xiw_cm_user {
  *	of the QP, but for modify_lock. A listener's is outside of its
  *	children's
  * @cmd: command being executed
- * @state: see there
+ * @state: see enum xiw_ep_state
  * @timed: @timer runs
  * @closing: a graceful close has begun, and @timer limits it
  * @progress: progress of the close when @timer was started
