@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Limit for connections that use resources while they wait for their peers:
- * half open at a listener, or lingering. When the limit is exceeded, the peers
- * with most connections lose theirs.
+ * half open at a listener, or lingering. When the limit is exceeded, the
+ * connections of the peers that have most of them are evicted.
  *
  * A connection counts for its peer's address and for the peer's network: a /64
  * of IPv6, of which one host may use every address, or a /24 of IPv4. The entry

@@ -111,7 +111,7 @@ bool xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
  * @sge: scatter list
  * @num_sge: elements
  *
- * Return: false if one cannot.
+ * Return: false if an element is not writable.
  */
 bool xiw_place_check_sges(struct xiw_stream *s, const struct xiw_sge *sge,
 			  u32 num_sge)

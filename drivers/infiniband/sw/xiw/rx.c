@@ -288,7 +288,7 @@ static void rx_check_end(struct xiw_stream *s)
 		rx_connection_gone(s, true);
 	if (status != XIW_LLP_PEER_CLOSED && status != XIW_LLP_CLOSED)
 		return;
-	/* A message that waits for its receive came before the FIN. */
+	/* A message that waits for its receive precedes the FIN. */
 	if (s->rx.mpa.ready && s->rx.stalled)
 		return;
 	/* The peer's FIN may be the last of both. */
@@ -327,8 +327,9 @@ static bool rx_is_bulk(struct xiw_stream *s)
 }
 
 /*
- * Takes received data, within @weight the basic work budget. True if the budget
- * was used up: there may be more data, and rx.deferred leaves it to the caller.
+ * Takes received data, within @weight times the basic work budget. True if the
+ * budget was used up: then rx.deferred is set, and the caller continues with
+ * the rest.
  */
 static bool rx_take(struct xiw_stream *s, u32 weight)
 {

@@ -311,7 +311,7 @@ static void rx_mpa_map_pieces(struct xiw_rx_mpa *m, u32 len)
 
 /*
  * Verifies a complete FPDU in pieces and removes its Markers. Runs only once
- * per FPDU, even if that has to wait for a receive afterwards.
+ * per FPDU, even if the FPDU then waits for a receive.
  */
 static enum xiw_rx_found rx_mpa_finish_pieces(struct xiw_rx_mpa *m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Receive framing: from packets of the stream to complete, verified FPDUs
- * without Markers (RFC 5044). Another lower layer would need its own.
+ * without Markers (RFC 5044). Another lower layer would need other framing.
  */
 #ifndef _XIW_RX_MPA_H
 #define _XIW_RX_MPA_H
@@ -115,10 +115,10 @@ struct xiw_rx_pos {
 /* Results of xiw_rx_mpa_next() */
 enum xiw_rx_found {
 	XIW_RX_MORE,		/* the rest of the FPDU has not arrived */
-	XIW_RX_FPDU,		/* one that is complete and verified */
-	XIW_RX_NOMEM,		/* no memory for one that arrives in pieces */
-	XIW_RX_CRC,		/* one with a wrong CRC */
-	XIW_RX_MARKER,		/* one with a wrong Marker */
+	XIW_RX_FPDU,		/* a complete and verified FPDU */
+	XIW_RX_NOMEM,		/* no memory for an FPDU in pieces */
+	XIW_RX_CRC,		/* an FPDU with a wrong CRC */
+	XIW_RX_MARKER,		/* an FPDU with a wrong Marker */
 };
 
 /* Releases the FPDU that was found. */

@@ -6,10 +6,10 @@
  *
  * Such an FPDU needs no decoding: all but its offset was checked with the
  * header of the first one. The memory stays locked for up to SERIES_BYTES, as
- * long as for an FPDU between two xiw. What depends on the offset or may change
- * is checked for each FPDU: CRC, offset, bounds of the message, of the buffer
- * and of the region, and the rights that the owner of the stream permits. Any
- * other FPDU, and any fault, is left to rx.c. All runs under the socket lock.
+ * for an FPDU of a peer that is xiw, too. Checked for each FPDU are the CRC,
+ * the offset, the bounds of the message, of the buffer and of the region, and
+ * the rights that the owner of the stream permits. Any other FPDU, and any
+ * fault, is left to rx.c. All functions run under the socket lock.
  */
 #include "series.h"
 
@@ -22,7 +22,7 @@
 
 /* Limit for the bytes that are placed while the memory is locked */
 #define SERIES_BYTES	(16 * 1024)
-/* Limit for their number: the peer may send FPDUs of a few bytes */
+/* Limit for the number of these FPDUs: each may have only a few bytes */
 #define SERIES_FPDUS	32
 
 /**
@@ -126,7 +126,9 @@ static bool series_find_memory(struct series *r)
 		r->room = U64_MAX;
 		return true;
 	case XIW_OP_READ_RESP:
-		/* Still that of the FPDU before, which was not the last one */
+		/*
+		 * The previous FPDU did not end the response, so it continues.
+		 */
 		r->wait = &s->orq[s->orq_head & s->orq_mask];
 		wr = xiw_sq_wr(s->sq, r->wait->index);
 		return series_find_element(r, wr->sge, wr->num_sge,
@@ -137,7 +139,7 @@ static bool series_find_memory(struct series *r)
 	}
 }
 
-/* The checks for each FPDU of rx.c, deliver.c and place.c */
+/* Makes the checks that rx.c, deliver.c and place.c make for each FPDU. */
 static bool series_fits(const struct series *r)
 {
 	const struct xiw_ddp_queue *q = &r->s->rx.queue[XIW_QN_SEND];
@@ -236,7 +238,7 @@ void xiw_series_take(struct xiw_stream *s, const struct xiw_fpdu *prev,
 	u32 all = 0;
 	u32 n;
 
-	/* A trace has all FPDUs. */
+	/* When FPDUs are traced, rx.c handles each of them. */
 	if (rx->mpa.linear || trace_rx_fpdu_enabled() ||
 	    !series_begin(&r, prev))
 		return;

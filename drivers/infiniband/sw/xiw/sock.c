@@ -106,7 +106,8 @@ static void xiw_sock_stream_event(struct sock *sk, enum sock_event event)
 
 /*
  * Called by TCP without the socket lock of the listener. A connection that was
- * not accepted yet has inherited the callback from it, but not the owner.
+ * not accepted yet has inherited the callback of the listener, but not its
+ * owner.
  */
 void xiw_sock_listener_event(struct sock *sk)
 {
@@ -256,7 +257,7 @@ static int xiw_sock_charged_pages(const struct sock *sk, u32 queued)
 /*
  * Charges the memory already held to the new group, then uncharges it from the
  * old one. TCP does not notice, as the socket lock is held. This also fails if
- * TCP as a whole is at tcp_mem, which counts that memory twice for the moment.
+ * TCP as a whole is at tcp_mem, which counts that memory twice during the move.
  */
 static int sock_move_memcg(struct sock *sk, struct mem_cgroup *memcg,
 			   u32 queued)
@@ -457,7 +458,7 @@ static const int sock_push_flags[] = {
  * for a packet of the backlog, newer packets are then processed ahead of the
  * list that TCP is working on. TCP sees them out of order and answers with
  * duplicate ACKs; nothing is lost. An FPDU batch fills that many packets only
- * if they are below 4 KiB, because the peer's window is small. Smaller batches
+ * if a small window of the peer keeps packets below 4 KiB. Smaller batches
  * would cost one more call each.
  */
 static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
@@ -741,7 +742,7 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
  * @bound_if: as of xiw_sock_bind()
  * @v6only: as of xiw_sock_bind()
  *
- * For what the kernel does on its own account, in whichever task that happens.
+ * For sockets of the kernel itself, which any task may happen to create.
  *
  * Context: Sleeps.
  * Return: 0 or negative errno.
@@ -985,10 +986,10 @@ void xiw_sock_set_tos(struct xiw_sock *xs, int family, u8 tos)
  * @silence_ms: time after which a silent peer counts as dead, in milliseconds,
  *	at least 2 seconds
  *
- * An idle connection is probed when half of the time is over. TCP's user
- * timeout is the whole, so unacknowledged data has the same effect, unless the
- * peer reports a closed window. No effect with another protocol, which has its
- * timers from the beginning.
+ * Keepalive probes begin when a connection was idle for half of the time. TCP's
+ * user timeout is the whole time, so unacknowledged data has the same effect,
+ * unless the peer reports a closed window. The call has no effect on a protocol
+ * other than TCP, which sets its timers when the socket is created.
  *
  * Context: Sleeps.
  */

@@ -23,13 +23,13 @@ struct xiw_mpa_frame;
 struct xiw_sock;
 
 /**
- * struct xiw_sock_proto - what a protocol other than TCP does in its own way
+ * struct xiw_sock_proto - operations of a protocol other than TCP
  * @size: of its structure, which begins with a struct xiw_sock
  * @llp_ops: interface for streams
  * @on_event: for sk_data_ready and sk_state_change
  * @init: set up the rest of the structure; the socket was @accepted or created
- * @start: callbacks are in place; what arrived before has to be looked at
- * @release: callbacks are no longer called; give back what the structure holds
+ * @start: process what arrived before the callbacks were set
+ * @release: release the resources of the structure, after the last callback
  * @shutdown: see xiw_sock_shutdown()
  * @send_frame: send a startup frame with its Private Data; returns 0 or a
  *	negative errno

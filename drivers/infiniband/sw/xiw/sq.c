@@ -120,7 +120,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_sq_destroy);
 /**
  * xiw_sq_doorbell_mode() - set the doorbell mode of a user queue
  * @sq: user queue; nothing happens for kernel ULPs
- * @how: XIW_RING_NEED_DB or XIW_RING_DEFER_DB, or 0 for not at all
+ * @how: XIW_RING_NEED_DB or XIW_RING_DEFER_DB, or 0 if no doorbell is needed
  *
  * The full barrier pairs with the user's between storing the producer index
  * and reading the flag: either the user sees the flag or the caller, looking
@@ -254,8 +254,8 @@ static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
  * requests before it are done.
  *
  * Context: Owner of the transmit side.
- * Return: Number of requests to be started; -EINVAL for a producer index that
- * cannot be right: the process has written over its ring.
+ * Return: Number of requests to be started; -EINVAL for an impossible producer
+ * index: the process has corrupted its ring.
  */
 int xiw_sq_fetch(struct xiw_sq *sq, int ahead)
 {

@@ -20,12 +20,13 @@
  * @num_sge: elements in @sge
  * @status: enum ib_wc_status, for the completion
  * @done: nothing but the completion remains to be done
- * @encoded: all bytes are encoded; complete when TCP took @end_pos bytes
+ * @encoded: all bytes are encoded; the request is complete when TCP has taken
+ *	@end_pos bytes
  * @len: payload in bytes
  * @rkey: remote key, key to invalidate, or new key of a window or region
  * @ext: immediate data (network order) or key to invalidate at the peer
  * @vendor_err: Terminate code behind @status
- * @msn: on queue 0, if @has_msn
+ * @msn: message sequence number on queue 0, if @has_msn
  * @has_msn: the request uses queue 0 and was started
  * @raddr: address at the target
  * @compare_add: operand of an atomic

@@ -211,7 +211,10 @@ static void srq_wake_waiters(struct xiw_srq *srq)
 
 	if (list_empty(&srq->waiters))
 		return;
-	/* Before the count, so that every later post rings the doorbell. */
+	/*
+	 * Set this before counting, so that every later post rings the
+	 * doorbell.
+	 */
 	xiw_rq_doorbell_mode(&srq->rq, true);
 	count = min(xiw_rq_count(&srq->rq), XIW_SRQ_MAX_WOKEN);
 	while (srq->woken < count && !list_empty(&srq->waiters)) {
@@ -227,7 +230,7 @@ static void srq_wake_waiters(struct xiw_srq *srq)
 		xiw_rq_doorbell_mode(&srq->rq, false);
 }
 
-/* True if the stream had been woken. */
+/* Ends the wakeup of a stream; true if the stream had been woken. */
 static bool srq_end_wake(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 {
 	bool woken = w->woken;
@@ -238,7 +241,7 @@ static bool srq_end_wake(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 	return woken;
 }
 
-/* May a stream take an entry, or are all for streams before it? */
+/* True if a stream may take an entry, false if all are for earlier streams. */
 static bool srq_may_take(struct xiw_srq *srq, const struct xiw_srq_waiter *w)
 {
 	/* A no-op, unless entries were posted without a doorbell. */
@@ -258,7 +261,7 @@ void xiw_srq_waiter_init(struct xiw_srq_waiter *w, struct xiw_stream *s)
  * xiw_srq_take() - take the next receive work request for a stream
  * @srq: shared receive queue
  * @w: place of a stream
- * @recv: result, unless there is nothing for it or the queue is corrupt
+ * @recv: result, unless the stream gets no entry or the queue is corrupt
  *
  * Return: As xiw_rq_take(); XIW_RQ_EMPTY, too, if all entries are for streams
  * that began to wait earlier.
@@ -281,7 +284,7 @@ enum xiw_rq_take xiw_srq_take(struct xiw_srq *srq, struct xiw_srq_waiter *w,
 
 /**
  * xiw_srq_wait() - make a stream wait for an entry
- * @srq: shared receive queue of which it could not take one
+ * @srq: shared receive queue from which the stream could not take an entry
  * @w: place of a stream with stalled receive side; xiw_rx_posted() is
  *	called once, possibly right now
  *
@@ -294,7 +297,9 @@ void xiw_srq_wait(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 	spin_lock_irqsave(&srq->rq.lock, flags);
 	if (list_empty(&srq->waiters))
 		WRITE_ONCE(srq->moved_at, jiffies);
-	/* Woken without an entry: a process has moved its index back. */
+	/*
+	 * A woken stream finds no entry if a process has moved its index back.
+	 */
 	if (srq_end_wake(srq, w))
 		list_add(&w->node, &srq->waiters);
 	else if (list_empty(&w->node))

@@ -39,7 +39,7 @@ struct xiw_srq_waiter {
  *	one
  * @events: asynchronous events to be reported, bits by enum ib_event_type
  * @event_work: reports them
- * @broken: that the ring is corrupt was reported
+ * @broken: IB_EVENT_SRQ_ERR was reported, as the ring is corrupt
  * @dropped: receives that were taken and have no completion; protected by
  *	@rq.lock
  */

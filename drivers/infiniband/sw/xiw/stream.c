@@ -73,8 +73,8 @@ void xiw_stream_queue_delayed(struct xiw_stream *s, struct delayed_work *work,
 			      unsigned long delay)
 {
 	/*
-	 * Not mod_delayed_work(): while the work is being cancelled that queues
-	 * nothing but may still return false, and a reference would be lost.
+	 * Not mod_delayed_work(): while the work is being cancelled, it queues
+	 * nothing but may return false, and a reference would be lost.
 	 */
 	bool has_ref = !delay && timer_pending(&work->timer) &&
 		       cancel_delayed_work(work);
@@ -161,14 +161,14 @@ struct xiw_llp *xiw_stream_lock(struct xiw_stream *s)
 	llp->ops->lock(llp);
 	if (s->llp == llp)
 		return llp;
-	/* It was detached before the lock was taken. */
+	/* The stream was detached before the lock was taken. */
 	xiw_stream_unlock(llp);
 	return NULL;
 }
 
 /**
  * xiw_stream_unlock() - end of xiw_stream_lock()
- * @llp: what it returned, not NULL
+ * @llp: result of that function, not NULL
  *
  * Context: Process context.
  */
@@ -246,7 +246,7 @@ bool xiw_stream_step(struct xiw_stream *s, enum xiw_qp_event event)
 	step = xiw_qpstate_step(old, event);
 	if (!step.legal) {
 		spin_unlock_bh(&s->lock);
-		/* Events of a ULP or a timer may be late. */
+		/* Only events of a ULP or a timer may be late. */
 		WARN_ON_ONCE(event != XIW_QPE_RESET &&
 			     event != XIW_QPE_LOCAL_CLOSE &&
 			     event != XIW_QPE_CLOSE_TIMEOUT);

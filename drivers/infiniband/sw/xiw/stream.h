@@ -85,7 +85,7 @@ struct xiw_ird_entry {
  * struct xiw_orq_entry - outbound Read or Atomic Request that awaits its
  *	response
  * @internal: the RTR, which has no work request
- * @atomic: an Atomic
+ * @atomic: the request is an Atomic
  * @index: of the work request in the send queue
  * @num_sge: elements of the sink list; 0 for the RTR
  * @msn: on queue 1
@@ -109,7 +109,7 @@ struct xiw_orq_entry {
 /* Bits of xiw_tx.run, see tx.c. */
 #define XIW_TX_RUNNING	BIT(0)	/* the engine runs, or is certain to run */
 #define XIW_TX_KICK	BIT(1)	/* the queue must be checked (again) */
-#define XIW_TX_DEFER	BIT(2)	/* doorbell deferral: the timer will run it */
+#define XIW_TX_DEFER	BIT(2)	/* doorbell deferral: its timer is running */
 
 enum xiw_tx_limits {
 	XIW_TX_VECS		= 8,
@@ -204,7 +204,7 @@ struct xiw_tx_batch {
 enum xiw_tx_engine {
 	XIW_ENGINE_IDLE,
 	XIW_ENGINE_ACTIVE,	/* on the call stack of the lock's holder */
-	/* Budget used up: the retry work, or a busy-polling process, goes on */
+	/* Budget used up: the retry work or a busy-polling process continues */
 	XIW_ENGINE_DEFERRED,
 };
 
@@ -309,7 +309,7 @@ enum xiw_rx_end {
  * @work: runs the receive side in process context: for bulk data, and again
  *	after a wait
  * @rnr_timer: ends the RNR wait
- * @rnr_end: jiffies before which @rnr_timer must not end it
+ * @rnr_end: jiffies before which @rnr_timer must not end the RNR wait
  */
 struct xiw_rx {
 	struct xiw_mem_cache mem;
@@ -472,7 +472,10 @@ struct xiw_stream {
 	struct xiw_rx rx ____cacheline_aligned;
 };
 
-/* In xiw_stream.access, beside IB_ACCESS_*: no rights means none. */
+/*
+ * Flag in xiw_stream.access: missing IB_ACCESS_* rights are denied even if all
+ * of them are missing, see xiw_stream_access_ok()
+ */
 #define XIW_STREAM_LIMITED	BIT(30)
 
 /*

@@ -69,7 +69,9 @@ void xiw_stream_init(struct xiw_stream *s, struct ib_pd *pd)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_stream_init);
 
-/* The inbound side is allocated by deliver.c, for the first request. */
+/*
+ * Only the outbound side: deliver.c allocates the other for the first request.
+ */
 static int stream_run_alloc_depths(struct xiw_stream *s)
 {
 	const struct xiw_mpa_nego *nego = &s->conn.nego;

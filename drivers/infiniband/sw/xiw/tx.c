@@ -26,9 +26,9 @@
 /**
  * DOC: Doorbell deferral
  *
- * A user process is likely to continue posting if two of its posts in a row
- * came while earlier data was in flight, or right after the engine has run for
- * the previous post and without waiting for that. One post is not enough, as a
+ * A user process is likely to continue posting if it made two posts in a row
+ * while earlier data was in flight, or right after the engine had run for the
+ * previous post and without waiting for that. One post is not enough, as a
  * Write and the Send that announces it are followed by waiting for an answer.
  * RUNNING then stays set for a short time, together with XIW_TX_DEFER, and the
  * process posts without system calls. The engine sends all these requests as
@@ -184,7 +184,10 @@ static bool tx_defer_doorbell(struct xiw_stream *s, bool keep)
 	if (READ_ONCE(tx->fin) || READ_ONCE(s->state) != XIW_QPS_RTS)
 		return false;
 	xiw_sq_doorbell_mode(s->sq, XIW_RING_DEFER_DB);
-	/* Posted without a doorbell, or kicked, before the flag was seen. */
+	/*
+	 * The process posted without a doorbell, or kicked, before it saw the
+	 * flag.
+	 */
 	if (!xiw_sq_ring_empty(s->sq) ||
 	    atomic_cmpxchg(&tx->run, XIW_TX_RUNNING,
 			   XIW_TX_RUNNING | XIW_TX_DEFER) != XIW_TX_RUNNING) {
@@ -218,8 +221,8 @@ void xiw_tx_fin(struct xiw_stream *s)
 
 /*
  * No doorbell is needed while the engine runs, as it checks the ring before it
- * stops. While the engine waits for the first FPDU doorbells are needed: an
- * out-of-band queue pair must notice posts, as it may then have to give up.
+ * stops. Doorbells are needed while the engine waits for the first FPDU: an
+ * out-of-band queue pair starts its retry timer for what was posted.
  */
 static void tx_set_doorbell_mode(struct xiw_stream *s)
 {

@@ -19,7 +19,7 @@
 #include "trace.h"
 #include "tx_sched.h"
 
-/* Limit for the bytes that a series copies while their memory is locked */
+/* Limit for the bytes copied by a series of FPDUs while the memory is locked */
 #define TX_BATCH_SERIES	16384U
 
 /**
@@ -301,9 +301,9 @@ static void tx_batch_build_next(struct xiw_stream *s, struct xiw_seg *seg,
 
 /*
  * Encodes FPDUs of equal size that do not end the message, while their memory
- * stays locked: up to TX_BATCH_SERIES bytes, as many as one FPDU between two
- * xiw has. False if there are none; then tx_batch_build_fpdu() encodes the next
- * one, or finds the fault.
+ * stays locked: up to TX_BATCH_SERIES bytes, as many as a single FPDU has if
+ * the peer is xiw. False if there are none; then tx_batch_build_fpdu() encodes
+ * the next one, or finds the fault.
  */
 static bool tx_batch_build_series(struct xiw_stream *s)
 {

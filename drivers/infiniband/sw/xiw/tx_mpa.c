@@ -18,12 +18,12 @@
 #include "proto/segment.h"
 #include "txbuf.h"
 
-/* Four of them fill one GSO packet. */
+/* Size up to which FPDUs are aligned: four of them fill one GSO packet. */
 #define FPDU_GOOD	16384U
 
 /*
- * Limits for segments longer than that. FPDU_MOST holds a Send of 16 KiB. The
- * last FPDU of a block fills the rest of the block if that is at least
+ * Limits for TCP segments longer than FPDU_GOOD. FPDU_MOST holds a Send of 16
+ * KiB. The last FPDU of a block fills the rest of the block if that is at least
  * FPDU_LEAST.
  */
 #define FPDU_MOST	(SZ_16K + XIW_MPA_LEN_FIELD + XIW_UNTAGGED_LEN + \

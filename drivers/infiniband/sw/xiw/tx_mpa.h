@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Transmit framing: the size of FPDUs, and the fields that MPA adds to a
- * segment (RFC 5044). Another lower layer would need its own.
+ * segment (RFC 5044). Another lower layer would need other framing.
  */
 #ifndef _XIW_TX_MPA_H
 #define _XIW_TX_MPA_H

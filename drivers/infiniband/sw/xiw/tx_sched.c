@@ -373,7 +373,7 @@ bool xiw_tx_sched_none_posted(struct xiw_stream *s)
 	return tx_sched_at_limit(s) || xiw_sq_ring_empty(s->sq);
 }
 
-/* A local request may have been executed before xiw_tx_sched_rewind(). */
+/* Was a local request executed before xiw_tx_sched_rewind()? */
 static bool tx_sched_is_local_done(const struct xiw_swr *wr)
 {
 	return xiw_swr_is_local(wr) && wr->done &&
@@ -761,7 +761,7 @@ void xiw_tx_sched_complete(struct xiw_stream *s)
  *
  * Completes the requests that were done.
  *
- * Return: true if there is.
+ * Return: true if there are any.
  */
 bool xiw_tx_sched_unfinished(struct xiw_stream *s)
 {
@@ -777,9 +777,9 @@ bool xiw_tx_sched_unfinished(struct xiw_stream *s)
  * Completes the requests that were done. A local request behind an incomplete
  * one has taken effect, and is not executed again. If that was an unfenced
  * LOCAL_INV of the source of a Send that TCP had not taken whole, the Send
- * fails when it is started again. Only kernel consumers can invalidate a
- * region, and none of them connects by number: what a process invalidates is a
- * window, which is no source.
+ * fails when it is started again. Only kernel ULPs can invalidate a region, and
+ * none of them connects out of band: a process can only invalidate windows,
+ * which are never the source of a Send.
  */
 void xiw_tx_sched_rewind(struct xiw_stream *s)
 {

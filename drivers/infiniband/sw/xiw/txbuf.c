@@ -3,10 +3,10 @@
  * Memory for FPDU batches, and how much of it a stream keeps.
  *
  * TCP holds references on the pages until the peer has acknowledged their
- * bytes, so a block can be written again when only the stream's is left. Bulk
- * data uses blocks, which are recycled: where pages are cleared on allocation,
- * allocating them each time would be as expensive as the copy. Small messages
- * share single pages.
+ * bytes, so a block can be written again when only the reference of the stream
+ * is left. Bulk data uses blocks, which are recycled: where pages are cleared
+ * on allocation, allocating them each time would be as expensive as the copy.
+ * Small messages share single pages.
  *
  * Buffers of applications mostly begin with a page. If headers shifted the copy
  * of such a buffer to 1 to 31 bytes behind the beginning of a page, some CPUs
@@ -156,7 +156,7 @@ static bool txbuf_all_ours(struct page *page, u32 order)
 	return compound_order(page) >= order && page_ref_count(page) == 1;
 }
 
-/* Counts @nr pages. True if the group then leaves free as much as it has. */
+/* Counts @nr pages. True if the group then leaves free as much as it holds. */
 static bool txbuf_count(struct xiw_txbuf *buf, long nr)
 {
 	long limit = totalram_pages() / XIW_TXBUF_SHARE;
