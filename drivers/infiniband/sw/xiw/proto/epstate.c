@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * State machine of a connection endpoint, around MPA startup (RFC 5044 section
- * 7.1, RFC 6581).  Pairs that are not listed have no effect: the event is late.
+ * 7.1, RFC 6581).  A pair of state and event that is not listed has no effect.
  */
 #include "epstate.h"
 
@@ -100,7 +100,7 @@ static const u32 followers[XIW_EPS_COUNT] = {
 	[XIW_EPS_NEW]		= STATE(LISTEN) | STATE(REQUEST) | INITIATOR |
 				  STATE(OPEN),
 	[XIW_EPS_PAUSE]		= INITIATOR | STATE(OPEN),
-	/* Over SCTP one that was refused lingers, too. */
+	/* Over SCTP a connection that was refused lingers, too. */
 	[XIW_EPS_CONNECTING]	= INITIATOR | STATE(OPEN) | STATE(LINGER),
 	[XIW_EPS_REPLY]		= INITIATOR | STATE(OPEN) | STATE(LINGER),
 	[XIW_EPS_REQUEST]	= STATE(READY) | STATE(PENDING) | STATE(RTR) |
@@ -108,7 +108,7 @@ static const u32 followers[XIW_EPS_COUNT] = {
 	[XIW_EPS_READY]		= STATE(PENDING) | STATE(RTR) | STATE(LINGER),
 	[XIW_EPS_PENDING]	= STATE(RTR) | STATE(OPEN) | STATE(LINGER),
 	[XIW_EPS_RTR]		= STATE(OPEN) | STATE(LINGER),
-	/* Out of band, a rollback connects again. */
+	/* After a rollback, out of band, the Initiator connects again. */
 	[XIW_EPS_OPEN]		= STATE(LINGER) | STATE(PAUSE),
 };
 

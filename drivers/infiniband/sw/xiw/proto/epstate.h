@@ -22,8 +22,8 @@
  * @XIW_EPS_PENDING: Responder, iw_cm has the request, its answer is awaited
  * @XIW_EPS_RTR: Responder, Reply sent, first FPDU awaited
  * @XIW_EPS_OPEN: established
- * @XIW_EPS_LINGER: its end was reported and the QP detached; FIN sent, the
- *	peer's awaited
+ * @XIW_EPS_LINGER: the end of the stream was reported and the QP detached; FIN
+ *	sent, the peer's FIN awaited
  * @XIW_EPS_DEAD: all resources are released, references remain
  * @XIW_EPS_COUNT: number of states, not a state
  */
@@ -92,19 +92,19 @@ enum xiw_ep_event {
  * @XIW_EPA_RETRY: Initiator: drop the connection, try again after a pause
  * @XIW_EPA_CONNECTING: Initiator: proceed if TCP has connected, or has failed
  * @XIW_EPA_REPLY: Initiator: proceed if the Reply is complete
- * @XIW_EPA_LATE: Initiator: the peer took too long
+ * @XIW_EPA_LATE: Initiator: TCP or the Reply took too long
  * @XIW_EPA_CANCEL: Initiator: the QP is being closed
  * @XIW_EPA_CANCEL_RESET: Initiator: the QP has failed
  * @XIW_EPA_CANCEL_KILL: Initiator: the device is removed
  * @XIW_EPA_REQUEST: Responder: proceed if the Request is complete
  * @XIW_EPA_NO_REQUEST: Responder: the Request took too long
  * @XIW_EPA_READY: Responder: report the Request, or answer it, if possible now
- * @XIW_EPA_READY_LATE: Responder: that was not possible within the time
+ * @XIW_EPA_READY_LATE: Responder: it was not reported or answered in time
  * @XIW_EPA_PENDING: Responder: check that the peer is silent, and connected
  * @XIW_EPA_NO_ANSWER: Responder: the answer took too long
  * @XIW_EPA_GRANT: Responder: send the Reply and start the stream
  * @XIW_EPA_REFUSE: Responder: send a rejecting Reply
- * @XIW_EPA_RETRACT: Responder: take the answer back
+ * @XIW_EPA_RETRACT: Responder: cancel an accept
  * @XIW_EPA_ESTABLISHED: Responder: the first FPDU has arrived
  * @XIW_EPA_NO_FPDU: Responder: the first FPDU, or a close, took too long
  * @XIW_EPA_REPLACED: Responder: another Request is to replace this one
@@ -114,7 +114,7 @@ enum xiw_ep_event {
  * @XIW_EPA_STALLED: abort a graceful close that makes no progress
  * @XIW_EPA_CLOSE: end the stream, and close the connection gracefully
  * @XIW_EPA_ABORT: end the stream, and reset the connection
- * @XIW_EPA_KILL: the same, because the device is removed
+ * @XIW_EPA_KILL: as XIW_EPA_ABORT, because the device is removed
  * @XIW_EPA_LINGER: discard received data; release the socket after the FIN
  * @XIW_EPA_LINGER_LATE: release the socket unless the peer makes progress
  * @XIW_EPA_COUNT: number of actions, not an action

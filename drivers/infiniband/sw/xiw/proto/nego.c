@@ -257,7 +257,7 @@ enum xiw_nego_first xiw_nego_first_fpdu(const struct xiw_mpa_nego *nego,
 {
 	u8 offered = nego->p2p ? nego->rtr_offered : 0;
 
-	/* "Zero-length FULPDU (Send)" may also be read as an empty FPDU. */
+	/* The RTR "zero-length FULPDU (Send)" may also mean an empty FPDU. */
 	if (!h)
 		return !ulpdu_len && (offered & XIW_RTR_SEND) ?
 		       XIW_FIRST_RTR : XIW_FIRST_MESSAGE;

@@ -114,8 +114,8 @@ enum xiw_nego_first {
  * Capability probe: DDP ignores STag and offset of a Write without payload (RFC
  * 5041 section 5.2), and an RTR may be such a Write. With this STag, bits of
  * the offset state what the sender supports; undefined bits are ignored. A
- * Responder that knows the STag answers with such a Write of its own. For any
- * other it is an ordinary RTR.
+ * Responder that supports the STag answers with such a Write of its own. Any
+ * other Responder handles the Write as an ordinary RTR.
  */
 #define XIW_PROBE_STAG	0x78697721	/* "xiw!" */
 #define XIW_PROBE_LONG	1		/* accepts FPDUs of several segments */
@@ -186,7 +186,7 @@ void xiw_nego_reject(const struct xiw_mpa_policy *p,
  * @nego: result, valid unless XIW_NEGO_CLOSE; after XIW_NEGO_REJECTED only
  *	the peer's values are valid
  *
- * Return: Any verdict.
+ * Return: Any value of the enumeration.
  */
 enum xiw_nego_result xiw_nego_check_reply(const struct xiw_mpa_policy *p,
 					  const struct xiw_mpa_frame *req,

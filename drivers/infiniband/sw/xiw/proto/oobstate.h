@@ -43,8 +43,8 @@ enum xiw_oob_state {
  * @XIW_OOBE_LOSE: the peer, or TCP, has ended the stream
  * @XIW_OOBE_END: the ULP, or an expired wait, ends the queue pair
  * @XIW_OOBE_MISMATCH: the PSNs differ
- * @XIW_OOBE_ROLL_BACK: begin to roll back, if it was never established
- * @XIW_OOBE_ROLLED_BACK: that is done
+ * @XIW_OOBE_ROLL_BACK: begin a rollback, if the stream was never established
+ * @XIW_OOBE_ROLLED_BACK: the rollback is complete
  * @XIW_OOBE_STOP_WAIT: a reset begins, nothing waits for an answer any more
  * @XIW_OOBE_COUNT: number of events, not an event
  */

@@ -81,7 +81,7 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 		/* RFC 5040 7.1: only the first fault is reported. */
 		[XIW_QPE_FAULT]		 = STAY(TERMINATE),
 		[XIW_QPE_FAULT_SILENT]	 = STAY(TERMINATE),
-		/* RFC 5040 6.2.1: a graceful TCP close delivers it. */
+		/* RFC 5040 6.2.1: close TCP gracefully, or it may be lost. */
 		[XIW_QPE_TERM_SENT]	 = GO(TERMINATE, XIW_QPA_SHUTDOWN),
 		[XIW_QPE_TERM_RECEIVED]	 = STAY(TERMINATE),
 		[XIW_QPE_CLOSE_TIMEOUT]	 = GO(ERROR, END),
@@ -96,7 +96,7 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, XIW_QPA_CLOSE),
 		[XIW_QPE_FAULT]		 = STAY(ERROR),
 		[XIW_QPE_FAULT_SILENT]	 = STAY(ERROR),
-		/* Left TERMINATE before the Terminate was sent. */
+		/* An event has ended TERMINATE before this. */
 		[XIW_QPE_TERM_SENT]	 = GO(ERROR, XIW_QPA_SHUTDOWN),
 		[XIW_QPE_TERM_RECEIVED]	 = STAY(ERROR),
 		[XIW_QPE_CLOSE_TIMEOUT]	 = GO(ERROR, END),

@@ -145,7 +145,7 @@ enum xiw_reason xiw_rdmap_read_resp_advance(struct xiw_read_sink *s,
 enum xiw_range {
 	XIW_RANGE_FITS,
 	XIW_RANGE_WRAPS,	/* offset + length needs more than 64 bits */
-	XIW_RANGE_BEYOND,	/* not all of it is inside */
+	XIW_RANGE_BEYOND,	/* part of it is outside of the buffer */
 };
 
 /**

@@ -92,9 +92,9 @@ enum xiw_fault_event {
 u16 xiw_term_code(enum xiw_reason reason);
 
 /*
- * Not for a lost connection, not for an MPA frame, and never in response to a
- * Terminate (RFC 5040 section 5.4). @opcode: of the offending segment,
- * XIW_OP_UNKNOWN if there is none
+ * True if a fault is reported by a Terminate: not for a lost connection, not
+ * for an MPA frame, and never in response to a Terminate (RFC 5040 section
+ * 5.4). @opcode: of the offending segment, XIW_OP_UNKNOWN if there is none
  */
 bool xiw_term_wanted(enum xiw_reason reason, u8 opcode);
 

@@ -112,8 +112,8 @@ static_assert(sizeof(struct xiw_oob_rep_hdr) == XIW_OOB_REP_LEN);
 struct xiw_oob_proven {
 	__be32 magic;
 	u8 version;
-	u8 who;				/* 0: of the Initiator, 1: Responder */
-	u8 what;			/* 0: of its own PSN, 1: its peer's */
+	u8 who;				/* prover: 0 Initiator, 1 Responder */
+	u8 what;			/* PSN: 0 the prover's, 1 its peer's */
 	u8 flags;			/* S and RNR retries of the frame */
 	__be64 init_nonce;
 	__be64 resp_nonce;

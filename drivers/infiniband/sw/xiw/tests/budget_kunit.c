@@ -155,10 +155,10 @@ static void budget_reads(struct kunit *test)
 		{ false, true, 62, true, XIW_POSTS_READ },
 		{ false, true, 0, false, XIW_POSTS_READ },
 		{ false, true, 4, true, XIW_POSTS_READ },
-		/* Does not count for Writes and Sends. */
+		/* A deferral of Writes and Sends does not count. */
 		{ false, true, 64, false, XIW_POSTS_DATA },
 		{ true, false, 1, true, XIW_POSTS_READ },
-		/* Too few. */
+		/* Too few Reads. */
 		{ false, true, 3, false, XIW_POSTS_READ },
 	};
 
@@ -179,7 +179,7 @@ static void budget_unused_deferral(struct kunit *test)
 		/* An empty deferral has no effect. */
 		{ false, true, 0, false },
 		{ true, false, 1, true },
-		/* This one is useful. */
+		/* This deferral is useful. */
 		{ true, true, 4, true },
 		{ false, false, 1, false },
 		{ true, false, 1, true },

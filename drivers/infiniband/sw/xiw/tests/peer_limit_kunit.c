@@ -148,7 +148,7 @@ static void peer_limit_grace(struct kunit *test)
 
 	KUNIT_EXPECT_PTR_EQ(test, xiw_peer_limit_worst(&others->limit, GRACE),
 			    &others->waits[10].entry);
-	/* The hash determines which one. */
+	/* The hash determines which of the ten old entries. */
 	KUNIT_EXPECT_LT(test, leave(same, GRACE)->number, 10);
 	KUNIT_EXPECT_PTR_EQ(test, xiw_peer_limit_worst(&same->limit, 0),
 			    &same->waits[10].entry);

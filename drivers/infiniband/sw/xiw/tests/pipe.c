@@ -145,7 +145,7 @@ static void end_work(struct work_struct *work)
 	end_unlock(&e->llp);
 }
 
-/* Bytes in flight are still delivered. */
+/* Loses the connection; bytes in flight are still delivered. */
 static void lose(struct pipe_end *e)
 {
 	WRITE_ONCE(e->lost, true);

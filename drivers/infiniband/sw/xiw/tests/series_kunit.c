@@ -93,7 +93,7 @@ static void series_spoil_rv(struct fpdu *f)
 	f->t.h.rdmap_ctrl ^= 0x80;
 }
 
-/* Not in the first FPDU, which determines the opcode of the message */
+/* Changes the opcode, but not in the first FPDU, which determines it. */
 static void series_spoil_opcode(struct fpdu *f)
 {
 	if (f->u.h.mo)
@@ -389,7 +389,7 @@ static void series_dialog(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, side->work_count, 1);
 	side_post_send(test, side);
 	side_send_all(test, side);
-	/* The peer has not read that yet. */
+	/* The peer has not yet read what was sent. */
 	series_feed(w, &rows[0], 0, ROW, 0, buf);
 	KUNIT_EXPECT_EQ(test, side->work_count, 2);
 	world_end(w);

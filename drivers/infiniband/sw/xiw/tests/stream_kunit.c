@@ -209,7 +209,7 @@ static void stream_again(struct kunit *test)
 	for (i = 0; i < 100 && time_before(jiffies, start + 20 * HZ); i++) {
 		xiw_stream_tx_again(&side->s, 30 * HZ);
 		xiw_stream_tx_again(&side->s, 0);
-		/* Must not delay the run, which may be complete already. */
+		/* A later retry must not delay a run, which may be complete. */
 		xiw_stream_tx_again(&side->s, i % 2);
 		side_wait_idle(side);
 		KUNIT_EXPECT_EQ(test, refcount_read(&side->refs), 1);
@@ -242,7 +242,7 @@ static void stream_busy_poll_expired(struct kunit *test)
 	/* The 1st, 3rd, 7th, 15th and 31st are posted. */
 	KUNIT_EXPECT_EQ(test, side->work_count, 5);
 	KUNIT_EXPECT_EQ(test, s->busy_poll.expired, 5);
-	/* Any of these may expire, too. */
+	/* Any of these offers may expire, too. */
 	for (i = 0; i < 1000 && s->busy_poll.expired >= 5; i++) {
 		xiw_busy_poll_post_tx(s);
 		xiw_stream_run_busy_poll(s);

@@ -202,7 +202,10 @@ struct vt_pair *vt_pair_ask(struct kunit *test, const struct vt_how *how)
 	return p;
 }
 
-/* Called with A's handler locked, as outside of it accept requires. */
+/*
+ * Accepts with A's handler locked, which rdma_cm requires of callers outside of
+ * the handler.
+ */
 int vt_accept(struct vt_pair *p)
 {
 	struct rdma_conn_param param = usual_param;
@@ -224,7 +227,7 @@ struct vt_pair *vt_pair_up(struct kunit *test, const struct vt_how *how)
 	return p;
 }
 
-/* Skip other events before it. */
+/* Waits for the disconnect event and skips others before it. */
 void vt_disconnected(struct kunit *test, struct vt_end *e)
 {
 	while (READ_ONCE(e->type) != RDMA_CM_EVENT_DISCONNECTED)

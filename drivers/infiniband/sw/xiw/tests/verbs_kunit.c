@@ -90,7 +90,7 @@ static void verbs_fast_registration(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf, VT_MARK, 100));
 	KUNIT_EXPECT_NULL(test, memchr_inv(p->a.buf + 100 + len, VT_MARK, 100));
 
-	/* Again with another key, and read only. */
+	/* Register again with another key, and read only. */
 	vt_local_inv(test, &p->a, old);
 	vt_fast_register(test, &p->a, IB_ACCESS_REMOTE_READ);
 	key = p->a.mr->rkey;
@@ -489,7 +489,10 @@ static struct vt_wr *post_recvs(struct kunit *test, struct vt_end *e, int n)
 	return recv;
 }
 
-/* As from a process: rdma_cm does not check the QP number. */
+/*
+ * Connects with the QP of another identifier, as a process can: rdma_cm does
+ * not check the QP number.
+ */
 static void verbs_foreign_qp(struct kunit *test)
 {
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);

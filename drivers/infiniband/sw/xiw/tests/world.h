@@ -81,13 +81,13 @@ enum poller {
  * @model: expected value of the peer's @word after our Atomics
  * @rnd: random numbers for posting
  * @ops: posted requests, by number modulo DEPTH
- * @num_posted: requests; the test's thread
+ * @num_posted: requests posted by the test's thread
  * @num_done: requests that have completed
  * @num_writes: Writes posted
  * @num_written: Writes that the peer has checked
  * @expect: requests that the peer can observe
  * @expect_end: number of the next element
- * @expect_begin: number of the first one; the peer's
+ * @expect_begin: number of the first element; written by the peer
  * @inv_out: @window of the peer is being invalidated
  * @sink_out: @sink is in use
  * @starved: the next message has no receive

@@ -40,7 +40,7 @@ static bool may_post(struct side *side)
 	       side->expect_end - READ_ONCE(side->expect_begin) < EXPECTED;
 }
 
-/* Mostly small, sometimes several FPDUs, sometimes nothing. */
+/* A random length: mostly small, sometimes several FPDUs, sometimes 0. */
 static u32 random_len(struct side *side)
 {
 	switch (rnd(side, 8)) {
@@ -226,7 +226,7 @@ static void post_random(struct kunit *test, struct side *side)
 			    (rnd(side, 4) ? 0 : IB_SEND_SOLICITED);
 	KUNIT_ASSERT_EQ(test, xiw_sq_post(&side->sq, r.wr, &bad), 0);
 	side->num_posted++;
-	/* Without a kick, the next one announces it. */
+	/* Without a kick, the next kick announces this request. */
 	if (rnd(side, 4))
 		xiw_tx_kick(&side->s, rnd(side, 2));
 }

@@ -275,7 +275,7 @@ static void ddp_buffer_is_asked_for_after_msn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xiw_ddp_queue_check(&q, &h), XIW_BAD_MSN);
 	h.msn = 1;
 	KUNIT_EXPECT_EQ(test, xiw_ddp_queue_check(&q, &h), XIW_NO_BUFFER);
-	/* Also for a message without payload. */
+	/* The result is the same for a message without payload. */
 	h.payload_len = 0;
 	KUNIT_EXPECT_EQ(test, xiw_ddp_queue_check(&q, &h), XIW_NO_BUFFER);
 	h.opcode = XIW_OP_IMM;

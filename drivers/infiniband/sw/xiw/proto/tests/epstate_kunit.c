@@ -86,7 +86,7 @@ static const struct {
 	  "-" },
 };
 
-/* Of XIW_EPE_REPLACED, which few states handle */
+/* Actions of XIW_EPE_REPLACED, which few states handle */
 static const char * const replaced[XIW_EPS_COUNT] = {
 	[XIW_EPS_CONNECTING]	= "retry",
 	[XIW_EPS_REPLY]		= "retry",

@@ -475,7 +475,7 @@ static void nego_closes_on_reply_of_other_form(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply,
 							   &nego),
 				XIW_NEGO_CLOSE);
-		/* As a rejection it is accepted, without values. */
+		/* A rejection in this form is accepted, without values. */
 		reply.reject = true;
 		KUNIT_EXPECT_EQ(test, xiw_nego_check_reply(&p, &req, &reply,
 							   &nego),

@@ -34,7 +34,7 @@ static const char * const frames[] = {
 #define V6(last) \
 	{ 0x20, 0x01, 0x0d, 0xb8, [15] = (last) }
 
-/* The two ends of the first exchange. */
+/* The two ends of the first example exchange. */
 static struct xiw_oob_path path_a(void)
 {
 	return (struct xiw_oob_path){
@@ -57,7 +57,7 @@ static struct xiw_oob_path path_b(void)
 	};
 }
 
-/* The Initiator of the second one; it is not at RTS. */
+/* The Initiator of the second example exchange; it is not at RTS. */
 static struct xiw_oob_path path_v6(void)
 {
 	return (struct xiw_oob_path){
@@ -71,7 +71,7 @@ static const struct xiw_oob_nonces nonces = {
 	.init = 0x0102030405060708, .resp = 0x1112131415161718,
 };
 
-/* With the proofs. */
+/* The Request of a path, with proofs. */
 static struct xiw_oob_request request_of(const struct xiw_oob_path *path)
 {
 	struct xiw_oob_request req;
@@ -88,7 +88,7 @@ static struct xiw_oob_request first_of(const struct xiw_oob_path *path)
 	return req;
 }
 
-/* A frame as the connection path builds it, against its vector. */
+/* Compare a frame, built as the connection path builds it, with its vector. */
 static void expect_frame(struct kunit *test, int frame,
 			 struct xiw_mpa_frame *f, const u8 *pd)
 {
@@ -231,9 +231,9 @@ static void oob_refuses_damaged_requests(struct kunit *test)
 		{ 4, 0, XIW_OOB_BAD_VERSION },
 		{ 4, 1, XIW_OOB_BAD_VERSION },
 		{ 5, 0x77, XIW_OOB_MALFORMED },	/* an unknown flag */
-		{ 5, 0xf3, XIW_OOB_MALFORMED },	/* another one */
+		{ 5, 0xf3, XIW_OOB_MALFORMED },	/* another unknown flag */
 		{ 5, 0x71, XIW_OOB_MALFORMED },	/* proofs without P */
-		{ 5, 0x02, XIW_OOB_MALFORMED },	/* one of sq without S */
+		{ 5, 0x02, XIW_OOB_MALFORMED },	/* sq proof without S */
 		{ 5, 0x72, XIW_OOB_MALFORMED },	/* RNR retries without S */
 		{ 5, 0x03, XIW_OOB_OK },
 		{ 6, 0x80, XIW_OOB_OK },	/* an unknown feature */
@@ -498,14 +498,16 @@ static void oob_proofs_are_of_one_connection(struct kunit *test)
 	struct xiw_oob_reply reply;
 
 	KUNIT_EXPECT_TRUE(test, xiw_oob_proven(&b, &nonces, &req.claim));
-	/* Replayed to either side, with the nonce of another connection. */
+	/*
+	 * Replay the proofs to either side in a connection with another nonce.
+	 */
 	other.resp++;
 	KUNIT_EXPECT_FALSE(test, xiw_oob_proven(&b, &other, &req.claim));
 	xiw_oob_accept(&b, &req, &nonces, 0, &reply);
 	other = nonces;
 	other.init++;
 	KUNIT_EXPECT_FALSE(test, xiw_oob_proven(&a, &other, &reply.claim));
-	/* Reflected. */
+	/* Reflect the proofs to their sender. */
 	KUNIT_EXPECT_FALSE(test, xiw_oob_proven(&a, &nonces, &req.claim));
 	claim = req.claim;
 	swap(claim.sq_proof, claim.rq_proof);

@@ -73,8 +73,8 @@ static void oobstate_refuses_strange_numbers(struct kunit *test)
 }
 
 /*
- * Whatever happens: a queue pair that is dead stays so, one that was
- * established is never rolled back, and a rollback comes to an end.
+ * In any sequence of events a dead queue pair stays dead, an established one is
+ * never rolled back, and a rollback ends.
  */
 static void live_once(struct kunit *test, struct rnd_state *rnd)
 {

@@ -264,7 +264,7 @@ static void segment_limit_stays_in_range(struct kunit *test)
 			132U + 724 - 6);
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(1448, 1448 - 140, true), 130U);
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(1448, 1448 - 136, true), 1430U);
-	/* EMSS too small for two halves, and the smallest that is not. */
+	/* An EMSS too small for two halves, and the smallest that suffices. */
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(271, 171, false), 262U);
 	KUNIT_EXPECT_EQ(test, xiw_segment_limit(272, 172, false),
 			100U + 136 - 6);
