@@ -20,8 +20,8 @@
 #define CFG_MAX_MS		(3600 * MSEC_PER_SEC)
 
 /*
- * Minimum for 6 keepalive probes at intervals of a second: fewer probes would
- * end connections on a path that loses packets.
+ * Minimum of the silence timeout: time for three probes at intervals of a
+ * second, and for retransmissions on a path that loses packets
  */
 #define CFG_MIN_SILENCE		(6 * MSEC_PER_SEC)
 

@@ -219,11 +219,12 @@ static void gid_forget(struct gid_look *look)
 }
 
 /*
- * A change between the two walks queues the work again. An address that was
- * usable keeps its index while it is tentative again, as after a link flap. The
- * first walk ends when all GIDs were seen, the second one when the table is
- * full. So, however many addresses there are, only an address that has gone
- * makes the first walk long, at most once per XIW_EVENT_PERIOD.
+ * Updates the GIDs in two walks over the addresses. A change between the walks
+ * queues the work again. An address that was usable keeps its index while it is
+ * tentative again, as after a link flap. The first walk ends when all GIDs were
+ * seen, the second one when the table is full. So, however many addresses there
+ * are, the first walk is long only if an address was removed, and at most once
+ * per XIW_EVENT_PERIOD.
  */
 static void gid_refresh(struct gid_look *look)
 {
@@ -368,7 +369,7 @@ int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 	spin_lock(&dev->port_lock);
 	*gid = dev->gids[index];
 	spin_unlock(&dev->port_lock);
-	/* Clear it at the last index: no query of the netdev may follow. */
+	/* At the last index, clear it: no query of the netdev may follow. */
 	keep = index < XIW_MAX_GIDS - 1 && gid_in_table(dev, index, gid);
 	WRITE_ONCE(dev->gid_keeper, keep ? current : NULL);
 	return 0;

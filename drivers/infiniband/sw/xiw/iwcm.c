@@ -79,7 +79,7 @@ static int iwcm_report(struct xiw_ep *ep, enum iw_cm_event_type type,
 	return ep->cm_id->event_handler(ep->cm_id, &event);
 }
 
-/* Nothing more will be reported. */
+/* Drops the cm_id: nothing more is reported. */
 static void iwcm_drop_cm_id(struct xiw_ep *ep)
 {
 	xiw_quirk_unwatch(ep);
@@ -114,7 +114,9 @@ static int iwcm_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id,
 	return ret;
 }
 
-/* iw_cm accepts the end of a connection only after its establishment. */
+/*
+ * Reports the end of a connection. iw_cm accepts CLOSE only after ESTABLISHED.
+ */
 static void iwcm_ended(struct xiw_ep *ep)
 {
 	if (ep->state == XIW_EPS_RTR)
@@ -123,7 +125,7 @@ static void iwcm_ended(struct xiw_ep *ep)
 	iwcm_drop_cm_id(ep);
 }
 
-/* The peer will send nothing more. */
+/* After the peer's FIN: report DISCONNECT, once. */
 static enum xiw_ep_state iwcm_peer_closing(struct xiw_ep *ep)
 {
 	if (!ep->disconnect_reported)
@@ -203,7 +205,9 @@ static int iwcm_set_param(struct xiw_ep *ep,
 	st->pdata_len = param->private_data_len;
 	if (st->pdata_len)
 		memcpy(st->pdata, param->private_data, st->pdata_len);
-	/* Refuse here what could not be sent later. */
+	/*
+	 * Build the Request now: what could not be sent later is refused here.
+	 */
 	return iwcm_build_request(ep);
 }
 
@@ -248,7 +252,10 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	if (ret)
 		goto err_discard;
 	xiw_quirk_watch(ep);
-	/* For the whole startup, as iw_cm cannot destroy the cm_id earlier. */
+	/*
+	 * One timer for the whole startup: iw_cm cannot destroy the cm_id
+	 * earlier.
+	 */
 	xiw_ep_set_timer(ep, ep->policy.reply_ms);
 	xiw_ep_arm(ep, XIW_EPS_CONNECTING);
 	return 0;
@@ -258,7 +265,7 @@ err_discard:
 	return ret;
 }
 
-/* The QP is detached first: the ULP may try again with it. */
+/* Detach the QP before the report: the ULP may use it for another connect. */
 static void iwcm_report_failure(struct xiw_ep *ep, int status,
 				const void *pdata, u8 pdata_len)
 {
@@ -266,7 +273,10 @@ static void iwcm_report_failure(struct xiw_ep *ep, int status,
 	xiw_conn_detach_qp(ep);
 	if (iwcm_report(ep, IW_CM_EVENT_CONNECT_REPLY, status, pdata,
 			pdata_len))
-		/* No memory for the Private Data: report without. */
+		/*
+		 * No memory for the Private Data: report the failure without
+		 * it.
+		 */
 		iwcm_report(ep, IW_CM_EVENT_CONNECT_REPLY, status, NULL, 0);
 	iwcm_drop_cm_id(ep);
 }
@@ -279,13 +289,13 @@ static enum xiw_ep_state iwcm_fail(struct xiw_ep *ep, int status)
 	return XIW_EPS_DEAD;
 }
 
-/* The QP or the device ends. */
+/* The QP or the device ends: fail the connect. */
 static enum xiw_ep_state iwcm_abort(struct xiw_ep *ep)
 {
 	return iwcm_fail(ep, -ECONNABORTED);
 }
 
-/* The peer took too long. */
+/* The Reply did not arrive in time. */
 static enum xiw_ep_state iwcm_timeout(struct xiw_ep *ep)
 {
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
@@ -374,7 +384,10 @@ static enum xiw_ep_state iwcm_terminate(struct xiw_ep *ep,
 	return xiw_end_startup(ep);
 }
 
-/* The Reply accepts, this side has failed. @unused: nothing was sent. */
+/*
+ * Fail although the Reply accepts. A Terminate is possible only if @unused: the
+ * stream has sent nothing.
+ */
 static enum xiw_ep_state iwcm_startup_failed(struct xiw_ep *ep, int status,
 					     bool unused)
 {
@@ -450,7 +463,11 @@ static int iwcm_enter_request(struct xiw_ep *ep)
 	return -ENOMEM;
 }
 
-/* The delivery of a request ends the wait, or the timer if iw_cm drops one. */
+/*
+ * Waits until iw_cm has room for the request. The delivery of an earlier
+ * request raises an event, but iw_cm may also drop one without notice, so the
+ * timer retries.
+ */
 static enum xiw_ep_state iwcm_wait_for_room(struct xiw_ep *ep)
 {
 	unsigned long patience = msecs_to_jiffies(ep->policy.request_ms);
@@ -462,8 +479,8 @@ static enum xiw_ep_state iwcm_wait_for_room(struct xiw_ep *ep)
 }
 
 /*
- * Refuse without the ULP. A session over SCTP has a Reject for the ULP alone
- * (RFC 5043 section 6.3); it is terminated.
+ * Refuse a Request without asking the ULP. Over SCTP only a ULP may reject (RFC
+ * 5043 section 6.3), so the session is terminated.
  */
 static enum xiw_ep_state iwcm_turn_away(struct xiw_ep *ep)
 {
@@ -474,7 +491,7 @@ static enum xiw_ep_state iwcm_turn_away(struct xiw_ep *ep)
 	return xiw_end_startup(ep);
 }
 
-/* Report the Request, unless an older one is to be reported first. */
+/* Report the Request, unless an older one must be reported first. */
 static enum xiw_ep_state iwcm_request(struct xiw_ep *ep)
 {
 	const struct xiw_mpa_frame *req = &ep->startup->req;
@@ -497,7 +514,7 @@ static enum xiw_ep_state iwcm_request(struct xiw_ep *ep)
 			req->enh.ord);
 	event.provider_data = xa_mk_value(ep->cookie);
 	xiw_quirk_set_request(ep, &event);
-	/* A call with the answer may wait for the lock before this returns. */
+	/* The call that answers may wait for @ep's lock before this returns. */
 	ret = xiw_listen_submit(ep, &event);
 	if (ret == -ENOMEM)
 		return iwcm_wait_for_room(ep);
@@ -529,7 +546,10 @@ static void iwcm_established(struct xiw_ep *ep)
 	iwcm_report(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL, 0);
 }
 
-/* iw_cm accepts. After a failure it does not reject, so that is done here. */
+/*
+ * Accept a request for iw_cm. After a failure iw_cm does not call iw_reject, so
+ * the Request is refused here.
+ */
 static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep)
 {
 	struct xiw_ep_command *cmd = ep->cmd;
@@ -552,7 +572,7 @@ static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep)
 	return xiw_passive_replied(ep);
 }
 
-/* iw_cm rejects. */
+/* Reject a request for iw_cm. */
 static enum xiw_ep_state iwcm_reject(struct xiw_ep *ep)
 {
 	struct xiw_ep_command *cmd = ep->cmd;
@@ -565,7 +585,7 @@ static enum xiw_ep_state iwcm_reject(struct xiw_ep *ep)
 	return xiw_passive_refuse(ep, cmd->pdata, cmd->pdata_len);
 }
 
-/* Cancel an accept, see "requests that are answered twice". */
+/* Cancel an accept, see "Requests that are answered twice" in iwcm_quirks.c. */
 static enum xiw_ep_state iwcm_retract(struct xiw_ep *ep)
 {
 	/* The QP may have another connection now. */
@@ -687,7 +707,7 @@ int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
 {
 	struct xiw_ep *ep = cm_id->provider_data;
 
-	/* It does not listen, see xiw_quirk_listen_result(). */
+	/* The identifier does not listen, see xiw_quirk_listen_result(). */
 	if (!ep)
 		return 0;
 	cm_id->provider_data = NULL;
@@ -701,7 +721,7 @@ static void iwcm_teardown(struct xiw_ep *ep)
 {
 	if (ep->listen)
 		xiw_quirk_unlisten(ep);
-	/* Accept and reject must not find it any more. */
+	/* Accept and reject must not find the endpoint any more. */
 	if (ep->cookie && xa_erase(&ep->dev->requests, ep->cookie))
 		xiw_ep_put(ep);
 	ep->cookie = 0;

@@ -302,7 +302,7 @@ struct quirks_handle {
 	struct xiw_qp *qp;		/* NULL if destroyed, or disowned */
 	const struct task_struct *caller;
 	unsigned int refs;		/* of iw_cm; together one on @qp */
-	bool asked;			/* iw_cm has asked for the first one */
+	bool asked;			/* xiw_iwqp_add_ref() was called */
 	bool known;			/* was returned to iw_cm */
 	struct list_head node;
 	struct llist_node dead;
@@ -336,7 +336,7 @@ static struct quirks_handle *quirks_get_handle(struct xiw_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&handle_lock, flags);
-	/* Set before xiw_iwqp_drop() takes the lock. */
+	/* The destruction sets it before xiw_iwqp_drop() takes the lock. */
 	if (READ_ONCE(qp->destroying))
 		goto unlock;
 	list_for_each_entry(h, &qp->handles, node)
@@ -346,7 +346,7 @@ static struct quirks_handle *quirks_get_handle(struct xiw_qp *qp)
 	if (!h)
 		goto unlock;
 found:
-	/* The newest is the first. */
+	/* The newest handle is the first in the list. */
 	list_move(&h->node, &qp->handles);
 	h->ibqp.qp_num = qp->qpn;
 	h->known = true;
@@ -567,7 +567,7 @@ void xiw_quirk_set_request(struct xiw_ep *ep, struct iw_cm_event *event)
 
 	event->private_data = ep->startup->frame + req->pd_off;
 	event->private_data_len = req->pd_len;
-	/* iw_cm rejects those that it does not deliver. */
+	/* iw_cm rejects the requests that it does not deliver. */
 	WRITE_ONCE(ep->delivered, true);
 }
 #else
@@ -621,7 +621,7 @@ static int quirks_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 		ret = -ENOMEM;
 unlock:
 	xa_unlock(&dev->requests);
-	/* iw_cm frees the Private Data afterwards, as that of its own. */
+	/* iw_cm frees the Private Data afterwards, like its own copies. */
 	return ret ? ret : cm_id->cm_handler(cm_id, event);
 }
 
@@ -656,7 +656,7 @@ void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
  * unnecessary.
  */
 
-/* @handle is that of the first accept. */
+/* Cancels an accept; @handle is that of the first accept. */
 static int quirks_retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
 {
 	struct xiw_ep_command cmd = { .cm_id = cm_id };
@@ -726,7 +726,7 @@ int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
 		return 0;
 	if (!quirks_retract(cm_id, forgotten))
 		ret = -EINVAL;
-	/* On an error iw_cm puts the new one, and has none. */
+	/* After an error iw_cm puts the new handle, and keeps none. */
 	cm_id->provider_data = ret ? NULL : quirks_second_handle(cm_id, qpn);
 	xiw_iwqp_rem_ref(forgotten);
 	return ret;
@@ -748,9 +748,9 @@ int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
 
 /*
  * Milliseconds after which to check again, or 0 if there is no older child to
- * wait for. XIW_EPE_SOCK is raised when that leaves the listener. The oldest
- * child that is ready waits for XIW_EP_ORDER_MS at most, so there is no
- * deadlock.
+ * wait for. XIW_EPE_SOCK is raised when the older child leaves the listener.
+ * The oldest child that is ready waits for XIW_EP_ORDER_MS at most, so there is
+ * no deadlock.
  */
 static u32 quirks_order(struct xiw_ep *ep)
 {
@@ -787,11 +787,11 @@ static u32 quirks_order(struct xiw_ep *ep)
  * service address on dummy or lo or, with two interfaces in one subnet, an
  * address that the peer's neighbour table maps to this interface. rdma_cm looks
  * up the device by address, and passes that device to the ULP, or rejects the
- * request. An accept would then have the number of a queue pair of the other
- * device, which may be that of a different queue pair here.
+ * request. The ULP would then accept with a queue pair of the other device,
+ * whose number may belong to a different queue pair of this one.
  *
  * So the connection becomes a child of the listener that the same ULP has on
- * the other device. Without one it stays here, and its Request is refused.
+ * the other device. If there is none, its Request is refused.
  *
  * Unnecessary if rdma_cm left a request with the device that reports it.
  */
@@ -811,7 +811,7 @@ static int quirks_netdev_of(struct net *net,
 	return found.bound_dev_if;
 }
 
-/* A VLAN and the interface below it are one to rdma_cm. */
+/* rdma_cm does not distinguish a VLAN from the interface below it. */
 static bool quirks_is_vlan_of(const struct net_device *vlan,
 			      const struct net_device *lower)
 {
@@ -847,7 +847,10 @@ static struct xiw_dev *quirks_get_dev(struct net *net, int ifindex)
 	return ibdev ? to_xdev(ibdev) : NULL;
 }
 
-/* The device of the local address if that is not @ep's; has a reference. */
+/*
+ * Returns the device that has the local address, with a reference, or NULL if
+ * that is the device of @ep.
+ */
 static struct xiw_dev *
 quirks_get_other_dev(const struct xiw_ep *ep, struct xiw_sock *xs,
 		     const struct sockaddr_storage *local)
@@ -987,8 +990,9 @@ int xiw_quirk_check_request(struct xiw_ep *ep)
  * nor where it ends, if the identifier is released before the queue pair. The
  * provider is not called before that wait. So the endpoint checks the process
  * twice a second until it has reported the outcome. A process that is ending at
- * two checks in a row waits. If it has ended, another process has its queue
- * pair, as otherwise that would be destroyed, and the connect goes on.
+ * two checks in a row is waiting, and the connection is closed. If the process
+ * has ended but its queue pair exists, another process shares the queue pair,
+ * and the connect continues.
  *
  * "RDMA/iwcm: Do not let a killed process wait for the end of a connect" makes
  * this unnecessary.
@@ -996,7 +1000,7 @@ int xiw_quirk_check_request(struct xiw_ep *ep)
 
 /*
  * Closes the connection when the calling process is killed. The endpoint has a
- * QP and no timer; that is started next.
+ * QP, and the caller starts its timer next.
  */
 void xiw_quirk_watch(struct xiw_ep *ep)
 {
@@ -1014,8 +1018,8 @@ void xiw_quirk_unwatch(struct xiw_ep *ep)
 }
 
 /*
- * Does a process only wait for its core dump? That may take long, and its files
- * are closed afterwards. It begins when every thread has reached its end; until
+ * Does a process only wait for its core dump? The dump may take long, and files
+ * are closed afterwards. It begins when every thread is about to exit; until
  * then a thread may still wait for the connection.
  */
 static bool quirks_dumps_core(struct task_struct *leader)
@@ -1031,7 +1035,7 @@ static bool quirks_dumps_core(struct task_struct *leader)
 	return true;
 }
 
-/* Does a process end that has not closed its files yet? */
+/* Is a process ending with its files still open? */
 static bool quirks_is_ending(struct pid *process)
 {
 	struct task_struct *leader;
@@ -1133,8 +1137,9 @@ static bool quirks_is_everywhere(const struct sockaddr_storage *addr)
 }
 
 /*
- * rdma_cm passes each request to the first device of an interface. If siw has
- * the port there, its device was first: the listener of xiw would get nothing.
+ * rdma_cm passes each request to the first device of an interface. If siw
+ * listens on the port there, its device was added first, and a listener of xiw
+ * would never get a request.
  */
 static bool quirks_is_siws(struct xiw_dev *dev,
 			   const struct sockaddr_storage *addr)

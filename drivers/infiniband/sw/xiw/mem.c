@@ -22,7 +22,9 @@
 
 #define XIW_STAG_INDEX_MAX	GENMASK(23, 0)
 
-/* At XIW_MAX_MR and XIW_MAX_MW one index in eight is in use. */
+/*
+ * Random indices to try; at XIW_MAX_MR and XIW_MAX_MW one in eight is in use.
+ */
 #define XIW_STAG_TRIES		64
 
 void xiw_mem_table_init(struct xiw_mem_table *table)
@@ -229,8 +231,8 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
 }
 
 /*
- * True if the range may be accessed as that of xiw_mem_get(). Its other checks
- * hold until xiw_mem_put().
+ * True if the range may be accessed, too. The access rights were checked by
+ * xiw_mem_get(), and stay valid until xiw_mem_put().
  */
 bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len)
 {

@@ -29,7 +29,7 @@
  */
 #define XIW_ACCESS_HINTS	IB_ACCESS_OPTIONAL
 
-/* Flags of the registration that the region keeps */
+/* Flags of a registration that are stored in the region */
 #define XIW_ACCESS_KEPT		(XIW_ACCESS_RIGHTS | IB_ZERO_BASED)
 
 static int mr_check_access(struct ib_device *ibdev, int access)
@@ -160,7 +160,7 @@ struct ib_mr *xiw_get_dma_mr(struct ib_pd *pd, int access)
 	struct xiw_mr *mr;
 	int ret;
 
-	/* The core omits local rights, as it has the local DMA key. */
+	/* The core asks only for remote rights: it has the local DMA key. */
 	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		access |= IB_ACCESS_LOCAL_WRITE;
 	ret = mr_check_access(pd->device, access);

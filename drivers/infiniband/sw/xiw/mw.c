@@ -227,7 +227,7 @@ void xiw_mw_owner_release(struct xiw_mw_owner *owner)
 		mem = mw_first_bound(owner);
 		if (mem) {
 			xiw_mem_lock(mem);
-			/* It may have been unbound in between. */
+			/* The window may have been unbound in between. */
 			if (mem->owner == owner)
 				xiw_mem_unbind_locked(mem);
 			xiw_mem_unlock(mem);

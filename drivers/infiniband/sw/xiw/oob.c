@@ -88,7 +88,10 @@ static int oob_check_policy(const struct xiw_qp *qp, u16 port)
 	return -EACCES;
 }
 
-/* As bind() does, which is not called if the listener exists already. */
+/*
+ * Makes the check of bind(), as bind() is not called if the listener exists
+ * already.
+ */
 static int oob_check_privilege(const struct xiw_qp *qp, u16 port)
 {
 	struct net *net = current->nsproxy->net_ns;
@@ -175,7 +178,10 @@ static int oob_start_listen(struct xiw_qp *qp, const u8 *gid, u16 port)
 	return ret;
 }
 
-/* A Responder listens before it has its path: until then Requests wait. */
+/*
+ * Starts to listen or to connect. A Responder listens before it changes to RTR:
+ * a Request that arrives in between waits.
+ */
 static int oob_begin(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		     const struct xiw_oob_path *path, u16 port)
 {
@@ -192,7 +198,7 @@ static int oob_begin(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 	return ret;
 }
 
-/* Roll back whatever oob_begin() has done; no endpoint exists. */
+/* Rolls back the steps that oob_begin() has made; no endpoint exists. */
 static void oob_undo_begin(struct xiw_qp *qp)
 {
 	if (qp->oob.listener)
@@ -307,8 +313,9 @@ static void oob_check_stream(struct xiw_qp *qp, struct xiw_ep *ep)
 }
 
 /*
- * The same check for a stream that has ended: on a mismatch, roll it back and
- * connect again. Also connects if an earlier attempt failed for lack of memory.
+ * Makes the check of oob_check_stream() for a stream that has ended: on a
+ * mismatch, roll it back and connect again. Also connects if an earlier attempt
+ * failed for lack of memory.
  */
 static int oob_check_ended(struct xiw_qp *qp)
 {
@@ -380,7 +387,10 @@ int xiw_oob_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 		oob_back_to_rtr(qp);
 		return ret;
 	}
-	/* A Request of an Initiator that stays in RTR may wait. */
+	/*
+	 * Wake a Request whose Initiator stays in RTR: its proof can be checked
+	 * now.
+	 */
 	xiw_oob_port_wake(qp);
 	xiw_oob_await_posted(qp);
 	return 0;
@@ -426,9 +436,7 @@ void xiw_oob_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 	attr->max_dest_rd_atomic = oob->path.max_dest_rd_atomic;
 }
 
-/*
- * Life
- */
+/* Reset */
 
 /**
  * xiw_oob_forget() - reset the out-of-band state of a queue pair

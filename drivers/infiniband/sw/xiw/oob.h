@@ -33,8 +33,8 @@ enum xiw_oob_timer {
 /**
  * struct xiw_oob - out-of-band state; protected by the lock of the queue
  *	pair's stream, unless noted otherwise
- * @state: see there; a reset or rollback leaves XIW_OOBS_PEER_GONE with @lock
- *	held, too
+ * @state: see enum xiw_oob_state; a reset or rollback leaves
+ *	XIW_OOBS_PEER_GONE with @lock held, too
  * @waits: requests wait for the stream; the reset clears it with @lock held,
  *	too
  * @final: the peer has said that it will always refuse; protected by @lock
@@ -66,9 +66,9 @@ enum xiw_oob_timer {
  *	only while @waits or XIW_OOBS_PEER_GONE, with @lock held, so a poster
  *	that has seen that before the reset cannot queue it afterwards. It has a
  *	reference to the queue pair
- * @lock: see there; taken with interrupts off, within the stream's lock. After
- *	the wait no code reads the members it protects, so the reset clears
- *	them without it
+ * @lock: protects the members that refer to it; taken with interrupts off,
+ *	inside the stream's lock. After the wait no code reads these members,
+ *	so the reset clears them without @lock
  * @listener: of a Responder; modify_lock
  */
 struct xiw_oob {

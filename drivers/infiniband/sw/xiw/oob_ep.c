@@ -80,9 +80,9 @@ static void oob_active_get_path(const struct xiw_ep *ep,
 }
 
 /*
- * Other programs on this host may use up the Responder's limits on purpose.
- * These ports have limits of their own and take a privilege, but there are too
- * few of them for all connections.
+ * Binds to a privileged port. Other programs on this host may use up the
+ * Responder's limits on purpose. Privileged ports have limits of their own, but
+ * there are too few of them for all connections.
  */
 static int oob_active_bind_privileged(struct xiw_ep *ep)
 {
@@ -296,8 +296,8 @@ static enum xiw_ep_state oob_active_establish(struct xiw_ep *ep,
 }
 
 /*
- * Both ends are the same queue pair, which has neither Request nor Reply: its
- * own attributes are the negotiated values.
+ * A queue pair connected to itself exchanges neither Request nor Reply: its own
+ * attributes are the negotiated values.
  */
 static enum xiw_ep_state oob_active_establish_self(struct xiw_ep *ep)
 {
@@ -328,7 +328,10 @@ static enum xiw_ep_state oob_active_connected(struct xiw_ep *ep)
 		       : oob_active_first_request(ep);
 }
 
-/* The Reply accepts. Check that it matches the Request and proves the peer. */
+/*
+ * The Reply accepts. Check that it matches the Request, and the proof of the
+ * peer.
+ */
 static enum xiw_ep_state oob_active_accepted(struct xiw_ep *ep,
 					     const struct xiw_oob_reply *reply)
 {
@@ -393,7 +396,7 @@ static enum xiw_ep_state oob_active_reply(struct xiw_ep *ep,
 
 static enum xiw_ep_state oob_active_closed(struct xiw_ep *ep, int status)
 {
-	/* The Responder may have evicted it in favour of another one. */
+	/* The Responder may have evicted this connection for another one. */
 	if (ep->startup->proves && status != -EPROTO)
 		ep->crowded = true;
 	return oob_active_retry(ep);
@@ -421,7 +424,7 @@ static enum xiw_ep_state oob_passive_refuse(struct xiw_ep *ep,
 						       ep->startup->pdata));
 }
 
-/* Of a Request that is not well formed. */
+/* Refuse a Request that is not well formed. */
 static enum xiw_ep_state
 oob_passive_refuse_malformed(struct xiw_ep *ep, enum xiw_oob_reason reason)
 {
@@ -432,7 +435,7 @@ oob_passive_refuse_malformed(struct xiw_ep *ep, enum xiw_oob_reason reason)
 	return oob_passive_refuse(ep, reason, NULL);
 }
 
-/* The GIDs of the Request are not the addresses of its TCP connection. */
+/* Refuse a Request whose GIDs are not the addresses of its TCP connection. */
 static enum xiw_ep_state
 oob_passive_refuse_translated(struct xiw_ep *ep,
 			      const struct xiw_oob_request *req)
@@ -443,7 +446,7 @@ oob_passive_refuse_translated(struct xiw_ep *ep,
 	return oob_passive_refuse(ep, XIW_OOB_NO_MATCH, req);
 }
 
-/* Of a Request that is complete. */
+/* Decode a complete Request; returns XIW_OOB_OK or a reason to refuse it. */
 static enum xiw_oob_reason oob_passive_decode(struct xiw_ep *ep,
 					      struct xiw_oob_request *req)
 {
@@ -462,7 +465,7 @@ static bool oob_passive_is_from(struct xiw_ep *ep,
 	struct xiw_ep_names *names = &ep->startup->names;
 	union ib_gid local = {};
 
-	/* Set once, as the numbers are in oob_passive_request(). */
+	/* While a Request waits, the listener compares this under its lock. */
 	if (!ep->ready)
 		ep->privileged = ntohs(xiw_sock_port_of(&names->remote)) <
 				 PROT_SOCK;
@@ -577,7 +580,7 @@ static enum xiw_ep_state oob_passive_match(struct xiw_ep *ep,
 			     : oob_passive_wait(ep, req);
 }
 
-/* Validate a complete Request, and answer it or let it wait. */
+/* Validate a complete Request, and answer it or make it wait. */
 static enum xiw_ep_state oob_passive_request(struct xiw_ep *ep)
 {
 	struct xiw_oob_request req;
@@ -596,7 +599,7 @@ static enum xiw_ep_state oob_passive_request(struct xiw_ep *ep)
 		return oob_passive_refuse(ep, XIW_OOB_MALFORMED, NULL);
 	if (!req.proves)
 		return oob_passive_challenge(ep, &req);
-	/* While it waits, the listener compares them under its lock. */
+	/* While a Request waits, the listener compares these under its lock. */
 	if (!ep->ready) {
 		ep->qpn = req.resp.qpn;
 		ep->peer_qpn = req.init.qpn;
@@ -643,8 +646,9 @@ static void oob_ep_wake_all(struct xiw_dev *dev, u32 qpn)
 }
 
 /*
- * Another Request may have waited for this one to release the queue pair. If an
- * administrator has ended the listener, it waits at the one that replaced it.
+ * Wake the Requests that wait until @ep has released the queue pair. If an
+ * administrator has ended the listener of @ep, they wait at the one that
+ * replaced it.
  */
 static void oob_ep_wake_next(struct xiw_ep *ep, u32 qpn)
 {
@@ -656,7 +660,7 @@ static void oob_ep_wake_next(struct xiw_ep *ep, u32 qpn)
 		xiw_listen_wake(ep->parent, qpn);
 }
 
-/* After a rollback, a close that the old stream has requested is obsolete. */
+/* After a rollback, ignore the close that the old stream has requested. */
 static enum xiw_ep_state
 oob_ep_end_by(struct xiw_ep *ep, enum xiw_ep_state (*end)(struct xiw_ep *ep))
 {
@@ -696,7 +700,10 @@ static enum xiw_ep_state oob_ep_on_listener(struct xiw_ep *ep)
 	if (xiw_conn_status(ep) != XIW_LLP_LOST)
 		return xiw_listen_children(ep);
 	next = xiw_listen_kill(ep);
-	/* After the listener was marked closed, so that it is replaced. */
+	/*
+	 * The listener is marked closed now, so that xiw_oob_reserve() renews
+	 * it.
+	 */
 	xiw_gid_update(ep->dev);
 	return next;
 }
@@ -707,9 +714,9 @@ static enum xiw_ep_state oob_ep_stay(struct xiw_ep *ep)
 }
 
 /*
- * The first FPDU is late, or another Request is to replace this one. The FPDU
- * may still arrive: then the stream is established, and FIRST_FPDU is pending.
- * If the ULP or a fault has ended the queue pair, that is pending, too.
+ * The first FPDU is late, or another Request is to replace this one. If the
+ * FPDU arrives after all, the stream is established, and FIRST_FPDU is pending.
+ * If the ULP or a fault has ended the queue pair, an event for that is pending.
  */
 static enum xiw_ep_state oob_ep_on_late(struct xiw_ep *ep)
 {

@@ -28,8 +28,8 @@
  * @gid: its address
  * @port: its TCP port
  * @bound_if: index of the netdev that it is confined to, or 0
- * @users: Responders that need it, and one more if it is reserved
- * @reserved: the device needs it
+ * @users: Responders that need it, and one more if @reserved
+ * @reserved: kept although no Responder needs it, see xiw_oob_reserve()
  * @ep: its endpoint, with a reference; once that is dead, because the port was
  *	disabled or the device moved, a new listener takes the place of this one
  */
@@ -167,8 +167,9 @@ static struct xiw_oob_port *oob_listen_add_port(struct xiw_dev *dev,
  * xiw_oob_port_wake() - validate the Requests that wait for a queue pair
  * @qp: queue pair that has changed to RTR or RTS; its modify_lock is held
  *
- * Only those at its own address can be for it. The others wait for their
- * timeout, so that peers cannot probe which queue pair numbers exist.
+ * Only Requests that arrived at the address of @qp are validated. Others with
+ * its number wait for their timeout, so that peers cannot probe which numbers
+ * exist.
  */
 void xiw_oob_port_wake(struct xiw_qp *qp)
 {
@@ -179,7 +180,7 @@ void xiw_oob_port_wake(struct xiw_qp *qp)
 	if (!oob->listener)
 		return;
 	mutex_lock(&dev->oob_lock);
-	/* Its listener may have been replaced. */
+	/* The listener of @qp may have been replaced. */
 	p = oob_listen_find_port(dev, oob->listener->gid, oob->listener->port);
 	if (p)
 		xiw_listen_wake(p->ep, qp->qpn);
@@ -241,13 +242,13 @@ void xiw_oob_port_put(struct xiw_qp *qp)
  * Reservation
  */
 
-/* Dead, or the netdev has entered or left a VRF. */
+/* The listener is dead, or the netdev has entered or left a VRF. */
 static bool oob_is_stale(const struct xiw_oob_port *p)
 {
 	return oob_listen_is_dead(p) || p->bound_if != oob_listen_bound_if(p);
 }
 
-/* Drops reservations of former GIDs, of another port, of stale listeners. */
+/* Drops reservations for former GIDs or another port, and stale listeners. */
 static void oob_unreserve(struct xiw_dev *dev, const union ib_gid *gids,
 			  u16 port)
 {
@@ -313,7 +314,7 @@ void xiw_oob_reserve(struct xiw_dev *dev)
 	if (!oob_is_on_host(dev))
 		return;
 	gids = kcalloc(XIW_MAX_GIDS, sizeof(*gids), GFP_KERNEL);
-	/* The next change of an address tries again. */
+	/* The next change of an address calls this again. */
 	if (!gids)
 		return;
 	mutex_lock(&dev->oob_lock);
@@ -329,7 +330,10 @@ void xiw_oob_reserve(struct xiw_dev *dev)
 	kfree(gids);
 }
 
-/* Connections that REPLACED ends are retried, and then find no port. */
+/*
+ * Ends all listeners, and with REPLACED all connections that are not
+ * established. Their Initiators retry, and give up as there is no port.
+ */
 static void oob_close_all(struct xiw_dev *dev)
 {
 	struct xiw_oob_port *p;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs that are connected out of band: which Request gets one, how
- * either side rolls back a connection that was never established, and how the
- * wait of its requests ends. They wait for the stream, or for an answer of a
- * peer that has gone, until the timer expires, the peer refuses for good, or
- * the queue pair is reset.
+ * Queue pairs that are connected out of band: which Request may use a queue
+ * pair, how either side rolls back a connection that was never established, and
+ * how the wait of posted requests ends. They wait for the stream, or for an
+ * answer of a peer that has gone, until the timer expires, the peer refuses for
+ * good, or the queue pair is reset.
  */
 
 /**
@@ -71,8 +71,9 @@ static int oob_qp_check_proof(struct xiw_oob *oob, struct xiw_ep *ep,
 }
 
 /*
- * The stream's lock is held; results as those of xiw_oob_admit(). A Request
- * without a match may match after a reset, so it waits; no reason is sent.
+ * Checks a Request against a queue pair, with the stream's lock held; results
+ * as those of xiw_oob_admit(). A Request that does not match waits, as it may
+ * match after a reset; no reason is sent.
  */
 static int oob_qp_match(struct xiw_qp *qp, struct xiw_ep *ep,
 			const struct xiw_oob_request *req)
@@ -80,7 +81,10 @@ static int oob_qp_match(struct xiw_qp *qp, struct xiw_ep *ep,
 	struct xiw_oob *oob = &qp->oob;
 	int ret;
 
-	/* PATH_SET excludes a rollback, which may have no endpoint. */
+	/*
+	 * The state is not PATH_SET during a rollback, even without an
+	 * endpoint.
+	 */
 	if (oob->state != XIW_OOBS_PATH_SET || qp->destroying ||
 	    !xiw_oob_match(&oob->path, req) ||
 	    !xiw_oob_in_common(&oob->path, &req->claim))
@@ -259,8 +263,8 @@ void xiw_oob_wait_init(struct xiw_qp *qp)
  */
 
 /*
- * Checks again: before the socket was locked, the first FPDU may have arrived,
- * or the ULP may have ended the connection.
+ * Checks again under the lock: before the socket was locked, the first FPDU may
+ * have arrived, or the ULP may have ended the connection.
  */
 static bool oob_qp_begin_undo(struct xiw_stream *s)
 {
@@ -325,7 +329,7 @@ bool xiw_oob_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	undo = !xiw_oobstate_is_dead(oob->state);
 	WRITE_ONCE(oob->waits, oob->path.token.rts && undo);
 	spin_unlock_bh(&s->lock);
-	/* An error that was raised concurrently was lost in the reset. */
+	/* The reset has lost an error that was raised concurrently. */
 	if (!undo)
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
 	else

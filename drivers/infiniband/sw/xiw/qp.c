@@ -42,12 +42,12 @@ struct xiw_qp *xiw_qp_get_by_num_locked(struct xiw_dev *dev, u32 qpn)
 
 	if (!ibqp)
 		return NULL;
-	/* Destroy removes it under this lock before it drops its reference. */
+	/* Destruction removes it under this lock, then drops its reference. */
 	xiw_qp_get(to_xqp(ibqp));
 	return to_xqp(ibqp);
 }
 
-/* The same in any context with interrupts on */
+/* As above, but takes the lock of @dev->qps; any context with interrupts on. */
 struct xiw_qp *xiw_qp_get_by_num(struct xiw_dev *dev, u32 qpn)
 {
 	struct xiw_qp *qp;
@@ -99,7 +99,10 @@ static void qp_event_work(struct work_struct *work)
 void xiw_qp_async(struct xiw_qp *qp, enum ib_event_type event)
 {
 	set_bit(event, &qp->events);
-	/* A ULP's handler may block, so it must not occupy our queue. */
+	/*
+	 * The ULP's handler may block, so it must not occupy a queue of the
+	 * driver.
+	 */
 	xiw_qp_get(qp);
 	if (!queue_work(system_dfl_wq, &qp->event_work))
 		xiw_qp_put(qp);
@@ -112,7 +115,7 @@ void xiw_qp_init(struct xiw_qp *qp)
 	init_completion(&qp->freed);
 	INIT_LIST_HEAD(&qp->handles);
 	mutex_init(&qp->modify_lock);
-	/* iWARP ULPs expect INIT: Idle has no RESET before it. */
+	/* RESET and INIT are one state of iWARP, Idle; ULPs expect INIT. */
 	qp->ib_state = IB_QPS_INIT;
 	INIT_WORK(&qp->event_work, qp_event_work);
 	xiw_mw_owner_init(&qp->windows);

@@ -101,13 +101,13 @@ static inline struct xiw_qp *to_xqp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct xiw_qp, ibqp);
 }
 
-/* Was it named a peer, to be connected out of band? */
+/* Has the ULP named a peer, to connect the queue pair out of band? */
 static inline bool xiw_qp_is_oob(const struct xiw_qp *qp)
 {
 	return READ_ONCE(qp->oob.state) != XIW_OOBS_IDLE;
 }
 
-/* The stream's lock is held. */
+/* Advances the out-of-band state. The stream's lock is held. */
 static inline void xiw_qp_oob_step(struct xiw_qp *qp, enum xiw_oob_event event)
 {
 	WRITE_ONCE(qp->oob.state, xiw_oobstate_next(qp->oob.state, event));

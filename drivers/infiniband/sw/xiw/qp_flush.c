@@ -276,8 +276,8 @@ bool xiw_qp_stop(struct xiw_qp *qp, struct xiw_ep *ep)
  * xiw_qp_end_stream() - end the stream with a local error
  * @qp: queue pair being destroyed, or that its process moves to the error state
  *
- * If this is left to the endpoint, the caller has to lock and unlock that to
- * wait for it.
+ * The endpoint may have to end the stream. To wait for that, the caller locks
+ * and unlocks the endpoint.
  *
  * Context: Sleeps.
  */
@@ -305,7 +305,7 @@ void xiw_qp_reset_stream(struct xiw_qp *qp)
 	if (!qp->srq)
 		qp_flush_rq(qp);
 	xiw_tx_reset(&qp->stream);
-	/* The transmit engine sets the send queue's flag in each run. */
+	/* For the send queue the transmit engine sets the mode in each run. */
 	if (!qp->srq)
 		xiw_rq_doorbell_mode(&qp->rq, false);
 	qp->last_wqe_reported = false;

@@ -226,7 +226,7 @@ static unsigned long qp_stream_rnr_until(struct xiw_stream *s,
  * Work
  */
 
-/* Check both queues, as each check covers the time since the last one. */
+/* Check both CQs each time: a check covers the time since the previous one. */
 static bool qp_stream_busy_polls(struct xiw_qp *qp)
 {
 	bool scq = xiw_cq_is_busy_polled(qp->scq);
@@ -234,7 +234,7 @@ static bool qp_stream_busy_polls(struct xiw_qp *qp)
 	return (qp->rcq != qp->scq && xiw_cq_is_busy_polled(qp->rcq)) || scq;
 }
 
-/* On both CQs or none: a process may poll one and sleep on the other. */
+/* Posts on both CQs or none: a process may poll one and sleep on the other. */
 static bool qp_stream_post_work(struct xiw_stream *s)
 {
 	struct xiw_qp *qp = qp_stream_to_qp(s);
@@ -283,7 +283,10 @@ enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp)
 	case XIW_QPS_ERROR:
 		return IB_QPS_ERR;
 	default:
-		/* RESET and INIT differ only for the ULP. */
+		/*
+		 * The stream is Idle in RESET and INIT: report the state the
+		 * ULP set.
+		 */
 		return qp->ib_state;
 	}
 }
@@ -313,10 +316,10 @@ static u32 qp_stream_to_ep_events(enum xiw_qp_event event,
 }
 
 /*
- * In these cases the endpoint calls xiw_qp_stop(), which detaches the stream
- * and then flushes; later posts are left to the flush work. Kernel ULPs
- * always need the flush work, which has a rescuer: the endpoint's work may wait
- * for memory that the ULP frees only after the flush.
+ * True if one of @events makes the endpoint call xiw_qp_stop(), which detaches
+ * the stream and then flushes; later posts are left to the flush work. Kernel
+ * ULPs always need the flush work, which has a rescuer: the endpoint's work may
+ * wait for memory that the ULP frees only after the flush.
  */
 static bool qp_stream_ep_flushes(const struct xiw_qp *qp, u32 events)
 {
@@ -416,7 +419,10 @@ static void qp_stream_drained(struct xiw_stream *s)
 	qp_stream_raise_at_ep(s, XIW_EPE_SHUTDOWN);
 }
 
-/* Report it once: the flush work finds the ring broken, too, and must end. */
+/*
+ * Report the corrupt ring only once: the flush work finds it, too, and must
+ * end.
+ */
 static void qp_stream_ring_broken(struct xiw_stream *s)
 {
 	struct xiw_qp *qp = qp_stream_to_qp(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a queue pair does for its stream, and with it.
+ * The stream operations of a queue pair, and the state that the ULP sees.
  */
 #ifndef _XIW_QP_STREAM_H
 #define _XIW_QP_STREAM_H

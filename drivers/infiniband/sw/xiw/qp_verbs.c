@@ -57,7 +57,7 @@ static int qp_verbs_check_init_attr(struct ib_device *ibdev,
 	    cap->max_send_sge > XIW_MAX_SGE ||
 	    cap->max_inline_data > XIW_MAX_INLINE)
 		return -EINVAL;
-	/* Ignored with a shared receive queue. */
+	/* With a shared receive queue these limits are ignored. */
 	if (!attr->srq && (cap->max_recv_wr > XIW_MAX_QP_WR ||
 			   cap->max_recv_sge > XIW_MAX_SGE))
 		return -EINVAL;
@@ -106,8 +106,8 @@ static void qp_verbs_report_caps(const struct xiw_qp *qp, struct ib_qp_cap *cap)
 }
 
 /*
- * Random, so that numbers cannot be guessed, and are not reused soon. As
- * XIW_MAX_QP is small against the range, collisions are rare.
+ * Reserves a random number, so that numbers cannot be guessed, and are not
+ * reused soon. As XIW_MAX_QP is small against the range, collisions are rare.
  */
 static int qp_verbs_reserve_number(struct xiw_qp *qp)
 {
@@ -123,7 +123,7 @@ static int qp_verbs_reserve_number(struct xiw_qp *qp)
 	return -ENOSPC;
 }
 
-/* Allocate what others find it by: its number and the handle of iw_cm. */
+/* Allocates the handle of iw_cm and the number, by which others find the QP. */
 static int qp_get_name(struct xiw_qp *qp)
 {
 	int ret = xiw_iwqp_init(qp);
@@ -249,7 +249,7 @@ static void qp_verbs_end_oob(struct xiw_qp *qp)
 {
 	if (!xiw_qp_is_oob(qp))
 		return;
-	/* No endpoint is attached after this; one attached before it ends. */
+	/* Later endpoints cannot be attached, and the present one ends. */
 	xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
 	qp_verbs_unlock_ep(qp_verbs_lock_ep(qp));
 }
@@ -267,7 +267,10 @@ static int qp_to_reset(struct xiw_qp *qp)
 	spin_unlock_bh(&qp->stream.lock);
 	if (ret)
 		return ret;
-	/* First, so that the timer cannot expire after the stream's reset. */
+	/*
+	 * Do this before the stream's reset, so that its timer cannot expire
+	 * later.
+	 */
 	xiw_oob_forget(qp);
 	xiw_qp_reset_stream(qp);
 	qp_verbs_purge_cqs(qp);
@@ -292,9 +295,9 @@ static int qp_to_closing(struct xiw_qp *qp)
 /*
  * A process may reuse its buffers when this returns, without waiting for any
  * completion: the endpoint detaches the stream now, so that the peer cannot
- * write there; if it is closing already, the flush has ended that. Kernel
- * ULPs drain the queues instead: an endpoint may be waiting for memory
- * that they free only after the drain.
+ * write there; if the stream is closing already, the flush has ended the
+ * access. Kernel ULPs drain the queues instead: an endpoint may be waiting for
+ * memory that they free only after the drain.
  */
 static int qp_to_error(struct xiw_qp *qp)
 {
@@ -361,14 +364,14 @@ static int qp_verbs_check_cm(enum ib_qp_state cur, enum ib_qp_state next,
 	/* Out of band: xiw_oob_to_rtr() checks the attributes. */
 	if (idle && next == IB_QPS_RTR && xiw_oob_names_peer(mask))
 		return 0;
-	/* rdma_cm adds the port to each change, and there is only one. */
+	/* rdma_cm adds the port to each change; a device has only one. */
 	mask &= ~IB_QP_PORT;
 	if (!mask)
 		return 0;
 	/* There is no RTR with rdma_cm. */
 	if (idle && (next == IB_QPS_INIT || next == IB_QPS_RTR))
 		return mask & ~QP_IDLE_MASK ? -EINVAL : 0;
-	/* rdma_disconnect() asks for it in every state. */
+	/* rdma_disconnect() asks for SQD in every state. */
 	if (next == IB_QPS_SQD) {
 		if (cur == IB_QPS_SQD)
 			allowed = QP_CLOSING_MASK;
@@ -424,7 +427,10 @@ static int qp_verbs_modify(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 
 	lockdep_assert_held(&qp->modify_lock);
 
-	/* First: after the change to RTR the peer may write at once. */
+	/*
+	 * Set the access first: after the change to RTR the peer may write at
+	 * once.
+	 */
 	if (mask & IB_QP_ACCESS_FLAGS)
 		qp_verbs_set_access(qp, attr->qp_access_flags);
 	if (mask & IB_QP_STATE)
@@ -457,7 +463,7 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (!qp)
 		return -EINVAL;
 	mutex_lock(&qp->modify_lock);
-	/* The state may have changed since iw_cm decided on its request. */
+	/* Not for iw_cm: the state may have changed since iw_cm read it. */
 	if (ibqp->pd)
 		ret = qp_verbs_check_modify(qp, attr, mask);
 	if (!ret)
@@ -505,8 +511,9 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 /*
  * No endpoint can be attached any more; an attached one ends now. TCP still
- * delivers what it has: all that completed. If a fault has requested a TCP
- * reset before, that has priority, see enum xiw_ep_event.
+ * delivers the data that it holds, including that of all completed requests. If
+ * a fault has requested a TCP reset before, the reset has priority, see enum
+ * xiw_ep_event.
  */
 static void qp_verbs_end_connection(struct xiw_qp *qp)
 {
