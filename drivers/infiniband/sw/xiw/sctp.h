@@ -8,9 +8,9 @@
 
 #include <linux/errno.h>
 #include <linux/kconfig.h>
+#include <linux/socket.h>
 
 struct net;
-struct sockaddr_storage;
 struct xiw_mpa_policy;
 struct xiw_sock;
 
