@@ -116,16 +116,3 @@ struct xiw_qp_step xiw_qpstate_step(enum xiw_qp_state state,
 		step = steps[state][event];
 	return step;
 }
-
-const char *xiw_qpstate_name(enum xiw_qp_state state)
-{
-	static const char * const names[XIW_QPS_COUNT] = {
-		[XIW_QPS_IDLE]		= "IDLE",
-		[XIW_QPS_RTS]		= "RTS",
-		[XIW_QPS_CLOSING]	= "CLOSING",
-		[XIW_QPS_TERMINATE]	= "TERMINATE",
-		[XIW_QPS_ERROR]		= "ERROR",
-	};
-
-	return (unsigned int)state < XIW_QPS_COUNT ? names[state] : "?";
-}

@@ -95,7 +95,4 @@ struct xiw_qp_step {
 struct xiw_qp_step xiw_qpstate_step(enum xiw_qp_state state,
 				    enum xiw_qp_event event);
 
-/* Name of a state for traces */
-const char *xiw_qpstate_name(enum xiw_qp_state state);
-
 #endif /* _XIW_QPSTATE_H */

@@ -12,16 +12,8 @@
 #include "pure.h"
 
 /*
- * Array index of any free-running index. @size, here and below, is the number
- * of entries, a power of two.
- */
-static inline u32 xiw_ring_slot(u32 index, u32 size)
-{
-	return index & (size - 1);
-}
-
-/*
  * False if the producer ran ahead by more than @size: an index was corrupted.
+ * @size, here and below, is the number of entries, a power of two.
  */
 static inline bool xiw_ring_valid(u32 prod, u32 cons, u32 size)
 {
@@ -38,12 +30,6 @@ static inline u32 xiw_ring_used(u32 prod, u32 cons, u32 size)
 static inline u32 xiw_ring_space(u32 prod, u32 cons, u32 size)
 {
 	return size - xiw_ring_used(prod, cons, size);
-}
-
-/* How many of @count entries from @index lie contiguously in memory */
-static inline u32 xiw_ring_run(u32 index, u32 count, u32 size)
-{
-	return min(count, size - xiw_ring_slot(index, size));
 }
 
 #endif /* _XIW_RING_H */

@@ -92,10 +92,18 @@ static const char * const want[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 	},
 };
 
+static const char * const names[XIW_QPS_COUNT] = {
+	[XIW_QPS_IDLE]		= "IDLE",
+	[XIW_QPS_RTS]		= "RTS",
+	[XIW_QPS_CLOSING]	= "CLOSING",
+	[XIW_QPS_TERMINATE]	= "TERMINATE",
+	[XIW_QPS_ERROR]		= "ERROR",
+};
+
 static void describe(const struct xiw_qp_step *step, char *out)
 {
 	static const char letters[] = "TFAtsredc";
-	const char *name = xiw_qpstate_name(step->next);
+	const char *name = names[step->next];
 	unsigned int i;
 
 	if (!step->legal) {
@@ -139,7 +147,6 @@ static void qpstate_refuses_strange_numbers(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, xiw_qpstate_step(XIW_QPS_COUNT, 0).legal);
 	KUNIT_EXPECT_FALSE(test, xiw_qpstate_step(0, XIW_QPE_COUNT).legal);
 	KUNIT_EXPECT_FALSE(test, xiw_qpstate_step(-1, -1).legal);
-	KUNIT_EXPECT_STREQ(test, xiw_qpstate_name(XIW_QPS_COUNT), "?");
 }
 
 /*

@@ -52,32 +52,6 @@ static void ring_hostile_indices_are_bounded(struct kunit *test)
 							    size), size);
 			KUNIT_EXPECT_EQ(test, xiw_ring_space(cons + bad[i],
 							     cons, size), 0U);
-			KUNIT_EXPECT_LT(test, xiw_ring_slot(cons + bad[i],
-							    size), size);
-		}
-	}
-}
-
-/* Covers: RING-03 */
-static void ring_runs_end_at_the_array(struct kunit *test)
-{
-	u32 index, count, k;
-
-	for (index = U32_MAX - 20; index != 20; index++) {
-		for (count = 0; count <= 8; count++) {
-			u32 run = xiw_ring_run(index, count, 8);
-
-			KUNIT_EXPECT_LE(test, run, count);
-			KUNIT_EXPECT_LE(test, xiw_ring_slot(index, 8) + run,
-					8U);
-			if (run < count)
-				KUNIT_EXPECT_EQ(test,
-						xiw_ring_slot(index + run, 8),
-						0U);
-			for (k = 0; k < run; k++)
-				KUNIT_EXPECT_EQ(test,
-						xiw_ring_slot(index + k, 8),
-						xiw_ring_slot(index, 8) + k);
 		}
 	}
 }
@@ -85,7 +59,6 @@ static void ring_runs_end_at_the_array(struct kunit *test)
 static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(ring_counts_across_the_wrap),
 	KUNIT_CASE(ring_hostile_indices_are_bounded),
-	KUNIT_CASE(ring_runs_end_at_the_array),
 	{}
 };
 
