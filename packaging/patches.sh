@@ -178,6 +178,24 @@ adapt_provider()
 	:
 }
 
+# without_compat: the provider with the calls that compat.h has for the newest
+# private interface in their places.
+without_compat()
+{
+	rm compat.h
+	sed -i '/^#include "compat\.h"$/d' ./*.c
+	# shellcheck disable=SC2016  # not of the shell
+	perl -0pi -e 's{xiw_cmd_get_context\((\S+),\s&cmd,\s&resp\)}
+		{ibv_cmd_get_context($1, &cmd.ibv_cmd, sizeof(cmd),
+				  NULL, &resp.ibv_resp, sizeof(resp))}x;
+		s{xiw_cmd_create_cq_ex\((\w+,\s\S+),\s(\S+),\s&cmd,\s&resp\)}
+		{ibv_cmd_create_cq_ex($1, NULL, $2,
+				   &cmd.ibv_cmd, sizeof(cmd),
+				   &resp.ibv_resp, sizeof(resp), 0)}x;
+		s{XIW_OPS_QUERY_PORT_SPEED\n}{.query_port_speed = ibv_cmd_query_port_speed,\n}' \
+		./*.c
+}
+
 # rdma_core_series DIR [ARG...]: as for finish.
 rdma_core_series()
 {
@@ -192,8 +210,13 @@ rdma_core_series()
 	       CMakeLists.txt)
 	"$XIW_TOP/userspace-provider/into-rdma-core" "$repo"
 	adapt_provider
-	unifdef -k -D"IBVERBS_PABI_VERSION=$pabi" \
-		-o providers/xiw/compat.h providers/xiw/compat.h || (($? == 1))
+	if ((pabi >= 65)); then
+		(cd providers/xiw && without_compat)
+	else
+		unifdef -k -D"IBVERBS_PABI_VERSION=$pabi" \
+			-o providers/xiw/compat.h providers/xiw/compat.h ||
+			(($? == 1))
+	fi
 	commit "Update kernel headers" kernel-headers <<-END
 		To the commit that adds the user ABI of xiw.
 	END
