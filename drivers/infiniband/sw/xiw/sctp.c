@@ -425,10 +425,12 @@ static int sctp_recv_frame(struct xiw_sock *xs, struct xiw_mpa_frame *frame,
 			   void *pdata)
 {
 	struct xiw_sctp *c = xiw_sctp_from_sock(xs);
-	int ret;
+	int ret = -EAGAIN;
 
 	xiw_sctp_own(c);
-	ret = xiw_sctp_take_frame(c, frame, pdata);
+	/* The work may have received it before it has seen the indication. */
+	if (c->up)
+		ret = xiw_sctp_take_frame(c, frame, pdata);
 	if (ret) {
 		switch (sctp_llp_status(&xs->llp)) {
 		case XIW_LLP_PEER_CLOSED:
