@@ -181,11 +181,12 @@ static void sctp_rx_notified(struct xiw_sctp *c, const struct sk_buff *skb)
 /*
  * An skb for a message of @len bytes, and the trailer of an FPDU if the message
  * is short. It is charged to the group of the socket. As with TCP, a group at
- * its limit delays what its peers send.
+ * its limit delays what its peers send. With __GFP_NORETRY no process of the
+ * group is killed for that.
  */
 static struct sk_buff *sctp_rx_alloc(struct xiw_sctp *c, u32 len)
 {
-	gfp_t gfp = GFP_NOIO | __GFP_NOWARN | __GFP_ACCOUNT;
+	gfp_t gfp = GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN | __GFP_ACCOUNT;
 	bool linear = len + SCTP_TRAILER_MAX <= SCTP_LINEAR_MAX;
 	u32 head = linear ? len : SCTP_HEAD_LEN;
 	struct mem_cgroup *old = set_active_memcg(READ_ONCE(c->memcg));
