@@ -23,9 +23,23 @@ void xiw_active_drop_sock(struct xiw_ep *ep)
 	ep->xs = NULL;
 }
 
+/*
+ * Over SCTP segments may arrive ahead of the answer. They are charged to the
+ * group of the queue pair from the beginning. This cannot fail, as the socket
+ * holds nothing yet.
+ */
+static void active_charge(const struct xiw_ep *ep, struct xiw_llp *llp)
+{
+	if (!ep->sctp || !ep->qp->stream.memcg)
+		return;
+	llp->ops->lock(llp);
+	llp->ops->charge(llp, ep->qp->stream.memcg);
+	llp->ops->unlock(llp);
+}
+
 /**
  * xiw_active_create_sock() - give an Initiator a socket
- * @ep: endpoint without a socket
+ * @ep: endpoint without a socket, with its QP
  * @net: namespace; the caller keeps it alive until the socket connects
  * @family: AF_INET or AF_INET6
  * @tos: type of service or traffic class, -1 for the default
@@ -40,6 +54,7 @@ int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
 
 	if (ret)
 		return ret;
+	active_charge(ep, &xs->llp);
 	xiw_sock_set_silence(xs, ep->policy.silence_ms);
 	if (tos >= 0)
 		xiw_sock_set_tos(xs, family, tos);

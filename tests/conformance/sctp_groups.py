@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What a peer of DDP over SCTP sends, and the memory control group of the process.
+
+The device's list of ports has those of sctp_sessions when the cases begin, and the root
+of the control groups gives memory to others.
+"""
+
+import pathlib
+import sys
+import threading
+import time
+
+import live
+import sctp_peers
+from live import PATIENCE, case, main
+from sctp_peers import SEGMENT
+from sctp_sessions import P2P, Bench
+
+# Those of the import are not meant.
+live.CASES.clear()
+
+EARLY = 1000
+# Less than the memory of so many chunks
+LITTLE = 128 * 1024
+
+
+class Group:
+    """A control group, to which the target belongs for a while."""
+
+    ROOT = pathlib.Path("/sys/fs/cgroup")
+
+    def __init__(self, bench):
+        self.path = self.ROOT / "xiw-sctp"
+        self.pid = str(bench.target.proc.pid)
+
+    def __enter__(self):
+        self.path.mkdir(exist_ok=True)
+        (self.path / "cgroup.procs").write_text(self.pid)
+        return self
+
+    def __exit__(self, *_):
+        self.limit("max")
+        if pathlib.Path("/proc", self.pid).exists():
+            (self.ROOT / "cgroup.procs").write_text(self.pid)
+
+    def value(self, file, name):
+        for line in (self.path / file).read_text().splitlines():
+            word, value = line.split()
+            if word == name:
+                return int(value)
+        raise AssertionError(f"no {name} in {file}")
+
+    def limit(self, value):
+        (self.path / "memory.max").write_text(str(value))
+
+    def limit_to_present(self):
+        self.limit(int((self.path / "memory.current").read_text()) + LITTLE)
+
+    def wait_for(self, what, condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, what
+            time.sleep(0.01)
+
+
+def send_early(peer):
+    """Segments 2 and more."""
+    for ssn in range(2, EARLY):
+        peer.send(SEGMENT, sctp_peers.write(ssn))
+
+
+def send_rest(peer):
+    peer.send(SEGMENT, sctp_peers.write(1))
+    peer.sent = EARLY
+    peer.finished()
+
+
+@case
+def before_answer(bench):
+    """segments ahead of the Accept are charged to the group of the queue pair"""
+    with Group(bench) as group:
+        peer, conn = bench.called()
+        peer.expect_control(5, P2P)
+        before = group.value("memory.stat", "kernel")
+        send_early(peer)
+        group.wait_for("not charged", lambda: group.value(
+            "memory.stat", "kernel") > before + LITTLE)
+        peer.control(6, P2P)
+        conn.event("ESTABLISHED", status=0)
+        peer.recv()
+        send_rest(peer)
+        conn.event("DISCONNECTED")
+
+
+@case
+def at_limit(bench):
+    """at the limit of the group the peer waits, and no process is killed"""
+    with Group(bench) as group:
+        peer, conn = bench.open()
+        full = group.value("memory.events", "max")
+        group.limit_to_present()
+        early = threading.Thread(target=send_early, args=(peer,))
+        early.start()
+        group.wait_for("the limit is not reached", lambda: group.value(
+            "memory.events", "max") > full)
+        time.sleep(1)
+        assert not group.value("memory.events", "oom_kill"), "killed"
+        group.limit("max")
+        early.join()
+        send_rest(peer)
+        conn.event("DISCONNECTED")
+
+
+if __name__ == "__main__":
+    sys.exit(main(Bench))

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Connections over SCTP and memory control groups: what a peer sends is charged, and
+# waits at the limit, by tests/conformance/sctp_groups.py in xb against xa.
+#
+# xiw-kernel: stock
+# xiw-timeout: 400
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+CGROUP=/sys/fs/cgroup
+
+modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
+	skip_all "this kernel has no SCTP"
+[[ -e $CGROUP/cgroup.procs ]] || mount -t cgroup2 cgroup2 $CGROUP
+echo +memory >$CGROUP/cgroup.subtree_control || bail "no control group"
+topo_up
+policy sctp_ports "7471 7472"
+objects >"$TMP/baseline"
+cases "$SELFTESTS/../conformance/sctp_groups.py" "${SIDES4[@]}"
+tap_objects "nothing is left behind" "$TMP/baseline"
+tap_run "no memory is charged any more" wait_for 30 rmdir $CGROUP/xiw-sctp
+tap_done
