@@ -28,10 +28,11 @@ service()
 	} || bail "set-up: the addresses of $1"
 }
 
-# serve ADDRESS: a server for several clients, at $PORT.
+# serve ADDRESS [DEV]: a server for several clients, at $PORT, with SCTP on DEV.
 serve()
 {
 	PORT=$(free_port)
+	[[ ! ${2:-} ]] || echo "$PORT" >"/sys/class/infiniband/$2/mpa/sctp_ports"
 	start_server rping "$NS_A" rping -s -P -a "$1" -p "$PORT"
 	wait_listen rping "$NS_A" "$PORT" || bail "set-up: no server"
 }
@@ -86,9 +87,21 @@ there()
 		"$(counter xiwC connections_misrouted)" 0
 }
 
+# other_protocol: the port is TCP's here, and SCTP's on the device of the address.
+other_protocol()
+{
+	modprobe -q sctp || [[ -e /proc/net/sctp ]] || return 0
+	serve :: xiwC
+	tap_run "SCTP there: TCP is refused" refused $SERVICE4
+	tap_run "SCTP there: TCP works here" client "$A4"
+	stop_server rping
+	echo >/sys/class/infiniband/xiwC/mpa/sctp_ports
+}
+
 dummy()
 {
 	there dummy dm0
+	other_protocol
 	tap_run "dummy: the device can be deleted" link_del xiwC
 	ip -n "$NS_A" link del dm0
 }

@@ -868,7 +868,8 @@ quirks_get_other_dev(const struct xiw_ep *ep, struct xiw_sock *xs,
 /*
  * Does a listener of another device belong to the same call of rdma_listen()?
  * In a namespace only one identifier of rdma_cm can listen on an address and a
- * port, and all listeners of a device are of the namespace of its netdev.
+ * port, and all listeners of a device are of the namespace of its netdev. With
+ * another protocol it is no twin: its connections have other rules.
  */
 static bool quirks_is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
 {
@@ -876,7 +877,7 @@ static bool quirks_is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
 	bool twin;
 
 	spin_lock(&listen->lock);
-	twin = !listen->closed &&
+	twin = !listen->closed && other->sctp == ep->sctp &&
 	       !memcmp(&other->cm_id->local_addr, &ep->cm_id->local_addr,
 		       sizeof(ep->cm_id->local_addr));
 	spin_unlock(&listen->lock);
