@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Peers of DDP over SCTP that cost the device more than they should, alone or in number.
+
+The device's list of ports has those of sctp_sessions when the cases begin.
+"""
+
+import contextlib
+import os
+import pathlib
+import socket
+import sys
+import time
+
+import live
+import sctp_peers
+from live import PROMPT, case, main
+from sctp_sessions import PASSIVE, Bench, Peer
+
+# Those of the import are not meant.
+live.CASES.clear()
+
+PEERS = 50
+INITIATE = sctp_peers.INITIATE
+
+
+def sockets(bench):
+    """Sockets of SCTP in the namespace of the device."""
+    table = pathlib.Path(f"/proc/{bench.target.proc.pid}/net/protocols")
+    want = "SCTPv6" if bench.family == socket.AF_INET6 else "SCTP"
+    for line in table.read_text().splitlines():
+        name, _, count, *_ = line.split()
+        if name == want:
+            return int(count)
+    raise AssertionError("no SCTP")
+
+
+def wait_for_sockets(bench, count):
+    end = time.monotonic() + PROMPT
+    while (now := sockets(bench)) > count:
+        assert time.monotonic() < end, f"{now - count} are kept"
+
+
+def associate(bench):
+    sock = sctp_peers.new_socket(family=bench.family)
+    sock.setblocking(False)
+    sock.connect_ex((bench.addr_a, PASSIVE))
+    bench.peers.append(Peer(sock))
+    return bench.peers[-1]
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """No work item runs on this processor. Where it is the only one, associations of
+    that time have ended when the listener takes them."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    yield
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+@live.cases([
+    ("silent_shutdown", "associations that are shut down at once are freed",
+     False),
+    ("asked_shutdown", "and those that have sent an Initiate before", True),
+])
+def shut_down(bench, asks):
+    bench.policy(request_timeout_ms=120000)
+    before = sockets(bench)
+    with undisturbed():
+        for _ in range(PEERS):
+            peer = associate(bench)
+            if asks:
+                peer.control(5, INITIATE[4:])
+            peer.sock.shutdown(socket.SHUT_WR)
+    wait_for_sockets(bench, before)
+
+
+@case
+def aborted(bench):
+    """associations that are aborted at once are freed"""
+    bench.policy(request_timeout_ms=120000)
+    before = sockets(bench)
+    with undisturbed():
+        for _ in range(PEERS):
+            associate(bench).reset()
+    wait_for_sockets(bench, before)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Bench))

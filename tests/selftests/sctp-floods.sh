@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What peers of DDP over SCTP may cost a listener and the honest ones beside them, by
+# tests/conformance/sctp_floods.py in xb against xa.
+#
+# xiw-kernel: uml debug
+# xiw-timeout: 900
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
+	skip_all "this kernel has no SCTP"
+topo_up
+policy sctp_ports "7471 7472"
+objects >"$TMP/baseline"
+cases "$SELFTESTS/../conformance/sctp_floods.py" "${SIDES4[@]}"
+tap_objects "nothing is left behind" "$TMP/baseline"
+tap_done
