@@ -8,6 +8,7 @@ The device's list of ports has those of sctp_sessions when the cases begin.
 import contextlib
 import os
 import pathlib
+import resource
 import socket
 import sys
 import time
@@ -15,12 +16,16 @@ import time
 import live
 import sctp_peers
 from live import PROMPT, case, main
-from sctp_sessions import PASSIVE, Bench, Peer
+from sctp_peers import SEGMENT, TERMINATE
+from sctp_sessions import PASSIVE, PLAIN, Bench, Peer
 
 # Those of the import are not meant.
 live.CASES.clear()
 
 PEERS = 50
+# Limits of the driver
+HALF_OPEN, LINGERING = 1024, 256
+ACCESS = 3
 INITIATE = sctp_peers.INITIATE
 
 
@@ -84,6 +89,61 @@ def aborted(bench):
         for _ in range(PEERS):
             associate(bench).reset()
     wait_for_sockets(bench, before)
+
+
+@case
+def half_open(bench):
+    """1024 silent associations are kept; one that asks is served"""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    bench.policy(request_timeout_ms=120000)
+    before = sockets(bench)
+    for _ in range(HALF_OPEN + 200):
+        associate(bench)
+    peer, conn = bench.asked()
+    conn.accept()
+    peer.expect_control(6, PLAIN)
+    kept = sockets(bench) - before
+    assert kept <= HALF_OPEN + 1, f"{kept} are kept"
+    peer.finished()
+
+
+@case
+# Covers: SCTP-44
+def held(bench):
+    """1 MiB of segments that wait for an earlier one end the session"""
+    peer, _ = bench.open()
+    with contextlib.suppress(OSError):
+        for ssn in range(2, 1000):
+            peer.send(SEGMENT, sctp_peers.write(ssn) + bytes(1200))
+    peer.ends()
+
+
+def terminated(bench):
+    """A session that the device has ended for a fault of the peer, who stays."""
+    peer, conn = bench.open(recvs=0)
+    peer.segment(sctp_peers.write(0)[2:] + b"data")
+    ppid, _ = peer.recv()
+    assert ppid == SEGMENT
+    peer.expect_control(TERMINATE)
+    conn.asynchronous(ACCESS)
+    conn.event("DISCONNECTED")
+    conn.free()
+    bench.target.conns.remove(conn)
+    return peer
+
+
+@case
+def lingering(bench):
+    """256 associations wait for the peer's Terminate; beyond that the oldest is aborted"""
+    bench.policy(close_timeout_ms=120000)
+    before = sockets(bench)
+    peers = [terminated(bench) for _ in range(LINGERING + 20)]
+    wait_for_sockets(bench, before + LINGERING)
+    kept = sockets(bench) - before
+    assert kept >= LINGERING - 2, f"only {kept} are kept"
+    peers[0].expect_end()
+    peers[-1].control(TERMINATE)
+    peers[-1].expect_end()
 
 
 if __name__ == "__main__":
