@@ -8,6 +8,7 @@
  */
 #include "rings.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -71,17 +72,19 @@ static void rings_down(struct rings *r)
 
 /* ---- commands that the library would not send like this ---------------- */
 
-/* The kernel's answer does not matter. */
-static void command(struct rings *r, __u32 number, void *cmd, size_t len,
-		    size_t resp_len)
+/* Returns 0 or an errno. */
+static int command(struct rings *r, __u32 number, void *cmd, size_t len,
+		   size_t resp_len)
 {
 	struct ib_uverbs_cmd_hdr *hdr = cmd;
+	ssize_t ret;
 
 	hdr->command = number;
 	hdr->in_words = len / 4;
 	hdr->out_words = resp_len / 4;
-	if (write(r->p.b.id->verbs->cmd_fd, cmd, len) < 0)
-		return;
+	ret = write(r->p.b.id->verbs->cmd_fd, cmd, len);
+	XT_CHECK(ret < 0 || (size_t)ret == len, "write: %zd", ret);
+	return ret < 0 ? errno : 0;
 }
 
 static void send_doorbell(struct rings *r)
@@ -98,7 +101,7 @@ static void recv_doorbell(struct rings *r)
 
 static void post_send_command(struct rings *r, struct ib_uverbs_send_wr *wr)
 {
-	struct ib_uverbs_post_send_resp resp;
+	struct ib_uverbs_post_send_resp resp = {};
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
 		struct ib_uverbs_post_send cmd;
@@ -113,7 +116,9 @@ static void post_send_command(struct rings *r, struct ib_uverbs_send_wr *wr)
 		.wr = *wr,
 	};
 
-	command(r, IB_USER_VERBS_CMD_POST_SEND, &c, sizeof(c), sizeof(resp));
+	XT_EQ(command(r, IB_USER_VERBS_CMD_POST_SEND, &c, sizeof(c),
+		      sizeof(resp)), EOPNOTSUPP);
+	XT_EQ(resp.bad_wr, 0);
 }
 
 static void arm_command(struct rings *r, struct ibv_cq *cq)
@@ -125,7 +130,8 @@ static void arm_command(struct rings *r, struct ibv_cq *cq)
 		.cmd = { .cq_handle = cq->handle, .solicited_only = rnd() & 1 },
 	};
 
-	command(r, IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, &c, sizeof(c), 0);
+	XT_EQ(command(r, IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, &c, sizeof(c), 0),
+	      EOPNOTSUPP);
 }
 
 static void poll_command(struct rings *r, struct ibv_cq *cq)
@@ -133,7 +139,7 @@ static void poll_command(struct rings *r, struct ibv_cq *cq)
 	struct {
 		struct ib_uverbs_poll_cq_resp head;
 		struct ib_uverbs_wc wc[4];
-	} resp;
+	} resp = {};
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
 		struct ib_uverbs_poll_cq cmd;
@@ -145,7 +151,9 @@ static void poll_command(struct rings *r, struct ibv_cq *cq)
 		},
 	};
 
-	command(r, IB_USER_VERBS_CMD_POLL_CQ, &c, sizeof(c), sizeof(resp));
+	XT_EQ(command(r, IB_USER_VERBS_CMD_POLL_CQ, &c, sizeof(c),
+		      sizeof(resp)), EOPNOTSUPP);
+	XT_EQ(resp.head.count, 0);
 }
 
 static void busy_poll(struct rings *r, struct ibv_cq *cq)
@@ -227,9 +235,13 @@ static void scribble_indices(struct rings *r, int round)
 	ring_bells(r);
 }
 
+/* Refused without any effect: the connection continues. */
 static void scribble_commands(struct rings *r, int round)
 {
+	struct ibv_sge sge = xt_sge(&r->mine, 0, 16);
+	struct ibv_send_wr send = xt_wr(IBV_WR_SEND, XT_MAGIC, &sge, 1);
 	struct ib_uverbs_send_wr wr;
+	struct ibv_wc wc;
 	int i;
 
 	for (i = 0; i < 16; i++) {
@@ -242,7 +254,13 @@ static void scribble_commands(struct rings *r, int round)
 		post_send_command(r, &wr);
 		poll_command(r, r->p.b.scq);
 		poll_command(r, r->p.b.rcq);
+		arm_command(r, r->p.b.scq);
 	}
+	XT_EQ(ibv_poll_cq(r->p.b.scq, 1, &wc), 0);
+	XT_EQ(ibv_poll_cq(r->p.b.rcq, 1, &wc), 0);
+	xt_send(&r->p.b, &send);
+	xt_wc(r->p.b.scq, XT_MAGIC, IBV_WC_SUCCESS);
+	xt_wc(r->p.a.rcq, 1, IBV_WC_SUCCESS);
 }
 
 /* The kernel writes no more of an answer than there is room for. */
@@ -266,8 +284,8 @@ static void ask_without_room(struct rings *r, int round)
 	size_t i;
 
 	(void)round;
-	command(r, IB_USER_VERBS_CMD_RESIZE_CQ, &c, sizeof(c),
-		offsetof(__typeof__(answer), behind));
+	XT_EQ(command(r, IB_USER_VERBS_CMD_RESIZE_CQ, &c, sizeof(c),
+		      offsetof(__typeof__(answer), behind)), EINVAL);
 	for (i = 0; i < XT_NELEM(answer.behind); i++)
 		XT_EQ(answer.behind[i], 0);
 }
@@ -303,52 +321,67 @@ static struct xiw_sqe *good_sqe(struct rings *r, struct xt_sq *sq)
 	return sqe;
 }
 
+/* Of a request that is right but for its opcode */
+static enum ibv_wc_status opcode_status(__u8 opcode)
+{
+	switch (opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_RDMA_READ:
+		return IBV_WC_SUCCESS;
+	default:
+		return IBV_WC_LOC_QP_OP_ERR;
+	}
+}
+
 /* Opcodes of the kernel only, of other devices, and unassigned ones. */
 static void scribble_opcodes(struct rings *r, int round)
 {
 	struct xt_sq sq = xt_find_sq(&r->maps, &r->p.b);
 	struct xiw_sqe *sqe = good_sqe(r, &sq);
+	__u8 opcode = round < 32 ? round : 240 + round % 16;
 
-	sqe->opcode = round < 32 ? round : 240 + round % 16;
+	sqe->opcode = opcode;
 	sqe->ext = rnd();
 	publish(r, &sq);
+	xt_wc(r->p.b.scq, 1, opcode_status(opcode));
 }
 
-static void scribble_fields(struct rings *r, int round)
+static enum ibv_wc_status change_field(struct xiw_sqe *sqe,
+				       const struct xt_sq *sq, int which)
 {
-	struct xt_sq sq = xt_find_sq(&r->maps, &r->p.b);
-	struct xiw_sqe *sqe = good_sqe(r, &sq);
 	struct xiw_sge *sge = (struct xiw_sge *)(sqe + 1);
 
-	sqe->opcode = round & 1 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
-	switch (round / 2) {
+	switch (which) {
 	case 0:
 		sqe->num_sge = 255;
-		break;
+		return IBV_WC_LOC_QP_OP_ERR;
 	case 1:
-		sqe->flags = XIW_SQE_INLINE;
+		sqe->flags |= XIW_SQE_INLINE;
 		sqe->num_sge = 0;
 		sqe->inline_len = 0xffffffff;
-		break;
+		return IBV_WC_LOC_QP_OP_ERR;
 	case 2:
-		sqe->flags = XIW_SQE_INLINE;
-		sqe->inline_len = sq.stride;
-		break;
+		sqe->flags |= XIW_SQE_INLINE;
+		sqe->inline_len = sq->stride;
+		return IBV_WC_LOC_QP_OP_ERR;
 	case 3:
 		sqe->flags = 0xff;
-		break;
+		return IBV_WC_LOC_QP_OP_ERR;
 	case 4:
 		sqe->reserved = 1;
-		break;
+		return IBV_WC_LOC_QP_OP_ERR;
 	case 5:
 		sqe->reserved2[1] = ~0ULL;
-		break;
+		return IBV_WC_LOC_QP_OP_ERR;
 	case 6:
 		sge->length = 0xffffffff;
-		break;
+		return IBV_WC_LOC_PROT_ERR;
 	case 7:
 		sge->addr = ~0ULL - 3;
-		break;
+		return IBV_WC_LOC_PROT_ERR;
 	case 8:
 		sqe->raddr += ROOM - 63;
 		break;
@@ -356,11 +389,27 @@ static void scribble_fields(struct rings *r, int round)
 		sqe->raddr = ~0ULL - 3;
 		break;
 	default:
+		/* The queue pair ends; nothing more is certain. */
 		memcpy(sqe, &(__u64){ rnd() }, 8);
 		sge->length = rnd();
-		break;
+		return IBV_WC_GENERAL_ERR;
 	}
+	/* A Write is complete when it was sent; the peer refuses it. */
+	return sqe->opcode == IBV_WR_RDMA_WRITE ? IBV_WC_SUCCESS
+						: IBV_WC_REM_ACCESS_ERR;
+}
+
+static void scribble_fields(struct rings *r, int round)
+{
+	struct xt_sq sq = xt_find_sq(&r->maps, &r->p.b);
+	struct xiw_sqe *sqe = good_sqe(r, &sq);
+	enum ibv_wc_status status;
+
+	sqe->opcode = round & 1 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
+	status = change_field(sqe, &sq, round / 2);
 	publish(r, &sq);
+	if (status != IBV_WC_GENERAL_ERR)
+		xt_wc(r->p.b.scq, 1, status);
 }
 
 struct racer {
