@@ -5,7 +5,7 @@
 # there: built with the kernel's rules, and run on xiw, siw and rxe.
 #
 # xiw-kernel: uml
-# xiw-long: of siw and rxe some claims fail, such as "backlog"
+# xiw-long: two minutes, mostly for the retries of rxe, and little about xiw
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

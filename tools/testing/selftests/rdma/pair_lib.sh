@@ -125,12 +125,12 @@ ends()
 
 	PORT=$((PORT + 1))
 	: >"$TMP/server"
-	in_a timeout -k 5 "$PATIENCE" "$DIR/pair" -s "$1" "$address" "$PORT" \
-		>"$TMP/server" 2>&1 &
+	one_end "$TMP/server" in_a timeout -k 5 "$PATIENCE" \
+		"$DIR/pair" -s "$1" "$address" "$PORT" &
 	server=$!
 	wait_for "$PATIENCE" listening "$TMP/server"
-	in_b timeout -k 5 "$PATIENCE" "$DIR/pair" -c "$1" "$address" "$PORT" \
-		>"$TMP/client" 2>&1 || result=$?
+	one_end "$TMP/client" in_b timeout -k 5 "$PATIENCE" \
+		"$DIR/pair" -c "$1" "$address" "$PORT" || result=$?
 	wait "$server"
 	status=$?
 	if ((status && result != KSFT_SKIP)); then
@@ -139,11 +139,38 @@ ends()
 	return "$result"
 }
 
+# Known bugs of drivers: DRIVER:CASE, and the message by which it fails, or "unsafe"
+# if the kernel may not survive it; then the case is not run.
+declare -A KNOWN=()
+
+# is_known CASE: it has failed because of a known bug.
+is_known()
+{
+	local message=${KNOWN[$driver:$1]-}
+
+	[[ $message ]] && grep -qh "^pair: .*$message" "$TMP/client" "$TMP/server"
+}
+
+# one_end FILE CMD...: output and the end of its time go to the file.
+one_end()
+{
+	local file=$1 status=0
+
+	shift
+	"$@" >"$file" 2>&1 || status=$?
+	((status != 124)) || echo "pair: out of time" >>"$file"
+	return "$status"
+}
+
 # pair CASE [ADDRESS [DESCRIPTION]]: that case is a claim.
 pair()
 {
 	local desc="$driver: ${3:-$1}" result=0
 
+	if [[ ${KNOWN[$driver:$1]-} == unsafe ]]; then
+		ktap_test_xfail "$desc"
+		return
+	fi
 	ends "$@" || result=$?
 	case $result in
 	0)
@@ -152,7 +179,11 @@ pair()
 		ktap_print_msg "$(cat "$TMP/client" "$TMP/server")"
 		ktap_test_skip "$desc" ;;
 	*)
-		ktap_test_fail "$desc"
+		if is_known "$1"; then
+			ktap_test_xfail "$desc"
+		else
+			ktap_test_fail "$desc"
+		fi
 		sed 's/^/# server: /' "$TMP/server"
 		sed 's/^/# client: /' "$TMP/client" ;;
 	esac

@@ -7,6 +7,12 @@
 
 source "$(dirname "$(realpath "$0")")/pair_lib.sh"
 
+# siw completes an RDMA Write when it is sent, ahead of a Read that was posted
+# before it and has no response yet.
+KNOWN[siw:order]=" behind "
+# At times siw does not complete the last of the receives that it flushes.
+KNOWN[siw:flush]="out of time"
+
 run()
 {
 	pair send
