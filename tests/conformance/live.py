@@ -540,12 +540,15 @@ class Bench:
             self.peers.remove(peer)
             self.target.conns.remove(conn)
 
+    def send_segment(self, peer, ulpdu):
+        peer.send(ulpdu)
+
     def others_are_well(self):
         """A message on a connection that has nothing to do with the case."""
         peer, conn = self.bystander
         text = b"still here %d" % self.by_sent
         self.by_sent += 1
-        peer.send(wire.send(self.by_sent, text))
+        self.send_segment(peer, wire.send(self.by_sent, text))
         conn.wc(f"r{self.by_sent - 1}", data=text.hex())
         conn.recv()
         conn.nothing("event")

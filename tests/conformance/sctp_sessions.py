@@ -153,15 +153,8 @@ class Bench(live.Bench):
         self.peers.append(peer)
         return peer, conn
 
-    def others_are_well(self):
-        """A message of a session that has nothing to do with the case."""
-        peer, conn = self.bystander
-        text = b"still here %d" % self.by_sent
-        self.by_sent += 1
-        peer.segment(wire.send(self.by_sent, text))
-        conn.wc(f"r{self.by_sent - 1}", data=text.hex())
-        conn.recv()
-        conn.nothing("event")
+    def send_segment(self, peer, ulpdu):
+        peer.segment(ulpdu)
 
 
 def not_connected(bench, conn, status, event="CONNECT_ERROR"):
