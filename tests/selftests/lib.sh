@@ -373,10 +373,12 @@ links_down()
 }
 
 # netns_mode shared|exclusive: set the mode of RDMA namespaces. The kernel
-# refuses as long as a deleted namespace exists, which a worker frees.
+# refuses while any other network namespace exists. A worker frees a deleted one
+# when it has no sockets: TCP keeps a socket that was closed with data in flight for
+# a minute (silence_timeout_ms) if its peer was removed first.
 netns_mode()
 {
-	wait_for 20 rdma system set netns "$1"
+	wait_for 90 rdma system set netns "$1"
 }
 
 # topo_up: namespaces, interfaces and devices, in the shared mode of RDMA

@@ -226,8 +226,7 @@ tap_run "a connection works" load_up after
 tap_run "and ends in order" load_end after
 if chosen exclusive; then
 	topo_down
-	tap_run "devices can have namespaces of their own" \
-		wait_for "$BOUND" rdma system set netns exclusive
+	tap_run "devices can have namespaces of their own" netns_mode exclusive
 	tap_run "devices are in namespaces of their own" own_devices
 	storm "end of namespaces, devices of their own" own_namespaces "$ROUNDS"
 	tap_run "a connection works there" load_up own
