@@ -41,6 +41,12 @@ cases()
 	((rc < 2)) || { tap_note "status $rc from: $*"; tap_show "$TMP/case.log"; }
 }
 
+# policy_write NAME VALUE: false if the file of A refuses it.
+policy_write()
+{
+	echo "$2" >"/sys/class/infiniband/$DEV_A/mpa/$1"
+}
+
 # policy_of DEV NAME VALUE: sets a file of the policy, for users in sysfs, for tests
 # in debugfs.
 policy_of()
@@ -178,12 +184,26 @@ load_kill()
 	return 0
 }
 
-# flows: true if data is still delivered at both ends.
+# under ARGS...: the claim is that the test's function repaired succeeds
+# with netem in both directions.
+under()
+{
+	{
+		netem "$NS_A" "$VETH_A" "$@" && netem "$NS_B" "$VETH_B" "$@"
+	} || bail "netem $*"
+	tap_run "netem $*:${WITH:-} every byte arrives, once" repaired
+	netem "$NS_A" "$VETH_A"
+	netem "$NS_B" "$VETH_B"
+	LOAD_ARGS=()
+}
+
+# flows [DEVICE...]: true if data is still delivered there, or at both ends.
 flows()
 {
 	local dev before
 
-	for dev in "$DEV_A" "$DEV_B"; do
+	(($#)) || set -- "$DEV_A" "$DEV_B"
+	for dev in "$@"; do
 		before=$(counter "$dev" rx_bytes)
 		wait_for 60 grown "$dev" rx_bytes "$((before + 50000))" ||
 			{ echo "nothing more at $dev"; return 1; }
@@ -226,6 +246,27 @@ serves()
 {
 	in_ns "$NS_A" awk -v p="$1" '$6 == p { n++ } END { exit !n }' \
 		/proc/net/sctp/eps
+}
+
+# second_network: another pair of interfaces, with two addresses at each end.
+second_network()
+{
+	ip link add va2 netns "$NS_A" type veth peer name vb2 netns "$NS_B" &&
+	peer_up "$NS_A" va2 10.78.0.1 fd78::1 &&
+	peer_up "$NS_B" vb2 10.78.0.2 fd78::2
+}
+
+# path_works ADDRESS: SCTP of B uses this address of A.
+# shellcheck disable=SC2016  # awk's variables
+path_works()
+{
+	in_ns "$NS_B" awk -v a="$1" '$1 == a && $8 == 2 { n++ } END { exit !n }' \
+		/proc/net/sctp/remaddr
+}
+
+path_fails()
+{
+	! path_works "$1"
 }
 
 # unfragmented NS: each message of SCTP was one packet so far.

@@ -30,18 +30,6 @@ repaired()
 		load_says passive-bad ended
 }
 
-# under ARGS...: the same with netem in both directions.
-under()
-{
-	{
-		netem "$NS_A" "$VETH_A" "$@" && netem "$NS_B" "$VETH_B" "$@"
-	} || bail "netem $*"
-	tap_run "netem $*:${WITH:-} every byte arrives, once" repaired
-	netem "$NS_A" "$VETH_A"
-	netem "$NS_B" "$VETH_B"
-	LOAD_ARGS=()
-}
-
 tcp_count()
 {
 	ip netns exec "$1" nstat -asz "$2" | awk -v n="$2" '$1 == n { print $2 }'

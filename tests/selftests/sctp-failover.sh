@@ -1,143 +1,137 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Connections over SCTP with an address on a second network at both ends: rping with
-# verified data goes on while the first network loses all packets, and when it is there
-# again, and ends in order.  The longest time without a received FPDU is noted.
+# A stream of Writes over SCTP, every byte of which is compared (xt_stream), with an
+# address on a second network at both ends. The first network loses all packets, and
+# is there again; then the second one; then an address of the peer goes away that data
+# is sent to. No request fails, and the gaps are noted: the longest time in which no
+# MiB arrived, with the timeout that is usual and with a short one.
+#
+# XIW_MIB=N (128): length of each stream at least; 1024 for the long form.
 #
 # Covers: SCTP-33
 # xiw-kernel: uml debug stock
-# xiw-timeout: 600
+# xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
 
 PORT=7471
-ROUNDS=1000
+MIB=${XIW_MIB:-128}
+LIMIT=800	# seconds for a stream
+PATH_LIMIT=60	# and until SCTP sees that a path is dead, or alive
+export XT_PORT=$PORT
 
-second_network()
+stream_says()
 {
-	ip link add va2 netns "$NS_A" type veth peer name vb2 netns "$NS_B" &&
-	ip -n "$NS_A" addr add 10.78.0.1/24 dev va2 &&
-	ip -n "$NS_B" addr add 10.78.0.2/24 dev vb2 &&
-	ip -n "$NS_A" addr add fd78::1/64 dev va2 nodad &&
-	ip -n "$NS_B" addr add fd78::2/64 dev vb2 nodad &&
-	ip -n "$NS_A" link set va2 up && ip -n "$NS_B" link set vb2 up
+	grep -qE "^$1" "$TMP/stream.log"
 }
 
-# policy DEVICE FILE VALUE
-policy()
+# starts A B: a stream from B to A.
+starts()
 {
-	echo "$3" >"/sys/class/infiniband/$1/mpa/$2"
+	: >"$TMP/stream.log"
+	nice -n 19 xt_stream "$NS_A/$1" "$NS_B/$2" "$MIB" "$LIMIT" \
+		>"$TMP/stream.log" 2>&1 </dev/null &
+	stream=$!
+	wait_for "$XIW_TIMEOUT" stream_says running
 }
 
-policies()
+# gap: the longest time without a MiB since the last call, in ms.
+gap()
 {
-	policy "$DEV_A" sctp_ports "$PORT" && policy "$DEV_B" sctp_ports "$PORT" &&
-	policy "$DEV_A" sctp_addresses "10.78.0.1 fd78::1" &&
-	policy "$DEV_B" sctp_addresses "10.78.0.2 fd78::2"
+	local seen
+
+	seen=$(grep -c '^gap ' "$TMP/stream.log")
+	kill -USR1 "$stream" && wait_for 60 stream_says_more gap "$seen" &&
+		sed -n 's/^gap //p' "$TMP/stream.log" | tail -n 1
 }
 
-# shellcheck disable=SC2016  # awk's variables
-listens()
+stream_says_more()
 {
-	in_ns "$NS_A" awk -v p="$PORT" '$6 == p { n++ } END { exit !n }' \
-		/proc/net/sctp/eps
+	(($(grep -c "^$1 " "$TMP/stream.log") > $2))
 }
 
-# both_paths ADDRESS: the association has this address of the peer, too.
-both_paths()
+ends()
 {
-	in_ns "$NS_B" grep -qF "$1" /proc/net/sctp/assocs
+	local rc=0
+
+	kill "$stream"
+	wait "$stream" || rc=$?
+	stream=
+	tail -n 3 "$TMP/stream.log"
+	((rc == 0)) && stream_says ended
 }
 
-# shellcheck disable=SC2016  # python's text
-PROGRESS='
-import sys, time
-path, fpdus, limit = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-def count():
-    with open(path) as f:
-        return int(f.read())
-first = last = count()
-open(sys.argv[4], "w").close()
-begin = since = time.monotonic()
-longest = 0
-while last < first + fpdus:
-    value, now = count(), time.monotonic()
-    if value != last:
-        longest = max(longest, now - since)
-        last, since = value, now
-    if now > begin + limit:
-        sys.exit(1)
-    time.sleep(0.002)
-print(round(longest * 1000))'
-
-# progress FPDUS: the client receives so many more; prints the longest pause in ms.
-progress()
+# dies WHAT ADDRESS NETDEV_A NETDEV_B: the network of A's address, and returns.
+dies()
 {
-	python3 -c "$PROGRESS" "/sys/class/infiniband/$DEV_B/ports/1/hw_counters/rx_fpdus" \
-		"$1" 40 "$TMP/watching"
+	tap_run "$1 fails, data flows" fails "$3" "$4"
+	tap_run "$1: SCTP sees that" wait_for "$PATH_LIMIT" path_fails "$2"
+	tap_run "$1: data still flows" flows "$DEV_A"
+	tap_note "$1 fails: gap $(gap) ms"
+	tap_run "$1 returns" returns "$3" "$4"
+	tap_run "$1: SCTP uses it again" wait_for "$PATH_LIMIT" path_works "$2"
+	tap_run "$1: data flows" flows "$DEV_A"
 }
 
-# The delay of both networks makes the connection last until the loss.
-first_network()
+fails()
 {
-	netem "$NS_A" "$VETH_A" "$@" && netem "$NS_B" "$VETH_B" "$@"
+	netem "$NS_A" "$1" loss 100% && netem "$NS_B" "$2" loss 100% &&
+		flows "$DEV_A"
 }
 
-slow_networks()
+returns()
 {
-	first_network delay 1ms &&
-	netem "$NS_A" va2 delay 1ms && netem "$NS_B" vb2 delay 1ms
+	netem "$NS_A" "$1"
+	netem "$NS_B" "$2"
 }
 
-watching()
+# addr add|del ADDRESS: of A, at the first network.
+addr()
 {
-	[[ -e $TMP/watching ]]
+	local flags=() prefix=24
+
+	[[ $2 != *:* ]] || flags=(nodad) prefix=64
+	[[ $1 == add ]] || flags=()
+	ip -n "$NS_A" addr "$1" "$2/$prefix" dev "$VETH_A" "${flags[@]}"
 }
 
-# loses_all: and the client gets on all the same.
-loses_all()
+# no_address ADDRESS: A loses one, to which the peer sends.
+no_address()
 {
-	local watch
-
-	rm -f "$TMP/watching"
-	progress 200 >"$TMP/pause" &
-	watch=$!
-	wait_for 10 watching && first_network loss 100% && wait "$watch"
+	addr del "$1" && flows "$DEV_A"
 }
 
-# survives WHAT ADDRESS OTHER
+# survives WHAT A B FIRST SECOND: the addresses of A as SCTP prints them.
 survives()
 {
-	start_server server "$NS_A" rping -s -V -a "$2" -p "$PORT" -C "$ROUNDS" -S 100
-	tap_run "$1: the server listens" wait_for 10 listens
-	start_server client "$NS_B" \
-		rping -c -V -a "$2" -p "$PORT" -C "$ROUNDS" -S 100
-	tap_run "$1: rping runs" progress 100
-	tap_run "$1: with both paths" both_paths "$3"
-	tap_run "$1: it goes on when the first network loses everything" loses_all
-	tap_note "longest pause: $(<"$TMP/pause") ms"
-	tap_run "$1: the first network is there again" first_network delay 1ms
-	tap_run "$1: the client ends in order" wait_server client
-	tap_run "$1: the server, too" wait_server server
-	((tap_failed == 0)) || {
-		tap_show "$TMP/client.log"
-		tap_show "$TMP/server.log"
-	}
+	tap_run "$1: a stream of $MIB MiB or more" starts "$2" "$3"
+	tap_run "$1: SCTP can use both paths" wait_for "$PATH_LIMIT" path_works "$5"
+	dies "$1: the first network" "$4" "$VETH_A" "$VETH_B"
+	dies "$1: the second network" "$5" va2 vb2
+	tap_run "$1: the peer's address goes away" no_address "$2"
+	tap_run "$1: SCTP sees that" wait_for "$PATH_LIMIT" path_fails "$4"
+	tap_note "$1: the peer's address goes away: gap $(gap) ms"
+	tap_run "$1: it ends in order, each byte was right" ends ||
+		tap_show "$TMP/stream.log"
+	tap_run "$1: the address is there again" addr add "$2"
 }
 
-modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
-	skip_all "this kernel has no SCTP"
+needs_sctp
 topo_up
 tap_run "a second network" second_network
-tap_run_not "a word is no address" policy "$DEV_A" sctp_addresses lo
-tap_run_not "a multicast address is refused" \
-	policy "$DEV_A" sctp_addresses 224.0.0.1
-tap_run_not "a timeout of 0 is refused" policy "$DEV_A" sctp_rto_ms 0
-tap_run "both devices have addresses there" policies
-tap_run "a delay of both networks" slow_networks
-survives "IPv4" "$A4" 10.78.0.1
-tap_run "retransmissions after 20 ms" policy "$DEV_A" sctp_rto_ms 20
-tap_run "at both ends" policy "$DEV_B" sctp_rto_ms 20
-survives "IPv6, 20 ms" "$A6" fd78:0000:0000:0000:0000:0000:0000:0001
+objects >"$TMP/baseline"
+tap_run_not "a word is no address" policy_write sctp_addresses lo
+tap_run_not "a multicast address is refused" policy_write sctp_addresses 224.0.0.1
+tap_run_not "a timeout of 0 is refused" policy_write sctp_rto_ms 0
+policy sctp_ports "$PORT"
+policy_of "$DEV_A" sctp_addresses "10.78.0.1 fd78::1"
+policy_of "$DEV_B" sctp_addresses "10.78.0.2 fd78::2"
+survives IPv4 "$A4" "$B4" "$A4" 10.78.0.1
+policy sctp_rto_ms 20
+survives "IPv6, timeout of 20 ms" "$A6" "$B6" \
+	fd77:0000:0000:0000:0000:0000:0000:0001 \
+	fd78:0000:0000:0000:0000:0000:0000:0001
+tap_objects "nothing is left behind" "$TMP/baseline"
 tap_done

@@ -496,7 +496,8 @@ void xt_do_pair(struct xt_pair *p, const struct xt_opts *oa,
 		const struct xt_opts *ob)
 {
 	static const struct xt_opts usual = XT_OPTS;
-	struct sockaddr_storage sa = xt_addr(&xt_a, 0);
+	const char *wanted = getenv("XT_PORT");
+	struct sockaddr_storage sa = xt_addr(&xt_a, wanted ? atoi(wanted) : 0);
 	struct xt_buf into = {};
 	struct xt_end listener;
 	struct xt_event ev;
