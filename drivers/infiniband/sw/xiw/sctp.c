@@ -20,6 +20,7 @@
  */
 #include "sctp.h"
 
+#include <linux/log2.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <net/rps.h>
@@ -46,8 +47,12 @@ static_assert(SCTP_SNDBUF / sizeof(struct sctp_chunk) <= SCTP_CHUNKS_MAX);
 #define SCTP_HEARTBEAT		3000
 #define SCTP_SACK_DELAY		200u
 
-/* Timeouts in a row after which a path is not used. */
+/*
+ * Timeouts in a row after which a path is not used, if the first is that long.
+ * SCTP tries another path after the first one already, and comes back at once.
+ */
 #define SCTP_PATH_RETRANS	2
+#define SCTP_RTO_USUAL		200
 
 /* Storage ULPs use connections to free memory. NULL before the first socket. */
 static struct workqueue_struct *sctp_wq;
@@ -519,13 +524,26 @@ static int sctp_set(struct socket *sock, int name, void *value, int len)
 }
 
 /*
- * Retransmissions without an answer that fill the time after which a peer
- * counts as dead. The timeouts grow to SCTP_RTO_MOST in the first 6 seconds or
- * so.
+ * Further timeouts until a short one has grown to the usual one. Without them
+ * both paths of a busy peer would count as dead after a tenth of a second, and
+ * the association soon after.
  */
-static u16 sctp_retransmissions(u32 silence_ms)
+static u32 sctp_short_timeouts(u32 rto_ms)
 {
-	return clamp((silence_ms + 14000) / SCTP_RTO_MOST, 4u, 0xffffu);
+	return ilog2(max(SCTP_RTO_USUAL / rto_ms, 1u));
+}
+
+/*
+ * Retransmissions without an answer that fill the time after which a peer
+ * counts as dead. The usual timeout grows to SCTP_RTO_MOST in the first 6
+ * seconds or so.
+ */
+static u16 sctp_retransmissions(const struct xiw_mpa_policy *policy)
+{
+	u32 count = (policy->silence_ms + 14000) / SCTP_RTO_MOST;
+
+	return clamp(count + sctp_short_timeouts(policy->sctp_rto_ms), 4u,
+		     0xffffu);
 }
 
 static int sctp_set_timers(struct socket *sock,
@@ -538,11 +556,12 @@ static int sctp_set_timers(struct socket *sock,
 		.srto_min = policy->sctp_rto_ms,
 	};
 	struct sctp_assocparams assoc = {
-		.sasoc_asocmaxrxt = sctp_retransmissions(policy->silence_ms),
+		.sasoc_asocmaxrxt = sctp_retransmissions(policy),
 	};
 	struct sctp_paddrparams path = {
 		.spp_hbinterval = SCTP_HEARTBEAT,
-		.spp_pathmaxrxt = SCTP_PATH_RETRANS,
+		.spp_pathmaxrxt = SCTP_PATH_RETRANS +
+				  sctp_short_timeouts(policy->sctp_rto_ms),
 		/* An answer must come before the peer's timeout. */
 		.spp_sackdelay = min(SCTP_SACK_DELAY, policy->sctp_rto_ms / 2),
 		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
