@@ -8,6 +8,7 @@
 # each; WHO: tcp, xiw-crc (as it is by default), xiw (CRC off), siw.
 
 . "$(dirname "$0")/../selftests/lib.sh"
+. "$(dirname "$0")/../selftests/cases.sh"
 
 RESULTS=${XIW_OUT:-$TMP}/results
 
@@ -93,6 +94,32 @@ boxed()
 	echo "    user and network namespaces of uid $BOX_USER, 8 MiB of memory" \
 		"to pin"
 	boxes_down
+}
+
+# survives: a stream of Writes, with two addresses of each end, loses one network.
+survives()
+{
+	policy sctp_ports "$PORT" &&
+	policy_of "$DEV_A" sctp_addresses 10.78.0.1 &&
+	policy_of "$DEV_B" sctp_addresses 10.78.0.2 &&
+	second_network && stream_starts "$A4" "$B4" &&
+	wait_for 10 path_works 10.78.0.1 &&
+	network_fails "$VETH_A" "$VETH_B" && GAP=$(stream_gap) && stream_ends
+}
+
+failover()
+{
+	local claim="Writes over SCTP while the first of two networks fails"
+	local PORT=7471 MIB=4 GAP=
+
+	survives >"$TMP/run.log" 2>&1
+	tap_result $? "$claim" >"$TMP/claim" ||
+		{ cat "$TMP/claim"; tap_show "$TMP/run.log"; return 1; }
+	echo "$claim: done"
+	echo "    $(sed -n 's/^moved //p' "$TMP/stream.log") MiB, each byte" \
+		"compared; no request failed, a pause of $GAP ms"
+	netem "$NS_A" "$VETH_A"
+	netem "$NS_B" "$VETH_B"
 }
 
 tcp_figure()
@@ -190,6 +217,7 @@ show "ucmatose over IPv6, 10 connections" \
 	"ucmatose -s $A6 -f ip6 -p @PORT@ -c 10 -C 5 -S 4000"
 
 boxed
+failover
 
 head_line "One connection: 64 KiB messages, least latency of 64 bytes"
 measure

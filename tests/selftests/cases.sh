@@ -275,6 +275,56 @@ unfragmented()
 	in_ns "$1" grep -qE "^SctpFragUsrMsgs[[:space:]]+0$" /proc/net/sctp/snmp
 }
 
+stream_says()
+{
+	grep -qE "^$1" "$TMP/stream.log"
+}
+
+# stream_starts A B: a stream of $MIB MiB or more from B to A over SCTP, at $PORT.
+stream_starts()
+{
+	: >"$TMP/stream.log"
+	XT_PORT=$PORT nice -n 19 xt_stream "$NS_A/$1" "$NS_B/$2" "$MIB" 800 \
+		>"$TMP/stream.log" 2>&1 </dev/null &
+	stream=$!
+	wait_for "$XIW_TIMEOUT" stream_says running
+}
+
+# stream_gap: the longest time without a MiB since the last call, in ms.
+stream_gap()
+{
+	local seen
+
+	seen=$(grep -c '^gap ' "$TMP/stream.log")
+	kill -USR1 "$stream" && wait_for 60 stream_says_more gap "$seen" &&
+		sed -n 's/^gap //p' "$TMP/stream.log" | tail -n 1
+}
+
+stream_says_more()
+{
+	(($(grep -c "^$1 " "$TMP/stream.log") > $2))
+}
+
+stream_ends()
+{
+	local rc=0
+
+	kill "$stream"
+	wait "$stream" || rc=$?
+	stream=
+	tail -n 3 "$TMP/stream.log"
+	((rc == 0)) && stream_says ended
+}
+
+# network_fails NETDEV_A NETDEV_B: it loses all packets, and the stream goes on, by more
+# than what had been sent before.
+network_fails()
+{
+	netem "$NS_A" "$1" loss 100% && netem "$NS_B" "$2" loss 100% &&
+		wait_for 60 grown "$DEV_A" rx_bytes \
+			"$(($(counter "$DEV_A" rx_bytes) + (2 << 20)))"
+}
+
 # ---- removal -----------------------------------------------------------
 
 BOUND=30	# seconds that a removal may take on the slow kernel

@@ -18,67 +18,18 @@
 
 PORT=7471
 MIB=${XIW_MIB:-128}
-LIMIT=800	# seconds for a stream
-PATH_LIMIT=60	# and until SCTP sees that a path is dead, or alive
-export XT_PORT=$PORT
-
-stream_says()
-{
-	grep -qE "^$1" "$TMP/stream.log"
-}
-
-# starts A B: a stream from B to A.
-starts()
-{
-	: >"$TMP/stream.log"
-	nice -n 19 xt_stream "$NS_A/$1" "$NS_B/$2" "$MIB" "$LIMIT" \
-		>"$TMP/stream.log" 2>&1 </dev/null &
-	stream=$!
-	wait_for "$XIW_TIMEOUT" stream_says running
-}
-
-# gap: the longest time without a MiB since the last call, in ms.
-gap()
-{
-	local seen
-
-	seen=$(grep -c '^gap ' "$TMP/stream.log")
-	kill -USR1 "$stream" && wait_for 60 stream_says_more gap "$seen" &&
-		sed -n 's/^gap //p' "$TMP/stream.log" | tail -n 1
-}
-
-stream_says_more()
-{
-	(($(grep -c "^$1 " "$TMP/stream.log") > $2))
-}
-
-ends()
-{
-	local rc=0
-
-	kill "$stream"
-	wait "$stream" || rc=$?
-	stream=
-	tail -n 3 "$TMP/stream.log"
-	((rc == 0)) && stream_says ended
-}
+PATH_LIMIT=60	# seconds until SCTP sees that a path is dead, or alive
 
 # dies WHAT ADDRESS NETDEV_A NETDEV_B: the network of A's address, and returns.
 dies()
 {
-	tap_run "$1 fails, data flows" fails "$3" "$4"
+	tap_run "$1 fails, data flows" network_fails "$3" "$4"
 	tap_run "$1: SCTP sees that" wait_for "$PATH_LIMIT" path_fails "$2"
 	tap_run "$1: data still flows" flows "$DEV_A"
-	tap_note "$1 fails: gap $(gap) ms"
+	tap_note "$1 fails: gap $(stream_gap) ms"
 	tap_run "$1 returns" returns "$3" "$4"
 	tap_run "$1: SCTP uses it again" wait_for "$PATH_LIMIT" path_works "$2"
 	tap_run "$1: data flows" flows "$DEV_A"
-}
-
-fails()
-{
-	netem "$NS_A" "$1" loss 100% && netem "$NS_B" "$2" loss 100% &&
-		flows "$DEV_A"
 }
 
 returns()
@@ -106,14 +57,14 @@ no_address()
 # survives WHAT A B FIRST SECOND: the addresses of A as SCTP prints them.
 survives()
 {
-	tap_run "$1: a stream of $MIB MiB or more" starts "$2" "$3"
+	tap_run "$1: a stream of $MIB MiB or more" stream_starts "$2" "$3"
 	tap_run "$1: SCTP can use both paths" wait_for "$PATH_LIMIT" path_works "$5"
 	dies "$1: the first network" "$4" "$VETH_A" "$VETH_B"
 	dies "$1: the second network" "$5" va2 vb2
 	tap_run "$1: the peer's address goes away" no_address "$2"
 	tap_run "$1: SCTP sees that" wait_for "$PATH_LIMIT" path_fails "$4"
-	tap_note "$1: the peer's address goes away: gap $(gap) ms"
-	tap_run "$1: it ends in order, each byte was right" ends ||
+	tap_note "$1: the peer's address goes away: gap $(stream_gap) ms"
+	tap_run "$1: it ends in order, each byte was right" stream_ends ||
 		tap_show "$TMP/stream.log"
 	tap_run "$1: the address is there again" addr add "$2"
 }
