@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Endpoints: the object, its lock, its timer, and its events. The QP, the
- * socket and the timer only set a bit. The holder of the endpoint's lock
- * handles it, and never waits for a peer: so a peer cannot delay other
- * connections.
+ * Endpoints: the object, its lock, its timer, and its events. For an event the
+ * QP, the socket or the timer only sets a bit. The holder of the endpoint's
+ * lock handles the event, and never waits for a peer: so a peer cannot delay
+ * other connections.
  */
 
 /**

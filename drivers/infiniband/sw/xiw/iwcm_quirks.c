@@ -336,7 +336,7 @@ static struct quirks_handle *quirks_get_handle(struct xiw_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&handle_lock, flags);
-	/* The destruction sets it before xiw_iwqp_drop() takes the lock. */
+	/* @destroying is set before xiw_iwqp_drop() takes the lock. */
 	if (READ_ONCE(qp->destroying))
 		goto unlock;
 	list_for_each_entry(h, &qp->handles, node)
@@ -1192,8 +1192,8 @@ int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret)
 	struct xiw_dev *dev = to_xdev(cm_id->device);
 
 	/*
-	 * A device that is being removed accepts nothing any more, and one of
-	 * another namespace must not end the listeners on other devices.
+	 * A device that is being removed accepts nothing any more, and a device
+	 * of another namespace must not end the listeners on other devices.
 	 */
 	if (!ret || ret == -ENETUNREACH || ret == -ENODEV)
 		return 0;

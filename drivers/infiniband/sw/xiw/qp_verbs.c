@@ -463,7 +463,7 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (!qp)
 		return -EINVAL;
 	mutex_lock(&qp->modify_lock);
-	/* Not for iw_cm: the state may have changed since iw_cm read it. */
+	/* iw_cm's changes are not checked: iw_cm may have read an old state. */
 	if (ibqp->pd)
 		ret = qp_verbs_check_modify(qp, attr, mask);
 	if (!ret)

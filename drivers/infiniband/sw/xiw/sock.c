@@ -410,10 +410,10 @@ static void xiw_sock_suspend_user_timeout(struct xiw_sock *xs)
 }
 
 /*
- * The zero-window timer must run between the answer to a zero-window probe and
- * the next probe, at least where only the last of two consecutive probe
- * intervals fits into TCP's user timeout: a third of that, as the worst case is
- * two thirds followed by one.
+ * The zero-window timer must run between two zero-window probes, unless the
+ * intervals before and after a probe together fit into TCP's user timeout.
+ * Intervals double at most, so those that do not fit are longer than a third of
+ * the timeout. A twelfth leaves a margin.
  */
 static unsigned long sock_watch_period(const struct xiw_sock *xs)
 {

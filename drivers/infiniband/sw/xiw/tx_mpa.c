@@ -74,8 +74,9 @@ void xiw_tx_mpa_batch(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 }
 
 /*
- * At the end of a block an FPDU has fewer segments, or bytes. If segments are
- * longer than FPDUs, it does not cross the end of a segment either.
+ * Size limit of the next FPDU. The last FPDU of a block has fewer segments, or
+ * bytes, than others. If segments are longer than FPDUs, no FPDU crosses the
+ * end of a segment.
  */
 static u32 tx_mpa_unit_here(const struct xiw_tx_mpa *m,
 			    const struct xiw_txbuf *buf, u32 laid)

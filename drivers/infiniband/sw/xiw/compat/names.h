@@ -64,8 +64,8 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 #endif
 
 /*
- * The response is truncated to the caller's buffer; the rest of a longer buffer
- * is cleared.
+ * ib_respond_udata(), which truncates the response to the caller's buffer, and
+ * clears the rest of a longer buffer
  */
 #include <linux/minmax.h>
 #include <linux/uaccess.h>

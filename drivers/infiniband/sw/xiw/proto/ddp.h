@@ -85,7 +85,7 @@ static inline u32 xiw_ddp_next_msn(u32 *msn)
 	return (*msn)++;
 }
 
-/* The queue then expects MSN 1. */
+/* Sets up a queue, which then expects MSN 1. */
 void xiw_ddp_queue_init(struct xiw_ddp_queue *q);
 
 /* Assigns a buffer of @size bytes to the next message, which has @opcode. */

@@ -17,7 +17,7 @@
  *	cannot be sent fails after its wait, and nothing else is flushed
  * @XIW_OOBS_BAD_PSN: the PSNs differ: the connection was never established
  * @XIW_OOBS_ROLLBACK: a connection that was never established is rolled back
- * @XIW_OOBS_ROLLBACK_DEAD: the same, and the queue pair ends afterwards
+ * @XIW_OOBS_ROLLBACK_DEAD: as ROLLBACK, and the queue pair ends afterwards
  * @XIW_OOBS_DEAD_EARLY: everything is flushed, no stream was ever established
  * @XIW_OOBS_DEAD: everything is flushed
  * @XIW_OOBS_COUNT: number of states, not a state

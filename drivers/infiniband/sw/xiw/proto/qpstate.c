@@ -96,7 +96,7 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, XIW_QPA_CLOSE),
 		[XIW_QPE_FAULT]		 = STAY(ERROR),
 		[XIW_QPE_FAULT_SILENT]	 = STAY(ERROR),
-		/* An event has ended TERMINATE before this. */
+		/* The stream left TERMINATE earlier: send only the FIN. */
 		[XIW_QPE_TERM_SENT]	 = GO(ERROR, XIW_QPA_SHUTDOWN),
 		[XIW_QPE_TERM_RECEIVED]	 = STAY(ERROR),
 		[XIW_QPE_CLOSE_TIMEOUT]	 = GO(ERROR, END),

@@ -513,7 +513,7 @@ static void oob_proofs_are_of_one_connection(struct kunit *test)
 	swap(claim.sq_proof, claim.rq_proof);
 	KUNIT_EXPECT_FALSE(test, xiw_oob_proven(&a, &nonces, &claim));
 	KUNIT_EXPECT_FALSE(test, xiw_oob_proven(&b, &nonces, &claim));
-	/* Proofs of other ends, or of a changed claim. */
+	/* Proofs of other ends, or of a changed claim, are not valid. */
 	b.peer.qpn++;
 	KUNIT_EXPECT_FALSE(test, xiw_oob_proven(&b, &nonces, &req.claim));
 	b = path_b();
