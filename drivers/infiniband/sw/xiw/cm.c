@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The connection manager: how an endpoint releases what it has, and the
+ * The connection manager: how an endpoint releases its resources, and the
  * endpoints of a device. The two sides are in cm_active.c and cm_passive.c,
  * listeners in cm_listen.c, the end of connections in cm_end.c.
  */
@@ -81,8 +81,8 @@ void xiw_cm_device_open(struct xiw_dev *dev)
  * @dev: device; new endpoints are refused from now on
  *
  * Connections are reset, lingering ones too. iw_cm cannot cancel a connect that
- * is in progress and waits for its result, so this comes first when a device is
- * removed.
+ * is in progress and waits for its result, so the removal of a device begins
+ * with this.
  *
  * Context: Process context.
  */

@@ -333,7 +333,7 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
  * iw_cm is called with the listener's lock held: no child uses the cm_id of a
  * listener that has ended, and children are reported in order.
  *
- * Return: 0; -ECONNABORTED if the listener has ended, or the child has to go;
+ * Return: 0; -ECONNABORTED if the listener has ended, or the child must end;
  * -ENOMEM if there is no room for the request now.
  */
 int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)

@@ -34,9 +34,10 @@
  * word and then checks for work, the kernel posts the work and then checks the
  * arm word, with a full barrier on each side.
  *
- * cq.work has no reference: the work has one, and the stream cancels what it
- * posted before it drops that. There is room for one stream, as the process
- * polls on one CPU; the work of others is queued.
+ * cq.work has no reference to the stream: the posted work has one, and the
+ * stream withdraws its work before it drops that reference. A CQ has room for
+ * the work of one stream, as the process polls on one CPU; the work of other
+ * streams is queued.
  */
 #include "cq.h"
 
@@ -655,7 +656,7 @@ static void cq_copy(struct xiw_cq *cq, struct xiw_queue *queue, u32 first,
 			*(struct xiw_cqe *)xiw_queue_slot(&cq->queue, i);
 }
 
-/* A count above the size of the old ring is corrupt, so it does not fit. */
+/* Do @entries fit? A number above the size of the old ring is corrupt. */
 static bool cq_fits(const struct xiw_cq *cq, const struct xiw_queue *queue,
 		    u32 entries)
 {

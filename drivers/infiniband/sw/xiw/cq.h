@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Completion queues: a mapped ring that the kernel fills and its owner
- * empties, and the notification that goes with it.
+ * empties, and the notification of the owner.
  */
 #ifndef _XIW_CQ_H
 #define _XIW_CQ_H
@@ -40,7 +40,7 @@ struct xiw_cq_mod {
  * @first: of the first one
  * @end: behind the last one; @first if there is no gap
  *
- * Below it are entries that xiw_cq_purge() has not looked at yet, above it
+ * Below the gap are entries that xiw_cq_purge() has not checked yet, above it
  * those that it keeps. Protected by the lock of the CQ.
  */
 struct xiw_cq_gap {

@@ -73,7 +73,7 @@ enum xiw_limits {
  * @port_lock: protects @port_state, @port_next and @gids
  * @port_state: state of the port in the last event; IB_PORT_NOP before
  * @port_next: time of the next permitted event, in jiffies
- * @port_work: reports changes that came before @port_next
+ * @port_work: reports changes that occurred before @port_next
  * @gids: addresses of the port, zero if unused; see gid.c
  * @gids_full: a full table was logged; written by @gid_work only
  * @gid_next: time of the next update of @gids, in jiffies

@@ -76,7 +76,7 @@ void xiw_ep_raise_all(struct xiw_ep *ep, u32 events)
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
-/* One event. Any context. */
+/* Raises one event. Any context. */
 void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event)
 {
 	xiw_ep_raise_all(ep, BIT(event));

@@ -349,7 +349,7 @@ static u32 iwcm_build_terminate(const struct xiw_mpa_nego *nego,
 
 	xiw_mpa_tx_init(&tx, nego->tx_markers);
 	xiw_mpa_tx_begin(&tx, len);
-	/* It is too short for a second Marker. */
+	/* The FPDU is too short for a second Marker. */
 	if (!xiw_mpa_tx_room(&tx)) {
 		xiw_mpa_tx_marker(&tx, buf);
 		pos = XIW_MPA_MARKER_LEN;

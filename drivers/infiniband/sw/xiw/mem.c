@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * STags: allocation, the look-up through which all access to memory goes, the
- * bytes behind an STag, and invalidation. An STag is a 24-bit index and an
+ * STags: allocation, the look-up that precedes all access to memory, the bytes
+ * behind an STag, and invalidation. An STag is a 24-bit index and an
  * 8-bit key. Both are random when a region is allocated, because a peer must
  * not be able to guess the STags of others (RFC 5040 section 8.1.1); the ULP
  * may change the key later.

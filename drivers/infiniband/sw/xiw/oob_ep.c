@@ -273,7 +273,7 @@ oob_active_answer_challenge(struct xiw_ep *ep,
  * @ep: its endpoint, locked
  *
  * A Responder that stays in RTR cannot check the proof of an Initiator in RTR,
- * as there is no PSN that both know. So once in RTS, the Initiator retries.
+ * as the two have no PSN in common. So once in RTS, the Initiator retries.
  */
 void xiw_oob_active_rts(struct xiw_ep *ep)
 {

@@ -342,7 +342,7 @@ static void oob_close_all(struct xiw_dev *dev)
 	mutex_lock(&dev->oob_lock);
 	list_for_each_entry(p, &dev->oob_ports, node) {
 		xiw_ep_raise(p->ep, XIW_EPE_KILL);
-		/* Free the port before it may be bound again. */
+		/* Wait until the port is free: it may be bound again soon. */
 		wait_for_completion(&p->ep->dead);
 	}
 	mutex_unlock(&dev->oob_lock);

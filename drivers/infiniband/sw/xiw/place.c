@@ -43,7 +43,7 @@ enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
  * @s: stream
  * @f: FPDU, read position at its payload
  *
- * STag and TO of an empty segment are not looked at (RFC 5041 section 5.2).
+ * STag and TO of an empty segment are not checked (RFC 5041 section 5.2).
  *
  * Return: XIW_OK, or the fault; then nothing was written.
  */

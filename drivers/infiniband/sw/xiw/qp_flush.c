@@ -171,8 +171,8 @@ static void qp_flush_both(struct xiw_qp *qp)
 	more |= qp_flush_rq(qp);
 	/*
 	 * Let other work run before the rest. A queue pair being destroyed
-	 * completes nothing, so it needs no further flush. Nor does a process:
-	 * from here on it has to ring the doorbell for each post.
+	 * completes nothing, so it needs no further flush. A process needs none
+	 * either: from here on it must ring the doorbell for each post.
 	 */
 	if (more && qp->kernel && !READ_ONCE(qp->destroying))
 		xiw_qp_late_flush(qp);

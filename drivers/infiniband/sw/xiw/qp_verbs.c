@@ -368,7 +368,7 @@ static int qp_verbs_check_cm(enum ib_qp_state cur, enum ib_qp_state next,
 	mask &= ~IB_QP_PORT;
 	if (!mask)
 		return 0;
-	/* There is no RTR with rdma_cm. */
+	/* With rdma_cm a change to RTR has the effect of INIT. */
 	if (idle && (next == IB_QPS_INIT || next == IB_QPS_RTR))
 		return mask & ~QP_IDLE_MASK ? -EINVAL : 0;
 	/* rdma_disconnect() asks for SQD in every state. */
@@ -398,7 +398,7 @@ static int qp_verbs_check_modify(struct xiw_qp *qp,
 	spin_unlock_bh(&qp->stream.lock);
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
 		return -EINVAL;
-	/* There is one path. The core refuses an alternate one. */
+	/* A queue pair has one path. The core refuses an alternate one. */
 	if (mask & IB_QP_PATH_MIG_STATE &&
 	    attr->path_mig_state != IB_MIG_MIGRATED)
 		return -EINVAL;
@@ -482,7 +482,7 @@ int xiw_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct xiw_qp *qp = to_xqp(ibqp);
 
-	/* All of it may be copied to a process. */
+	/* The core may copy all bytes of both to a process. */
 	memset(attr, 0, sizeof(*attr));
 	memset(init, 0, sizeof(*init));
 	spin_lock_bh(&qp->stream.lock);

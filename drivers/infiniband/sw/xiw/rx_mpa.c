@@ -116,8 +116,8 @@ void xiw_rx_pos_init(struct xiw_rx_pos *p, const struct sk_buff *skb, u32 off,
  * xiw_rx_flatten() - linearize a packet with nested fragment lists
  * @skb: packet owned by the caller alone
  *
- * Fragments of a packet that came through a tunnel with fragmented packets form
- * nested lists. That is rare enough to copy the packet.
+ * Fragments of a packet that was received through a tunnel with fragmented
+ * packets form nested lists. Such packets are so rare that they are copied.
  *
  * Return: false without memory.
  */

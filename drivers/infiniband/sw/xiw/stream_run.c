@@ -79,7 +79,7 @@ static int stream_run_alloc_depths(struct xiw_stream *s)
 
 	WRITE_ONCE(s->ord, nego->ord);
 	WRITE_ONCE(s->ird_size, nego->ird);
-	/* One more for an RTR Read, besides the requests of the ULP. */
+	/* One slot more than the ULP's requests need, for an RTR Read. */
 	slots = roundup_pow_of_two(min(nego->ord, s->sq->size) + 1);
 	s->orq_mask = slots - 1;
 	s->ird_head = XIW_DEPTH_FIRST;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Tracepoints xiw:*: the life of queue pairs and connections, and what goes
- * over the wire.
+ * Tracepoints xiw:*: states of queue pairs and connections, and data sent and
+ * received.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM xiw

@@ -425,7 +425,7 @@ static void tx_retry(struct work_struct *work)
  */
 void xiw_tx_space(struct xiw_stream *s)
 {
-	/* Also true in NAPI threads. */
+	/* in_softirq() is true in NAPI threads, too. */
 	if (in_softirq())
 		xiw_busy_poll_post_tx(s);
 	else

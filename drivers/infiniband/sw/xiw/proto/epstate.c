@@ -61,7 +61,7 @@ static const u8 actions[XIW_EPS_COUNT][XIW_EPE_COUNT] = {
 		[XIW_EPE_REJECT]	= XIW_EPA_RETRACT,
 		[XIW_EPE_REPLACED]	= XIW_EPA_REPLACED,
 		[XIW_EPE_TIMER]		= XIW_EPA_NO_FPDU,
-		/* Not XIW_EPA_KILL: the connection may not be established. */
+		/* Unlike XIW_EPA_KILL, ABORT may roll back a connection. */
 		[XIW_EPE_KILL]		= XIW_EPA_ABORT,
 	},
 	[XIW_EPS_OPEN] = {

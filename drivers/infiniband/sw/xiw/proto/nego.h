@@ -132,8 +132,8 @@ int xiw_nego_policy_check(const struct xiw_mpa_policy *p);
 /**
  * xiw_nego_request() - Initiator: build the Request
  * @p: policy
- * @ird: inbound limit the ULP wants
- * @ord: outbound limit the ULP wants
+ * @ird: inbound limit that the ULP requests
+ * @ord: outbound limit that the ULP requests
  * @req: result; the caller adds @req->pd_len
  *
  * Values above the policy's limits are lowered.

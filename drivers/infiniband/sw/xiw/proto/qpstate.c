@@ -59,7 +59,7 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 		[XIW_QPE_PEER_FIN]	 = GO(CLOSING, XIW_QPA_DISCONNECT),
 		[XIW_QPE_PEER_FIN_DIRTY] = GO(ERROR, GONE),
 		[XIW_QPE_LLP_LOST]	 = GO(ERROR, GONE),
-		/* Not IDLE: later posts must be flushed, too. */
+		/* ERROR, not IDLE: later posts must be flushed, too. */
 		[XIW_QPE_LLP_CLOSED]	 = GO(ERROR, XIW_QPA_FLUSH |
 						     XIW_QPA_CLOSE),
 		/* Our FIN was not sent yet: handle as in RTS. */

@@ -126,7 +126,7 @@ u32 xiw_term_encode(u8 *ulpdu, enum xiw_reason reason,
 enum xiw_reason xiw_term_decode(const u8 *buf, u32 len, struct xiw_term *t);
 
 /*
- * Does the peer report an opcode that it does not know? siw swaps layer and
+ * Does the peer report an opcode that it does not support? siw swaps layer and
  * error type and so sends 0x2006. This is no conflict with the MPA error of
  * that number: an Initiator sends that one as its first FPDU, before the
  * Responder can have sent any opcode.

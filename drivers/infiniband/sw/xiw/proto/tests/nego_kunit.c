@@ -356,7 +356,7 @@ static void nego_rtr_matrix(struct kunit *test)
 					XIW_NEGO_TERM_RTR);
 			if (!common)
 				continue;
-			/* One type of those in common: Write, Read, Send. */
+			/* The first common type of Write, Read, Send. */
 			KUNIT_EXPECT_EQ(test, nego.rtr_send, common & C ? C :
 					common & D ? D : B);
 			KUNIT_EXPECT_TRUE(test, nego.p2p);

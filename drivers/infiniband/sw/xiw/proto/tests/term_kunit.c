@@ -63,7 +63,7 @@ static void term_every_reason_has_its_code(struct kunit *test)
 {
 	unsigned int i;
 
-	/* All but XIW_OK and XIW_TERM_MALFORMED, which have none. */
+	/* All reasons but XIW_OK and XIW_TERM_MALFORMED have a code. */
 	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(code_rows),
 			(size_t)XIW_REASON_COUNT - 2);
 	for (i = 0; i < ARRAY_SIZE(code_rows); i++) {
