@@ -9,7 +9,8 @@
  * A socket of SCTP that is bound to the wildcard announces all addresses of the
  * namespace to each peer (RFC 5043 section 7.2 advises against that). So a
  * wildcard listener is bound to the addresses of its netdev, which are the GIDs
- * of the port, and follows their changes. It listens when there is one.
+ * of the port, and follows their changes. It begins to listen when there is an
+ * address.
  */
 #include "cm.h"
 
@@ -22,7 +23,7 @@
 #include "sctp.h"
 #include "sock.h"
 
-/* Addresses of a wildcard listener, those of the administrator included */
+/* Limit of a wildcard listener's addresses, including the administrator's */
 #define CM_SCTP_ANY	16
 
 /**
@@ -46,7 +47,7 @@ struct xiw_cm_any {
 };
 
 /**
- * xiw_cm_use_sctp() - the connection is one over SCTP
+ * xiw_cm_use_sctp() - make an endpoint use SCTP
  * @ep: new endpoint
  *
  * SCTP has a checksum for each packet and keeps the boundaries of messages, so
@@ -87,8 +88,8 @@ void xiw_cm_choose_protocol(struct xiw_ep *ep,
  * @xs: set on success
  *
  * Context: The endpoint is locked.
- * Return: 0 or negative errno, -EPROTONOSUPPORT if the port is one for SCTP and
- * the kernel has none.
+ * Return: 0 or negative errno, -EPROTONOSUPPORT if the port uses SCTP and the
+ * kernel has no SCTP.
  */
 int xiw_cm_create_sock(struct xiw_ep *ep, struct net *net, int family,
 		       struct xiw_sock **xs)
@@ -137,7 +138,7 @@ static u32 cm_sctp_get_paths(struct xiw_dev *dev, struct in6_addr *addrs)
  * xiw_cm_add_paths() - add the further addresses of the device
  * @ep: endpoint with a bound socket
  *
- * An address that cannot be used now is one path less, and no error.
+ * An address that cannot be used now is left out without an error.
  *
  * Context: The endpoint is locked.
  */
@@ -191,7 +192,7 @@ static bool cm_sctp_serves(const struct xiw_cm_any *any,
 	       !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
 }
 
-/* The addresses that the listener should have; returns how many. */
+/* Collects the addresses that the listener should have; returns how many. */
 static u32 cm_sctp_wanted(struct xiw_dev *dev, const struct xiw_cm_any *any,
 			  struct in6_addr *wanted)
 {
@@ -224,7 +225,7 @@ static bool cm_sctp_has(const struct in6_addr *list, u32 count,
 	return false;
 }
 
-/* The first address is bound as any other socket is, with its port. */
+/* Binds the first address like that of any socket, or adds a further one. */
 static int cm_sctp_bind_one(struct xiw_ep *ep, const struct in6_addr *addr)
 {
 	struct xiw_cm_any *any = ep->listen->any;
@@ -244,7 +245,7 @@ static int cm_sctp_bind_one(struct xiw_ep *ep, const struct in6_addr *addr)
 	return ret;
 }
 
-/* The last address cannot be given back. */
+/* Removes addresses that are not wanted; SCTP keeps the last one. */
 static void cm_sctp_unbind_others(struct xiw_ep *ep,
 				  const struct in6_addr *wanted, u32 count)
 {
@@ -262,7 +263,7 @@ static void cm_sctp_unbind_others(struct xiw_ep *ep,
 	}
 }
 
-/* An address that cannot be bound is tried again at the next change. */
+/* Binds the wanted addresses; retries a failed one at the next change. */
 static int cm_sctp_sync(struct xiw_ep *ep)
 {
 	struct in6_addr wanted[CM_SCTP_ANY];
@@ -308,14 +309,14 @@ int xiw_cm_listen_any(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 	any->family = addr->ss_family;
 	any->v6only = addr->ss_family == AF_INET6 && afonly;
 	any->port = xiw_sock_port_of(addr);
-	/* A change is not reported before the listener is published. */
+	/* Changes before the listener is published are not reported. */
 	any->stale = true;
 	ep->listen->any = any;
 	return cm_sctp_sync(ep);
 }
 
 /**
- * xiw_cm_follow_addresses() - the addresses of the netdev may have changed
+ * xiw_cm_follow_addresses() - bind to the addresses of the netdev, if changed
  * @ep: listener
  *
  * Context: The endpoint is locked.
@@ -331,7 +332,7 @@ void xiw_cm_follow_addresses(struct xiw_ep *ep)
 }
 
 /**
- * xiw_cm_addresses_changed() - the GIDs of the port have changed
+ * xiw_cm_addresses_changed() - let listeners follow a change of the GIDs
  * @dev: device
  *
  * Context: Process context.

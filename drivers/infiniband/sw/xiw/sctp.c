@@ -30,11 +30,11 @@
 #include "sctp_rx.h"
 #include "sctp_tx.h"
 
-/* The receive window is half of the first; both must be set in advance. */
+/* The receive window is half of SCTP_RCVBUF. Set before the association is. */
 #define SCTP_RCVBUF		(1024 * 1024)
 #define SCTP_SNDBUF		(512 * 1024)
 
-/* RFC 5043 section 10. What is sent is charged until it was acknowledged. */
+/* RFC 5043 section 10: limit of unacknowledged chunks, by the send buffer */
 #define SCTP_CHUNKS_MAX		32767
 static_assert(SCTP_SNDBUF / sizeof(struct sctp_chunk) <= SCTP_CHUNKS_MAX);
 
@@ -79,8 +79,8 @@ static void sctp_on_event(struct sock *sk)
 }
 
 /*
- * SCTP wakes processes that wait for room, and does not call sk_write_space.
- * It does so for each chunk that was acknowledged.
+ * For each acknowledged chunk SCTP wakes the processes that wait for room; it
+ * does not call sk_write_space.
  */
 static int sctp_on_room(wait_queue_entry_t *wait, unsigned int mode, int flags,
 			void *key)
@@ -97,7 +97,7 @@ static int sctp_on_room(wait_queue_entry_t *wait, unsigned int mode, int flags,
  * State
  */
 
-/* The peer's Terminate or, in its place, its SHUTDOWN was reached. */
+/* True after the peer's Terminate or, without a Terminate, its SHUTDOWN. */
 static bool sctp_peer_ended(const struct xiw_sctp *c)
 {
 	return c->session.state == XIW_SESSION_PEER_ENDED ||
@@ -161,7 +161,7 @@ static void sctp_sync(struct xiw_sctp *c)
 	release_sock(sk);
 }
 
-/* The lock is owned. */
+/* Makes all callbacks that may be due. The lock is owned. */
 static void sctp_call_user(struct xiw_sctp *c)
 {
 	const struct xiw_llp_events *events = READ_ONCE(c->xs.events);
@@ -193,7 +193,7 @@ static void sctp_work(struct work_struct *work)
 	sctp_sync(c);
 	xiw_sctp_end_session(c);
 	sctp_call_user(c);
-	/* If there is no memory, the retry comes first. */
+	/* Continue after a full batch; without memory the retry continues. */
 	if (c->more && !left && !c->xs.err && xiw_sctp_may_receive(c))
 		xiw_sctp_queue_work(c);
 	xiw_sctp_disown(c);
@@ -248,8 +248,8 @@ static void sctp_llp_set_events(struct xiw_llp *llp,
 }
 
 /*
- * The socket, as with TCP, and the chunks that were received. What waits to be
- * sent is the Initiate, if anything: its struct sctp_chunk is not charged.
+ * Charges the socket, as with TCP, and the received chunks. Only an Initiate
+ * can wait to be sent; its struct sctp_chunk is not charged.
  */
 static int sctp_llp_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
 {
@@ -374,7 +374,7 @@ static void sctp_release(struct xiw_sock *xs)
 	WRITE_ONCE(c->closed, true);
 	xiw_sctp_disown(c);
 	remove_wait_queue(sk_sleep(xs->sk), &c->room);
-	/* Each may have queued the other one before it saw @closed. */
+	/* Work and retry may have queued each other before they saw @closed. */
 	cancel_work_sync(&c->work);
 	cancel_delayed_work_sync(&c->retry);
 	cancel_work_sync(&c->work);
@@ -382,7 +382,7 @@ static void sctp_release(struct xiw_sock *xs)
 	c->gone = true;
 	xiw_sctp_purge(c);
 	xiw_sctp_disown(c);
-	/* Aborts an association if there still is one: see above. */
+	/* Aborts the association if there still is one. */
 	sock_no_linger(xs->sk);
 }
 
@@ -454,8 +454,8 @@ static int sctp_recv_frame(struct xiw_sock *xs, struct xiw_mpa_frame *frame,
 }
 
 /*
- * The local address of the first path. That of the socket is the wildcard, or
- * the one bound last.
+ * Sets the local address of the first path. The address of the socket is the
+ * wildcard, or the one that was bound last.
  */
 static void sctp_fix_local(struct xiw_sock *xs, struct sockaddr_storage *local)
 {

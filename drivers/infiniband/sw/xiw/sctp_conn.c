@@ -21,7 +21,7 @@
 #define SCTP_RETRY_MS	20
 
 /**
- * xiw_sctp_queue_work() - let the work look at the socket
+ * xiw_sctp_queue_work() - queue the work, which checks the socket
  * @c: connection
  *
  * The work has no reference: the release of the socket cancels it.
@@ -35,7 +35,7 @@ void xiw_sctp_queue_work(struct xiw_sctp *c)
 }
 
 /**
- * xiw_sctp_queue_retry() - let the work look again after a time
+ * xiw_sctp_queue_retry() - queue the work after SCTP_RETRY_MS
  * @c: connection
  *
  * Context: Any.
@@ -141,7 +141,7 @@ bool xiw_sctp_trylock_bh(struct xiw_sctp *c)
  * xiw_sctp_unlock_bh() - release the lock after xiw_sctp_trylock_bh()
  * @c: connection
  *
- * Context: As of the former.
+ * Context: As of xiw_sctp_trylock_bh().
  */
 void xiw_sctp_unlock_bh(struct xiw_sctp *c)
 {
@@ -154,7 +154,7 @@ void xiw_sctp_unlock_bh(struct xiw_sctp *c)
  */
 
 /**
- * xiw_sctp_lose() - the connection is lost
+ * xiw_sctp_lose() - record that the connection is lost
  * @c: connection; the end of an association behind the end of its session is no
  *	loss
  * @err: reason, a positive errno
@@ -168,7 +168,7 @@ void xiw_sctp_lose(struct xiw_sctp *c, int err)
 }
 
 /**
- * xiw_sctp_break() - a chunk fits no pattern; the session ends
+ * xiw_sctp_break() - end a session as a chunk fits no pattern
  * @c: connection
  *
  * Context: Lock held.

@@ -34,7 +34,7 @@
  * @session: state of the session
  * @mulpdu: largest ULPDU of one packet
  * @start: the peer's startup message, with @start_frame; NULL if there is none
- * @start_frame: what it says; Private Data is in @start
+ * @start_frame: that message decoded; Private Data is in @start
  * @ready: FPDUs in order
  * @ready_bytes: unread bytes in @ready
  * @ready_mem: memory of @ready

@@ -22,10 +22,10 @@
 
 #include "sctp_conn.h"
 
-/* Early chunks; more than an honest peer can have in flight. */
+/* Bytes of early chunks: more than an honest peer can have in flight */
 #define SCTP_HELD_MAX		(1024 * 1024)
 
-/* FPDUs in order that wait to be read */
+/* Bytes of FPDUs in order that wait to be read */
 #define SCTP_READY_MAX		(512 * 1024)
 
 /* The largest message: an FPDU has 16 bits for the length of its ULPDU. */
@@ -35,10 +35,10 @@
 #define SCTP_LINEAR_MAX		SKB_MAX_ORDER(0, 2)
 #define SCTP_HEAD_LEN		256
 
-/* What a chunk lacks of an FPDU: padding, CRC field */
+/* Parts of an FPDU that a chunk does not have: padding and CRC field */
 #define SCTP_TRAILER_MAX	(3 + XIW_MPA_CRC_LEN)
 
-/* How SCTP delivered a chunk, kept with it */
+/* The control buffer of a chunk, with the way in which SCTP delivered it */
 static struct xiw_session_chunk *sctp_rx_cb(struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(struct xiw_session_chunk) > sizeof(skb->cb));
@@ -67,7 +67,7 @@ static void sctp_rx_add_segment(struct xiw_sctp *c, struct sk_buff *skb)
 	WRITE_ONCE(c->ready_mem, c->ready_mem + skb->truesize);
 }
 
-/* The next chunk in the order of SSNs; it is consumed. */
+/* Processes the next chunk in the order of SSNs, and consumes it. */
 static void sctp_rx_process(struct xiw_sctp *c, struct sk_buff *skb,
 			    const struct xiw_session_msg *msg)
 {
@@ -79,7 +79,7 @@ static void sctp_rx_process(struct xiw_sctp *c, struct sk_buff *skb,
 	} else if (msg->code == XIW_SESSION_TERMINATE) {
 		consume_skb(skb);
 	} else {
-		/* A session has one of these for each side. */
+		/* A session has one startup message of each side. */
 		consume_skb(c->start);
 		c->start = skb;
 		c->start_frame = msg->frame;
@@ -122,7 +122,7 @@ static void sctp_rx_chunk(struct xiw_sctp *c, struct sk_buff *skb)
 	}
 }
 
-/* A chunk, and those that waited for it */
+/* Processes a chunk, and those that waited for it. */
 static void sctp_rx_take(struct xiw_sctp *c, struct sk_buff *skb)
 {
 	while (skb && !c->xs.err) {
@@ -224,7 +224,7 @@ static int sctp_rx_message(struct xiw_sctp *c, struct sk_buff *skb,
 	return sock_recvmsg(c->xs.sock, msg, MSG_DONTWAIT);
 }
 
-/* Lock owned; @skb is consumed. */
+/* Handles a received message and consumes @skb. The lock is owned. */
 static void sctp_rx_received(struct xiw_sctp *c, struct sk_buff *skb,
 			     const struct msghdr *msg, const void *control)
 {

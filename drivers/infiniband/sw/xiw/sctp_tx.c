@@ -90,7 +90,7 @@ static int sctp_tx_fpdu_at(struct xiw_sctp *c, struct bio_vec *bv,
 			    more || pos + fpdu_len < len);
 	if (ret >= 0)
 		return fpdu_len;
-	/* SCTP takes all of a message or nothing: the SSN is used again. */
+	/* SCTP took nothing of the message, so use its SSN again. */
 	c->session.tx_next = ssn;
 	sctp_tx_put_be16(bv, pos, ulpdu_len);
 	return ret;
@@ -106,7 +106,7 @@ static int sctp_tx_fpdus(struct xiw_sctp *c, struct bio_vec *bv,
 		ret = sctp_tx_fpdu_at(c, bv, nr, done, len, more);
 		if (ret == -EAGAIN && !c->want_space) {
 			WRITE_ONCE(c->want_space, true);
-			/* Ask to be woken, then look: sctp_on_room(). */
+			/* Request the wakeup, then retry: sctp_on_room(). */
 			smp_mb();
 			continue;
 		}
@@ -215,7 +215,7 @@ int xiw_sctp_send_fpdu(struct xiw_sctp *c, const u8 *buf, size_t len)
 /**
  * xiw_sctp_send_frame() - send a startup frame as a session control message
  * @c: connection
- * @frame: what to say
+ * @frame: the frame
  * @pdata: Private Data
  *
  * Context: Lock owned; sleeps.

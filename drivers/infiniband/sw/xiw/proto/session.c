@@ -15,7 +15,7 @@
 #define TO(state)	{ .legal = true, .next = XIW_SESSION_##state }
 /* A received chunk that ends the session; the own Terminate is still owed. */
 #define BREAK		{ .next = XIW_SESSION_BROKEN }
-/* The same where no Terminate may be sent, or one was sent. */
+/* As BREAK, where no Terminate may be sent, or one was sent. */
 #define DROP		{ .next = XIW_SESSION_DONE }
 
 #define RX_FIRST	XIW_SESSION_RX_INITIATE
@@ -36,7 +36,7 @@ session_steps[XIW_SESSION_STATES][XIW_SESSION_EVENTS] = {
 		[XIW_SESSION_RX_INITIATE]	= BREAK,
 		[XIW_SESSION_RX_ACCEPT]		= TO(OPEN),
 		[XIW_SESSION_RX_REJECT]		= TO(DONE),
-		/* RFC 5043 6.4: refused without the ULP. */
+		/* RFC 5043 6.4: the peer refused without its ULP. */
 		[XIW_SESSION_RX_TERMINATE]	= TO(DONE),
 		[XIW_SESSION_RX_SEGMENT]	= BREAK,
 		[XIW_SESSION_RX_INVALID]	= BREAK,
@@ -187,7 +187,7 @@ static void session_put_hdr(const struct xiw_session *s,
 	h->code = cpu_to_be16(code);
 }
 
-/* Markers and CRCs are MPA's, and its revision is the kind of message. */
+/* Refuses Markers and CRCs. The revision selects the kind of message. */
 static bool session_frame_fits(const struct xiw_session *s,
 			       const struct xiw_mpa_frame *f)
 {
@@ -261,7 +261,7 @@ void xiw_session_confirm(struct xiw_session *s)
  * Receiving
  */
 
-/* Private Data of an Initiate, Accept or Reject at @pd_off. */
+/* Decodes an Initiate, Accept or Reject; Private Data is at @pd_off. */
 static int session_decode_frame(const u8 *buf, size_t len, bool enhanced,
 				struct xiw_mpa_frame *f)
 {
@@ -338,7 +338,7 @@ enum xiw_session_order xiw_session_order(const struct xiw_session *s, u16 ssn)
 
 	if (!ahead)
 		return XIW_SESSION_NEXT;
-	/* Patterns have nothing behind an Initiate without an answer. */
+	/* In no pattern a chunk follows an Initiate without an answer. */
 	if (s->state == XIW_SESSION_REQUEST || s->state == XIW_SESSION_PENDING)
 		return XIW_SESSION_STRAY;
 	return ahead < XIW_SESSION_WINDOW ? XIW_SESSION_EARLY :

@@ -103,8 +103,8 @@ struct xiw_session_chunk {
  * struct xiw_session_msg - decoded chunk
  * @ssn: DDP-SSN
  * @code: function code, XIW_SESSION_SEGMENT for a DDP segment
- * @frame: what an Initiate, Accept or Reject says, as the MPA frame that would
- *	say the same: revision 2 if enhanced, else 1; zero for other codes.
+ * @frame: an Initiate, Accept or Reject, as the MPA frame with the same
+ *	content: revision 2 if enhanced, else 1; zero for other codes.
  *	Private Data is at @frame.pd_off of the chunk
  */
 struct xiw_session_msg {
@@ -117,7 +117,7 @@ struct xiw_session_msg {
  * enum xiw_session_order - place of a chunk in the order of SSNs
  * @XIW_SESSION_NEXT: process it now
  * @XIW_SESSION_EARLY: keep it until the ones before it were processed
- * @XIW_SESSION_STRAY: no conforming peer sent it, or not yet
+ * @XIW_SESSION_STRAY: refuse it: a conforming peer does not send it now
  */
 enum xiw_session_order {
 	XIW_SESSION_NEXT,
@@ -143,7 +143,7 @@ void xiw_session_init(struct xiw_session *s, bool active);
  * @s: session; unchanged, see xiw_session_sent()
  * @buf: written on success
  * @size: bytes available at @buf; XIW_SESSION_MSG_MAX always suffices
- * @f: what to say; @f->pd_len bytes of ULP Private Data follow
+ * @f: the message; @f->pd_len bytes of ULP Private Data follow
  * @pd: ULP Private Data, may be NULL if there is none
  *
  * The message gets the next SSN.  RFC 5043 section 5.2.3, RFC 6581 section 7.
