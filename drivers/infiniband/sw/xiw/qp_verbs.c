@@ -249,7 +249,7 @@ static void qp_verbs_end_oob(struct xiw_qp *qp)
 {
 	if (!xiw_qp_is_oob(qp))
 		return;
-	/* Later endpoints cannot be attached, and the present one ends. */
+	/* From now on no endpoint can be attached; a present one ends. */
 	xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
 	qp_verbs_unlock_ep(qp_verbs_lock_ep(qp));
 }

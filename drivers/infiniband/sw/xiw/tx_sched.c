@@ -408,7 +408,7 @@ static bool tx_sched_next_wr(struct xiw_stream *s)
 		if (xiw_swr_is_local(wr)) {
 			if (!tx_sched_run_local(s, wr))
 				return false;
-			/* A process may post such requests forever. */
+			/* A process may post local requests forever. */
 			xiw_budget_charge(&s->tx.budget, 0);
 			continue;
 		}

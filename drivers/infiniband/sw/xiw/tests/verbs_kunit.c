@@ -792,9 +792,9 @@ static void verbs_cq_moderation(struct kunit *test)
 }
 
 /*
- * As a ULP does in its handler of DEVICE_REMOVAL: no other handler of the
- * identifier can run, so the iw_cm thread with an event for it waits for the
- * caller, and the caller must not wait for that thread.
+ * Destroys a queue pair as ULPs do in their handler of DEVICE_REMOVAL: no other
+ * handler of the identifier can run, so the iw_cm thread with an event for it
+ * waits for the caller, and the caller must not wait for that thread.
  */
 static void verbs_destroy_in_handler(struct kunit *test)
 {

@@ -29,7 +29,7 @@ static void expect(struct side *side, u8 opcode, u32 len, u32 seed, u32 slot)
 	e->len = len;
 	e->seed = seed;
 	e->slot = slot;
-	/* Pairs with the acquire in world_next_expected(). */
+	/* Pairs with the acquire in next_expected(). */
 	smp_store_release(&side->expect_end, side->expect_end + 1);
 }
 
