@@ -102,7 +102,7 @@ static inline struct sctp_association *xiw_sctp_asoc(struct sock *sk)
 					struct sctp_association, asocs);
 }
 
-/* Both locks; there may be no association any more. */
+/* Follows the MTU; both locks are held. @asoc is NULL after the association. */
 static inline void xiw_sctp_set_mulpdu(struct xiw_sctp *c,
 				       const struct sctp_association *asoc)
 {

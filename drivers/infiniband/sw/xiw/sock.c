@@ -299,9 +299,9 @@ static int sock_move_memcg(struct sock *sk, struct mem_cgroup *memcg,
  * @queued: bytes that the protocol has charged for data to be sent
  *
  * Context: Socket lock owned.
- * Return: 0, or -ENOMEM if the group is at its limit. Then there is no stream:
- * an accept or a connect fails with ENOMEM, and a connection by number is tried
- * again.
+ * Return: 0, or -ENOMEM if the group is at its limit. Then the stream is not
+ * started: an accept or a connect of rdma_cm fails with ENOMEM, and an
+ * out-of-band connection is tried again.
  */
 int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
 {
