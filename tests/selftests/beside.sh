@@ -31,7 +31,7 @@ topo_up
 in_a rdma link add siwA type siw netdev "$VETH_A" || bail "set-up: siw"
 # siw's listener fails, so rdma_cm ends that of xiw.
 in_a timeout 20 rping -s -p 7179 >"$TMP/both" 2>&1
-tap_run "xiw, then siw: a server of all addresses is told" \
+tap_run "xiw, then siw: a server of all addresses gets an error" \
 	grep -q 'rdma_listen: Address already in use' "$TMP/both"
 one_address "xiw, then siw"
 
@@ -54,21 +54,21 @@ print('bound', flush=True)
 signal.pause()"
 wait_for 20 grep -q bound "$TMP/plain.log" || bail "set-up: a plain socket"
 in_a timeout 20 rping -s -p 7181 >"$TMP/both" 2>&1
-tap_run "siw, then xiw: a port of TCP is taken all the same" \
+tap_run "siw, then xiw: a server cannot listen on a port of TCP" \
 	grep -q 'Address already in use' "$TMP/both"
 stop_server plain
 
 rdma link del siwA
 before=$(counter "$DEV_A" connections_passive)
 meets "without siw a server of all addresses"
-tap_is "is xiw's again" "$(counter "$DEV_A" connections_passive)" \
-	$((before + 1))
+tap_is "without siw the request arrives on the xiw device" \
+	"$(counter "$DEV_A" connections_passive)" $((before + 1))
 
 # RoCE listens without TCP.  A client behind rxe would not reach an xiw device.
 in_a rdma link add rxeA type rxe netdev "$VETH_A" || bail "set-up: rxe"
 before=$(counter "$DEV_A" connections_passive)
 meets "with rxe a server of all addresses"
-tap_is "has the request on the xiw device" \
+tap_is "with rxe the request arrives on the xiw device" \
 	"$(counter "$DEV_A" connections_passive)" $((before + 1))
 rdma link del rxeA
 tap_done

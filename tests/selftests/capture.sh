@@ -126,7 +126,7 @@ policy markers 0
 capture_stop
 # tshark does not follow FPDUs with Markers from one TCP segment to the next.
 judge "Markers" "$TMP/markers.pcap"
-tap_is "Markers: in full operation there were some" \
+tap_is "Markers: full operation has some" \
 	"$(($(seen markers) > 10))" 1
 said "Markers" \
 	"rev2 MC-S pd0 ird1 ord1 ACD / rev2 MC-S pd0 ird1 ord1 ACD / empty_write"

@@ -129,7 +129,7 @@ tap_run "receives of a shared queue" at_least max_srq_wr 128
 tap_run "the GUID is not zero" is node_guid '.*[1-9a-f]'
 guid=$(attribute node_guid)
 ibv_devinfo -v -d "$DEV_B" >"$TMP/devinfo" 2>&1
-tap_run_not "nor that of the other device" is node_guid "$guid"
+tap_run_not "the GUID is not that of the other device" is node_guid "$guid"
 
 in_a rdma link show "$DEV_A/1" >"$TMP/link"
 tap_run "rdma link shows the interface" grep -q "netdev $VETH_A" "$TMP/link"
@@ -163,7 +163,7 @@ else
 	tap_skip "counters count" "the device has no counters"
 fi
 tap_run "the connection ends" load_end show
-tap_objects "it is no longer shown" "$TMP/baseline"
+tap_objects "the ended connection is no longer shown" "$TMP/baseline"
 if [[ $XIW_LINK_TYPE == xiw ]]; then
 	known_counters
 else
@@ -176,13 +176,13 @@ DEV_A=foo0
 tap_run "a device can be renamed" dev_exists foo0
 tap_run "ibv_devinfo finds the device by its new name" ibv_devinfo -d foo0
 tap_run "a connection works under that name" load_up renamed
-tap_run "and ends" load_end renamed
+tap_run "the connection under that name ends" load_end renamed
 tap_run "the device can be deleted by its new name" link_del foo0
 DEV_A=eth_rdma-1
 tap_run "a device can have any name" link_add "$NS_A" "$DEV_A" "$VETH_A"
 tap_run "ibv_devinfo finds the device of any name" ibv_devinfo -d "$DEV_A"
 wait_for 20 port_active "$DEV_A"
-tap_run "a connection works on it" load_up any
-tap_run "and ends" load_end any
+tap_run "a connection works on the device of any name" load_up any
+tap_run "the connection on it ends" load_end any
 load_stop
 tap_done

@@ -75,13 +75,13 @@ there()
 	serve ::
 	tap_run "$1: IPv4 works" client $SERVICE4
 	tap_run "$1: IPv6 works" client $SERVICE6
-	tap_is "$1: on the device of the address" \
+	tap_is "$1: both were accepted by the device of the address" \
 		"$(counter xiwC connections_passive)" 2
 	tap_run "$1: the other address works" client "$A4"
-	tap_run "$1: and the other one of IPv6" client "$A6"
+	tap_run "$1: the other IPv6 address works" client "$A6"
 	stop_server rping
 	serve $SERVICE4
-	tap_run "$1: bound to the address it works" client $SERVICE4
+	tap_run "$1: a server bound to the address works" client $SERVICE4
 	stop_server rping
 	tap_is "$1: nothing was refused" \
 		"$(counter xiwC connections_misrouted)" 0

@@ -192,7 +192,7 @@ spare iw_conn_req_handler
 require "$upcall" "$upcall_end"
 tap_run "requests that cannot be announced are rejected" announced
 tap_show "$TMP/run.log"
-tap_objects "and nothing is left of it" "$TMP/baseline"
+tap_objects "nothing is left behind by rejected requests" "$TMP/baseline"
 
 # If ib_uverbs gets no memory for a completion event, the event is lost, and a
 # process that sleeps until it arrives is not woken. The driver cannot prevent
@@ -252,7 +252,7 @@ for name in tx_no_memory rx_no_memory; do
 	tap_note "$name $(counter "$DEV_A" "$name") $(counter "$DEV_B" "$name")"
 done
 tap_run "a connection works" load_up after
-tap_run "and ends in order" load_end after
+tap_run "the connection ends in order" load_end after
 ip link del dummy0
 load_stop
 tap_done

@@ -150,7 +150,7 @@ tap_run "the connections go on, a message a second" wait_for 30 idle_says alive
 tap_run "the connections have no more than 64 KiB each" \
 	wait_for 30 returned "$((COUNT << 16))"
 tap_note "control group: $quiet bytes, $busy, $now"
-tap_run "they end" idle_down
+tap_run "the connections end" idle_down
 
 # Data that was sent and not received stays at the passive side, except for 64
 # KiB.
@@ -161,7 +161,7 @@ tap_run "4 connections whose passive side posts no receive" \
 tap_run "the control group of the passive side is charged for the data in TCP" \
 	burst stuck "$BURST"
 tap_note "control group: $now bytes of sockets"
-tap_run "they end" idle_down
+tap_run "the connections end" idle_down
 tap_run "no socket is charged to the control group any more" wait_for 30 gone
 rmdir $CGROUP
 tap_objects "nothing is left behind" "$TMP/baseline"

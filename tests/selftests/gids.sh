@@ -248,7 +248,7 @@ port_events()
 	flap 1
 	flap 2
 	tap_is "each is reported once: PORT_ERR" "$(events PORT_ERR)" 2
-	tap_is "PORT_ACTIVE" "$(events PORT_ACTIVE)" 2
+	tap_is "each is reported once: PORT_ACTIVE" "$(events PORT_ACTIVE)" 2
 	watch_stop
 	peer_up "$NS_A" "$VETH_A" "$A4" "$A6" 2>/dev/null
 	watch_start
@@ -256,11 +256,11 @@ port_events()
 	storm
 	tap_note "$changes rounds"
 	tap_run "many changes make few events: PORT_ERR" below PORT_ERR 9
-	tap_run "PORT_ACTIVE" below PORT_ACTIVE 9
+	tap_run "many changes make few events: PORT_ACTIVE" below PORT_ACTIVE 9
 	ip -n "$NS_A" link set "$VETH_A" down
 	tap_run "the last state is reported" wait_for 20 last_is PORT_ERR
 	ip -n "$NS_A" link set "$VETH_A" up
-	tap_run "and the next one" wait_for 20 last_is PORT_ACTIVE
+	tap_run "the next state is reported" wait_for 20 last_is PORT_ACTIVE
 	watch_stop
 	ip -n "$NS_A" addr add "$A6/64" dev "$VETH_A" nodad 2>/dev/null
 }

@@ -18,8 +18,8 @@ objects >"$TMP/baseline"
 
 tap_run "a connection of others is under load" load_up bystander
 cases xt_scribble "${SIDES4[@]}"
-tap_run "the others are still there" load_alive bystander
-tap_run "they end as if nothing had been" load_end bystander
+tap_run "the connection of others is still there" load_alive bystander
+tap_run "the connection of others ends in order" load_end bystander
 tap_objects "nothing is left behind" "$TMP/baseline"
 
 load_stop

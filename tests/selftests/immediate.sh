@@ -46,7 +46,7 @@ if [[ -e /proc/self/ns/time ]]; then
 	cases -p "another time" unshare --time --monotonic 100000 --fork \
 		xt_ex "${SIDES4[@]}" -t timestamps
 else
-	tap_skip "another time: completions tell when they came" \
+	tap_skip "another time: completions have their time" \
 		"no time namespaces"
 fi
 

@@ -44,6 +44,6 @@ tap_run "all ends are killed" load_kill {active,passive}-{1,2,3}
 tap_objects "nothing is left behind by either" "$TMP/baseline"
 
 tap_run "a new connection works" load_up after
-tap_run "and ends" load_end after
+tap_run "the new connection ends" load_end after
 load_stop
 tap_done

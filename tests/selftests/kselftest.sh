@@ -46,7 +46,7 @@ claims()
 	done <"$1"
 }
 
-tap_run "they are built" bounded build || tap_done
+tap_run "the kernel selftests are built" bounded build || tap_done
 for driver in xiw siw rxe; do
 	for name in link connect verbs; do
 		rc=0

@@ -47,6 +47,6 @@ tap_objects "nothing is left behind" "$TMP/baseline"
 tap_run "the removal of the device ends a connection with data to be sent" \
 	removed fin-wait-1 65536
 tap_run "there is a device again" link_add "$NS_B" "$DEV_B" "$VETH_B"
-tap_run "the removal of the device ends one that waits for the peer's FIN" \
+tap_run "the removal of the device ends a connection that waits for the peer's FIN" \
 	removed fin-wait-2 1048576
 tap_done

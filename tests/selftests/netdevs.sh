@@ -49,9 +49,9 @@ over()
 		"rping -s -V -a $B6 -p @PORT@ -C 10 -S 20000" \
 		"rping -c -V -a $B6 -I $A6 -p @PORT@ -C 10 -S 20000"
 	tap_run "$1: a connection over IPv4 is under load" load_up kind
-	[[ -z ${5:-} ]] || tap_run "$1: $5: it goes on" "$5"
+	[[ -z ${5:-} ]] || tap_run "$1: $5: the connection continues" "$5"
 	tap_run "$1: all its data is right" load_end kind
-	tap_run "$1: it was this device that received" \
+	tap_run "$1: this device has received the data" \
 		grown "$DEV_A" rx_bytes 500000
 	end_of "$1"
 }
@@ -224,7 +224,7 @@ loopback()
 	pair "loopback: rping to ::1, with another device beside" \
 		"rping -s -V -a ::1 -p @PORT@ -C 10 -S 20000" \
 		"rping -c -V -a ::1 -p @PORT@ -C 10 -S 20000"
-	tap_run "loopback: it was this device that received" \
+	tap_run "loopback: this device has received the data" \
 		grown xiwC rx_bytes 400000
 	tap_run "loopback: the device can be deleted" link_del xiwC
 }

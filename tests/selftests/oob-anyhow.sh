@@ -63,7 +63,7 @@ for ((n = 1; n <= ROUNDS; n++)); do
 	tap_run "killed in the middle, $n" killed
 done
 for ((n = 1; n <= ROUNDS; n++)); do
-	tap_run "the devices go in the middle, $n" devices_go
+	tap_run "the devices are removed in the middle, $n" devices_go
 done
 tap_run "random calls for 5 s, and then a connection" \
 	xt_anyhow "$NS_A/$A4" "$NS_B/$B4" 5

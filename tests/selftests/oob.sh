@@ -89,7 +89,7 @@ pair -l "two queue pairs of one device" \
 for lib in nccl gloo; do
 	tap_run "four processes sum up as $lib does, over IPv4" \
 		xt_ring $lib "$NS_A/$A4" "$DEV_A" "$NS_B/$B4" "$DEV_B"
-	tap_run "  and over IPv6" \
+	tap_run "four processes sum up as $lib does, over IPv6" \
 		xt_ring $lib "$NS_A/$A6" "$DEV_A" "$NS_B/$B6" "$DEV_B"
 done
 

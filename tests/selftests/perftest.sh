@@ -36,7 +36,7 @@ perf()
 		return
 	# It counts the iterations of all queue pairs.
 	[[ ${1:-} != -q ]] || n=$((n * $2))
-	tap_run "  and says so" reported "$size" "$n"
+	tap_run "  and reports size and number" reported "$size" "$n"
 }
 
 topo_up
@@ -77,7 +77,7 @@ in_few_trains()
 		"$prog -R -d $DEV_A -p @PORT@ -s 65536 -n $n -F $A4" || return
 	sum=$(($(counter "$DEV_A" tx_sendmsgs) - sum))
 	tap_note "$sum calls"
-	tap_run "  and TCP is called for few of them twice" \
+	tap_run "  with two calls of TCP for few of them" \
 		test $((10 * sum)) -lt $((14 * n))
 }
 

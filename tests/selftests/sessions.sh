@@ -45,8 +45,8 @@ for name in mpa_malformed crc_errors protocol_errors terminates_sent \
 		test "$(counter "$DEV_A" "$name")" -gt 0
 	tap_note "$name $(counter "$DEV_A" "$name")"
 done
-tap_run "the others are still there" load_alive bystander
-tap_run "they end as if nothing had been" load_end bystander
+tap_run "the connection of others is still there" load_alive bystander
+tap_run "the connection of others ends in order" load_end bystander
 tap_objects "nothing is left behind" "$TMP/baseline"
 load_stop
 tap_done

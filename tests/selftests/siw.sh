@@ -89,10 +89,12 @@ perf()
 
 	pair -r "$1, $2 bytes, xiw connects" "$1 -d $DEV_B $args" \
 		"$1 -d $DEV_A $args $B4" &&
-	tap_run "  and says so" grep -qE "^ *$2 +$3 " "$TMP/client.log"
+	tap_run "  and reports size and number" \
+		grep -qE "^ *$2 +$3 " "$TMP/client.log"
 	pair "$1, $2 bytes, siw connects" "$1 -d $DEV_A $args" \
 		"$1 -d $DEV_B $args $A4" &&
-	tap_run "  and says so" grep -qE "^ *$2 +$3 " "$TMP/client.log"
+	tap_run "  and reports size and number" \
+		grep -qE "^ *$2 +$3 " "$TMP/client.log"
 }
 
 # messages: ucmatose, in which the accepting side sends first.
@@ -121,7 +123,7 @@ fenced()
 	capture_stop
 	tap_run "siw asks for no RTR and does not speak: all bytes are right" \
 		take_apart "$TMP/startup.pcap"
-	tap_is "  and none was sent by xiw" "$(startups), $(seen fpdus)" \
+	tap_is "  and xiw sent no RTR" "$(startups), $(seen fpdus)" \
 		"$SIW_ASKS - / $WITH_CRC - / nothing, 0"
 }
 
@@ -155,7 +157,7 @@ rev1()
 	tap_run "siw as server of revision 1 cannot read: xiw's side is notified of the end" \
 		grep -q 'DISCONNECT EVENT' "$TMP/client.log"
 	wait_server server
-	tap_run "  and siw's own consumer why" \
+	tap_run "  and the program over siw gets the reason" \
 		grep -q 'post send error' "$TMP/server.log"
 }
 

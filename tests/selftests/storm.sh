@@ -223,14 +223,14 @@ fi
 ! chosen kill || kill_storm
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_run "a connection works" load_up after
-tap_run "and ends in order" load_end after
+tap_run "the connection ends in order" load_end after
 if chosen exclusive; then
 	topo_down
 	tap_run "devices can have namespaces of their own" netns_mode exclusive
 	tap_run "devices are in namespaces of their own" own_devices
 	storm "end of namespaces, devices of their own" own_namespaces "$ROUNDS"
 	tap_run "a connection works there" load_up own
-	tap_run "and ends in order there" load_end own
+	tap_run "the connection there ends in order" load_end own
 fi
 load_stop
 tap_done

@@ -60,7 +60,7 @@ connect_failed()
 works()
 {
 	tap_run "$1: a connection works" load_up check
-	tap_run "$1: and ends in order" load_end check
+	tap_run "$1: the connection ends in order" load_end check
 }
 
 topo_up

@@ -61,7 +61,7 @@ wildcard()
 
 	at=$(free_port)
 	tap_run "a listens on all its addresses" serve a "$NS_A"
-	tap_run_not "that opens nothing in b" listening "$NS_B" "$at"
+	tap_run_not "no port is open in b" listening "$NS_B" "$at"
 	tap_run "b listens on the same port" serve b "$NS_B"
 	tap_run "b's client reaches a" ping_to "$NS_B" "$A4"
 	tap_run "a served b's client" wait_server a
@@ -78,7 +78,7 @@ later()
 	at=$(free_port)
 	tap_run "a listens" serve a "$NS_A"
 	tap_run "b gets another device" link_add "$NS_B" xiwE lo
-	tap_run_not "that opens nothing in b" listening "$NS_B" "$at"
+	tap_run_not "no port is open in b" listening "$NS_B" "$at"
 	link_del xiwE
 	ip -n "$NS_A" addr add 10.78.1.1/32 dev lo
 	tap_run "a gets another device" link_add "$NS_A" xiwE lo
@@ -220,13 +220,13 @@ exclusive()
 		own_link "$NS_A" "$DEV_A" "$VETH_A" &&
 		own_link "$NS_B" "$DEV_B" "$VETH_B"
 	} || bail "set-up: devices of one namespace each"
-	tap_run_not "exclusive: that opens nothing in b" listening "$NS_B" "$at"
+	tap_run_not "exclusive: no port is open in b" listening "$NS_B" "$at"
 	tap_run "exclusive: b listens on the same port" serve b "$NS_B"
 	tap_run "exclusive: b's client reaches a through the device that came" \
 		ping_to "$NS_B" "$A4"
-	tap_run "exclusive: a served it" wait_server a
+	tap_run "exclusive: a served b's client" wait_server a
 	tap_run "exclusive: a's client reaches b" ping_to "$NS_A" "$B4"
-	tap_run "exclusive: b served it" wait_server b
+	tap_run "exclusive: b served a's client" wait_server b
 	in_a rdma link del xiwE
 	in_a rdma link del "$DEV_A"
 	in_b rdma link del "$DEV_B"

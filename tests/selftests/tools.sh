@@ -43,13 +43,15 @@ look bpftrace -c "$late" "$TOOLS/xiw-stalls.bt"
 says '^@waits\[[0-9]+\]: [1-9]' "xiw-stalls.bt: waits per queue pair"
 says '^@longest_us\[[0-9]+\]: [1-9]' "  and for how long"
 says '^queue pair [0-9]+: ended, no receive for [0-9]+ ms' \
-	"  and what ended for it"
+	"  and the connection that ended for lack of a receive"
 
 look "$TOOLS/xiw-ends" -c "$late"
 says 'queue pair [0-9]+: this side found a fault' "xiw-ends: the side that found a fault"
-says 'queue pair [0-9]+: Terminate 0x1202 sent' "  which one"
-says 'queue pair [0-9]+: the peer found a fault' "  and the other side"
-says 'queue pair [0-9]+: Terminate 0x1202 received' "  and what"
-tap_is "  and it leaves no trace of itself" \
+says 'queue pair [0-9]+: Terminate 0x1202 sent' \
+	"  and the Terminate that it sent"
+says 'queue pair [0-9]+: the peer found a fault' "xiw-ends: the other side"
+says 'queue pair [0-9]+: Terminate 0x1202 received' \
+	"  and the Terminate that it received"
+tap_is "xiw-ends leaves no trace instance" \
 	"$(find "$TRACE/instances" -mindepth 1 -maxdepth 1 -name 'xiw*')" ""
 tap_done

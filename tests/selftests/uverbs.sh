@@ -32,9 +32,9 @@ tap_objects "nothing is left behind" "$TMP/baseline"
 tap_run "a connection of others is under load" load_up bystander
 tap_run "commands are sent beside it" \
 	xt_uverbs "${SIDES4[@]}" -n 2 -t random -t changed
-tap_run "the others are still there" load_alive bystander
-tap_run "they end as if nothing had been" load_end bystander
-tap_objects "nothing is left behind of either" "$TMP/baseline"
+tap_run "the connection of others is still there" load_alive bystander
+tap_run "the connection of others ends in order" load_end bystander
+tap_objects "nothing is left behind by commands and connection" "$TMP/baseline"
 
 load_stop
 tap_done
