@@ -96,7 +96,7 @@ static enum xiw_deliver deliver_rnr_wait(struct xiw_stream *s)
 
 static enum xiw_deliver deliver_take_recv(struct xiw_stream *s)
 {
-	/* A connection that was rolled back has taken one: xiw_oob_undo(). */
+	/* A connection that was rolled back took a receive: xiw_oob_undo(). */
 	if (s->rx.recv_active)
 		return XIW_DELIVER_OK;
 	switch (s->ops->take_recv(s, &s->rx.recv)) {
