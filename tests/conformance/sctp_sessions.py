@@ -475,6 +475,22 @@ def disconnects(bench):
     conn.event("DISCONNECTED")
 
 
+@case
+# Covers: SCTP-19
+def terminate_later(bench):
+    """no memory for a Terminate: it is sent when there is some"""
+    refusal = Refusal("xiw_sctp_end_session")
+    bench.policy(close_timeout_ms=120000)
+    peer, conn = bench.open()
+    with refusal:
+        conn.disconnect()
+        peer.expect_silence()
+    peer.expect_control(TERMINATE)
+    peer.control(TERMINATE)
+    peer.expect_end()
+    conn.event("DISCONNECTED")
+
+
 # ---- the device is the active side -----------------------------------------
 
 @case

@@ -241,6 +241,22 @@ int xiw_sctp_send_frame(struct xiw_sctp *c, const struct xiw_mpa_frame *frame,
 	return 0;
 }
 
+/* Without memory there is a retry, as no event need follow. */
+static void sctp_tx_terminate(struct xiw_sctp *c)
+{
+	u8 buf[XIW_SESSION_HDR_LEN];
+	int len = xiw_session_encode_terminate(&c->session, buf);
+	int ret;
+
+	if (len <= 0)
+		return;
+	ret = sctp_tx_control(c, buf, len);
+	if (ret == len)
+		xiw_session_sent_terminate(&c->session);
+	else if (ret == -ENOMEM || ret == -EAGAIN)
+		xiw_sctp_queue_retry(c);
+}
+
 /**
  * xiw_sctp_end_session() - end the session as far as that is due and possible
  * @c: connection
@@ -253,18 +269,13 @@ int xiw_sctp_send_frame(struct xiw_sctp *c, const struct xiw_mpa_frame *frame,
 void xiw_sctp_end_session(struct xiw_sctp *c)
 {
 	struct xiw_session *s = &c->session;
-	u8 buf[XIW_SESSION_HDR_LEN];
-	int len;
 
 	if (!READ_ONCE(c->xs.sk->sk_wmem_queued))
 		xiw_session_confirm(s);
 	if (!c->up || c->gone || c->shut)
 		return;
-	if (c->fin || s->state == XIW_SESSION_BROKEN) {
-		len = xiw_session_encode_terminate(s, buf);
-		if (len > 0 && sctp_tx_control(c, buf, len) == len)
-			xiw_session_sent_terminate(s);
-	}
+	if (c->fin || s->state == XIW_SESSION_BROKEN)
+		sctp_tx_terminate(c);
 	if (s->state == XIW_SESSION_DONE) {
 		c->shut = true;
 		kernel_sock_shutdown(c->xs.sock, SHUT_WR);
