@@ -26,6 +26,7 @@ PEERS = 50
 # Limits of the driver
 HALF_OPEN, LINGERING = 1024, 256
 ACCESS = 3
+PR_SUPPORTED = 113
 INITIATE = sctp_peers.INITIATE
 
 
@@ -116,6 +117,16 @@ def held(bench):
         for ssn in range(2, 1000):
             peer.send(SEGMENT, sctp_peers.write(ssn) + bytes(1200))
     peer.ends()
+
+
+@case
+# Covers: SCTP-13
+def reliable(bench):
+    """a peer cannot skip a chunk for which others wait: no partial reliability"""
+    peer, _ = bench.open()
+    value = peer.sock.getsockopt(sctp_peers.SCTP, PR_SUPPORTED, 8)
+    assert not any(value[4:]), value
+    peer.finished()
 
 
 def terminated(bench):

@@ -593,6 +593,8 @@ static int sctp_set_options(struct socket *sock)
 		.snd_ppid = (__force __u32)cpu_to_be32(XIW_SCTP_PPID_SEGMENT),
 	};
 	struct sctp_event_subscribe events = { .sctp_association_event = 1 };
+	/* A peer that skips a chunk would leave a gap in the SSNs. */
+	struct sctp_assoc_value partial = { .assoc_value = 0 };
 	int one = 1;
 	int ret;
 
@@ -607,6 +609,9 @@ static int sctp_set_options(struct socket *sock)
 		ret = sctp_set(sock, SCTP_RECVRCVINFO, &one, sizeof(one));
 	if (!ret)
 		ret = sctp_set(sock, SCTP_EVENTS, &events, sizeof(events));
+	if (!ret)
+		ret = sctp_set(sock, SCTP_PR_SUPPORTED, &partial,
+			       sizeof(partial));
 	return ret;
 }
 
