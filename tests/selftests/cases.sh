@@ -284,6 +284,7 @@ stream_says()
 stream_starts()
 {
 	: >"$TMP/stream.log"
+	# shellcheck disable=SC2153  # the test sets it
 	XT_PORT=$PORT nice -n 19 xt_stream "$NS_A/$1" "$NS_B/$2" "$MIB" 800 \
 		>"$TMP/stream.log" 2>&1 </dev/null &
 	stream=$!
