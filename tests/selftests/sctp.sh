@@ -32,6 +32,35 @@ ports_are()
 	[[ $(<"/sys/class/infiniband/$DEV_A/mpa/sctp_ports") == "$1" ]]
 }
 
+# addresses add|del FIRST: eleven addresses of the interface, at once.
+addresses()
+{
+	local n
+
+	for ((n = $2; n < $2 + 11; n++)); do
+		echo "addr $1 10.77.0.$n/24 dev $VETH_A"
+	done | ip -n "$NS_A" -batch -
+}
+
+replaced()
+{
+	addresses del 20 && addresses add 40
+}
+
+# bound FIRST: the listener has these addresses, and only one besides.
+# shellcheck disable=SC2016  # awk's variables
+bound()
+{
+	local n have
+
+	have=" $(in_ns "$NS_A" awk -v p="$PORT" '$6 == p {
+		for (i = 9; i <= NF; i++) print $i }' /proc/net/sctp/eps | xargs) "
+	for ((n = $1; n < $1 + 11; n++)); do
+		[[ $have == *" 10.77.0.$n "* ]] || return
+	done
+	(($(wc -w <<<"$have") == 12))
+}
+
 # sctp_pair DESC SERVER CLIENT: as pair, with a server that is not one of TCP.
 sctp_pair()
 {
@@ -109,6 +138,12 @@ tap_run "the listener has that, too" wait_for 10 peer announces 10.77.0.9
 tap_run "the interface loses it" \
 	ip -n "$NS_A" addr del 10.77.0.9/24 dev "$VETH_A"
 tap_run "and so does the listener" wait_for 10 peer announces
+# As many as a listener has room for, so that the new ones need that of the old ones.
+tap_run "the interface gets eleven more addresses" addresses add 20
+tap_run "the listener has all of them" wait_for 10 bound 20
+tap_run "others replace them" replaced
+tap_run "the listener has those" wait_for 10 bound 40
+tap_run "the interface loses them" addresses del 40
 stop_server wildcard
 
 # Peers that are no xiw: what they send, and what they must get.

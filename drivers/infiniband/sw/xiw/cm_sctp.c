@@ -263,12 +263,11 @@ static void cm_sctp_unbind_others(struct xiw_ep *ep,
 	}
 }
 
-/* Binds the wanted addresses; retries a failed one at the next change. */
-static int cm_sctp_sync(struct xiw_ep *ep)
+/* Binds the wanted addresses that are not bound; returns the first error. */
+static int cm_sctp_bind_missing(struct xiw_ep *ep,
+				const struct in6_addr *wanted, u32 count)
 {
-	struct in6_addr wanted[CM_SCTP_ANY];
 	struct xiw_cm_any *any = ep->listen->any;
-	u32 count = cm_sctp_wanted(ep->dev, any, wanted);
 	int ret = 0;
 	int err;
 	u32 i;
@@ -282,7 +281,26 @@ static int cm_sctp_sync(struct xiw_ep *ep)
 				   &wanted[i], err);
 		ret = ret ?: err;
 	}
-	cm_sctp_unbind_others(ep, wanted, count);
+	return ret;
+}
+
+/*
+ * Replaces the addresses by the wanted ones; retries a failed one at the next
+ * change. The second round replaces the last old address, which SCTP keeps
+ * until there is a new one, and which may take the place of one.
+ */
+static int cm_sctp_sync(struct xiw_ep *ep)
+{
+	struct in6_addr wanted[CM_SCTP_ANY];
+	struct xiw_cm_any *any = ep->listen->any;
+	u32 count = cm_sctp_wanted(ep->dev, any, wanted);
+	int round;
+	int ret;
+
+	for (round = 0; round < 2; round++) {
+		cm_sctp_unbind_others(ep, wanted, count);
+		ret = cm_sctp_bind_missing(ep, wanted, count);
+	}
 	if (!any->count)
 		return ret;
 	ret = any->listening ? 0 : xiw_sock_listen(ep->xs, XIW_EP_BACKLOG);
