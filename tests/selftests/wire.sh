@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 #
 # Captures of the packets between xa and xb (source lib.sh first): by tcpdump at
-# va, without segmentation offload, parsed by tests/conformance/capture.py and
-# by tshark.
+# va, without segmentation offload, parsed by tests/conformance/capture.py, or
+# sctp_capture.py, and by tshark.
 
 # plain_segments: disables offloads, so that captured packets are the segments
 # that a wire would carry.
@@ -30,7 +30,7 @@ capture_start()
 {
 	: >"$TMP/tcpdump.log"
 	ip netns exec "$NS_A" tcpdump -i "$VETH_A" --immediate-mode -U -B 32768 \
-		-s "${2:-262144}" -Z root -w "$1" tcp 2>"$TMP/tcpdump.log" &
+		-s "${2:-262144}" -Z root -w "$1" tcp or sctp 2>"$TMP/tcpdump.log" &
 	capture_pid=$!
 	wait_for 60 capturing || {
 		tap_show "$TMP/tcpdump.log"

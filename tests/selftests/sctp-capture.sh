@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What DDP over SCTP is on the wire: startup, messages of each kind and the end, taken apart by tests/conformance/sctp_capture.py, with the CRC of each packet, and by
+# tshark, which must find nothing malformed and the same number of chunks.
+#
+# xiw-kernel: uml
+# xiw-packages: tshark tcpdump ethtool python3
+# xiw-timeout: 600
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+. "$(dirname "$0")/wire.sh"
+
+modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
+	skip_all "this kernel has no SCTP"
+
+# next_ports: the ports that free_port will return are for SCTP.
+next_ports()
+{
+	local port
+
+	port=$(free_port)
+	policy sctp_ports "$(seq -s ' ' $((port + 1)) $((port + 16)))"
+}
+
+# over_sctp DESC SERVER CLIENT: as pair.
+over_sctp()
+{
+	next_ports
+	pair "$@"
+}
+
+# talk WHAT: some Sends, Reads and Writes of several segments.
+talk()
+{
+	over_sctp "$1: rping" "rping -s -V -a $A4 -p @PORT@ -C 3 -S 3000" \
+		"rping -c -V -a $A4 -p @PORT@ -C 3 -S 3000"
+}
+
+# bulk PROGRAM ARGS...: perftest with messages of several segments.
+bulk()
+{
+	over_sctp "$1" "$* -R -F -d $DEV_A -p @PORT@" \
+		"$* -R -F -d $DEV_B -p @PORT@ $A4"
+}
+
+# shark_chunks: how many DATA chunks of each PPID tshark sees, a TSN of a side once.
+shark_chunks()
+{
+	tshark -r "$TMP/sctp.pcap" -T fields -e sctp.srcport -e sctp.verification_tag \
+		-e sctp.data_payload_proto_id -e sctp.data_tsn_raw 2>"$TMP/tshark.err" |
+		awk -F '\t' '{
+			n = split($3, ppid, ","); split($4, tsn, ",")
+			for (i = 1; i <= n; i++)
+				if (!seen[$1, $2, tsn[i]]++) count[ppid[i]]++
+		} END { print count[16] + 0, count[17] + 0 }'
+}
+
+topo_up
+plain_segments
+for side in "$NS_A $VETH_A" "$NS_B $VETH_B"; do
+	# shellcheck disable=SC2086  # two words
+	set -- $side
+	ip netns exec "$1" ethtool -K "$2" tx-sctp-segmentation off \
+		tx-checksum-sctp off >/dev/null 2>&1 ||
+		bail "set-up: offloads stay on"
+done
+
+capture_start "$TMP/sctp.pcap"
+talk "RTR by Write"
+policy rtr_types read
+talk "RTR by Read"
+policy rtr_types send
+talk "RTR by Send"
+policy rtr_types none
+talk "no RTR"
+policy rtr_types "write read"
+policy revision 1
+talk "plain session"
+policy revision 2
+bulk ib_write_bw -s 20000 -n 20
+bulk ib_send_bw -s 20000 -n 20
+bulk ib_read_bw -s 20000 -n 20
+bulk ib_atomic_bw -n 20
+over_sctp "IPv6: rping" "rping -s -V -a $A6 -p @PORT@ -C 3 -S 3000" \
+	"rping -c -V -a $A6 -p @PORT@ -C 3 -S 3000"
+capture_stop
+
+# Covers: SCTP-02 SCTP-03 SCTP-13 SCTP-15 SCTP-18 SCTP-28 SCTP-34 SCTP-35 SCTP-38
+# Covers: SCTP-41 SCTP-52 SCTP-57 SCTP-63 SCTP-64
+"$SELFTESTS/../conformance/sctp_capture.py" "$TMP/sctp.pcap" >"$TMP/messages" 2>&1
+tap_result $? "every byte is as the RFCs require"
+tap_show "$TMP/messages"
+# pair may have run one of its programs twice.
+startups | uniq | diff - <(cat <<END
+code5 A-CD ird1 ord1 pd0 / code6 A-CD ird1 ord1 pd0 / empty_write
+code5 A--D ird1 ord1 pd0 / code6 A--D ird1 ord1 pd0 / read_request
+code5 AB-- ird1 ord1 pd0 / code6 AB-- ird1 ord1 pd0 / empty_send
+code5 ---- ird1 ord1 pd0 / code6 ---- ird1 ord1 pd0 / send
+code1 pd0 / code2 pd0 / send
+code5 A-CD ird0 ord0 pd0 / code6 A-C- ird0 ord0 pd0 / empty_write
+code5 A-CD ird128 ord128 pd0 / code6 A-CD ird128 ord128 pd0 / empty_write
+code5 A-CD ird0 ord0 pd0 / code6 A-C- ird0 ord0 pd0 / empty_write
+code5 A-CD ird128 ord128 pd0 / code6 A-CD ird128 ord128 pd0 / empty_write
+code5 A-CD ird1 ord1 pd0 / code6 A-CD ird1 ord1 pd0 / empty_write
+END
+) >"$TMP/diff"
+tap_result $? "the startup messages are those"
+tap_show "$TMP/diff"
+tap_is "tshark sees the same chunks: segments, control messages" \
+	"$(shark_chunks)" "$(seen segments) $(seen controls)"
+tshark -r "$TMP/sctp.pcap" -T fields -e _ws.malformed -e _ws.expert.severity \
+	-e frame.number 2>"$TMP/tshark.err" |
+	awk -F '\t' '$1 != "" || $2 ~ /8388608/' >"$TMP/malformed"
+tap_is "no frame is malformed or in error for tshark" \
+	"$(wc -l <"$TMP/malformed")" 0
+tap_show "$TMP/malformed" 5
+tap_done
