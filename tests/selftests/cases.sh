@@ -85,6 +85,8 @@ load_start()
 	local end=$1 name=$2
 
 	shift 2
+	# It may have what an earlier load of that name said.
+	: >"$TMP/$end-$name.log"
 	nice -n 19 xt_load -T "${LOAD_SECONDS:-180}" "$@" \
 		>"$TMP/$end-$name.log" 2>&1 </dev/null &
 	load_pid[$end-$name]=$!

@@ -27,6 +27,7 @@ idle_up()
 
 	shift
 	mkfifo "$TMP/stdin"
+	: >"$TMP/idle.log"
 	(
 		[[ ! -d $CGROUP ]] || echo "$BASHPID" >"$CGROUP/cgroup.procs"
 		exec xt_idle -n "$n" "$@" "${SIDES4[@]}"

@@ -167,6 +167,8 @@ tun()
 	local pair
 
 	modprobe tun
+	# It may have the "ready" of an earlier pair.
+	: >"$TMP/tun"
 	"$SELFTESTS/tun_pair.py" "$1" ta tb >"$TMP/tun" &
 	pair=$!
 	wait_for 20 grep -q ready "$TMP/tun" || bail "set-up: no $1"

@@ -18,6 +18,7 @@ LOAD_SECONDS=500
 pair_up()
 {
 	modprobe tun
+	: >"$TMP/tun"
 	"$SELFTESTS/tun_pair.py" tun "$VETH_A" "$VETH_B" "$TMP/shut" \
 		>"$TMP/tun" &
 	wait_for 20 grep -q ready "$TMP/tun" || bail "set-up: no tun"

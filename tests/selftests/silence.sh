@@ -79,6 +79,7 @@ full()
 	local before
 
 	modprobe tun
+	: >"$TMP/tun"
 	"$SELFTESTS/tun_pair.py" tun ta tb "$TMP/shut" >"$TMP/tun" &
 	wait_for 20 grep -q ready "$TMP/tun" || bail "set-up: no tun"
 	links_down
