@@ -47,8 +47,8 @@ def segment(frame):
     return None, None
 
 
-def packets(path):
-    """(source, destination, seq, flags, payload) of each TCP segment."""
+def frames(path):
+    """Each Ethernet frame of a capture."""
     with open(path, "rb") as file:
         octets = file.read()
     order = "<" if octets[:4] == b"\xd4\xc3\xb2\xa1" else ">"
@@ -57,8 +57,13 @@ def packets(path):
     while at < len(octets):
         size, wire = struct.unpack(order + "II", octets[at + 8:at + 16])
         assert size == wire, "a packet was cut short by the capture"
-        frame = octets[at + 16:at + 16 + size]
+        yield octets[at + 16:at + 16 + size]
         at += 16 + size
+
+
+def packets(path):
+    """(source, destination, seq, flags, payload) of each TCP segment."""
+    for frame in frames(path):
         tcp, ends = segment(frame)
         if not tcp:
             continue

@@ -16,7 +16,7 @@ import collections
 import struct
 import sys
 
-from capture import Direction, answered
+from capture import Direction, answered, frames
 from sctp_peers import CONTROL, SEGMENT, TERMINATE
 from wire import crc32c
 
@@ -52,16 +52,8 @@ def packet(frame):
 
 def packets(path):
     """(source, destination, list of chunks) of each SCTP packet."""
-    with open(path, "rb") as file:
-        octets = file.read()
-    order = "<" if octets[:4] == b"\xd4\xc3\xb2\xa1" else ">"
-    assert struct.unpack(order + "I", octets[20:24])[0] == 1, "not Ethernet"
-    at = 24
-    while at < len(octets):
-        size, wire = struct.unpack(order + "II", octets[at + 8:at + 16])
-        assert size == wire, "a packet was cut short by the capture"
-        found = packet(octets[at + 16:at + 16 + size])
-        at += 16 + size
+    for frame in frames(path):
+        found = packet(frame)
         if not found:
             continue
         ends, data = found
