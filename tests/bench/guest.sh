@@ -9,7 +9,8 @@
 # FORM: short (some sizes, 3 rounds), full (5 rounds), number (what connects by
 # number, 5 rounds), many (from 1 to 256 queue pairs, 3 rounds), idle (up to 10000
 # connections at once), delay (bulk over paths with delay and loss, 3 rounds), sctp
-# (connections over SCTP, 3 rounds), or icount: few messages in one round, for a guest whose clock counts instructions.
+# (connections over SCTP, 3 rounds), or icount: few messages in one round, for a guest
+# whose clock counts instructions.
 #
 # PATH: the veth pair at MTU 1500 and 9000, or the loopback device (lo); "1500,5ms"
 # and "1500,5ms,0.1%" delay each direction and lose packets in both.
@@ -164,18 +165,6 @@ run()
 # How perftest connects.
 HOW_S=-R HOW_C=-R
 
-# next_ports_sctp: the ports that free_port will return are for SCTP.
-next_ports_sctp()
-{
-	local port dev
-
-	port=$(free_port)
-	for dev in "$DEV_S" "$DEV_C"; do
-		seq -s ' ' $((port + 1)) $((port + 16)) \
-			>"/sys/class/infiniband/$dev/mpa/sctp_ports"
-	done
-}
-
 # perf TEST PROGRAM SIZE COLUMN UNIT ARGS...: COLUMN of perftest's one line. That is
 # 0.00 if perftest could not tell how fast its clock is ("Correlation coefficient"),
 # because others wanted the processor when it looked.
@@ -185,7 +174,8 @@ perf()
 
 	shift 5
 	for _ in 1 2 3 4; do
-		[[ $who != xiw-sctp ]] || next_ports_sctp
+		[[ $who != xiw-sctp ]] || next_ports |
+			tee /sys/class/infiniband/xiw*/mpa/sctp_ports >/dev/null
 		run "$prog $HOW_S -F -d $DEV_S -p @PORT@ -s $size $*" \
 			"$prog $HOW_C -F -d $DEV_C -p @PORT@ -s $size $* $A4" ||
 			return

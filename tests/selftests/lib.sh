@@ -363,6 +363,22 @@ links_up()
 	} || bail "set-up: the $XIW_LINK_TYPE devices could not be added"
 }
 
+# tun_pair KIND A B [FILE]: a netdev A of xa and B of xb, joined by a process with the
+# PID $tun_pid. For FILE see tun_pair.py.
+tun_pair()
+{
+	modprobe tun
+	# It may have the "ready" of an earlier pair.
+	: >"$TMP/tun"
+	"$SELFTESTS/tun_pair.py" "$@" >"$TMP/tun" &
+	# shellcheck disable=SC2034  # used by tests
+	tun_pid=$!
+	{
+		wait_for 20 grep -q ready "$TMP/tun" &&
+		ip link set "$2" netns "$NS_A" && ip link set "$3" netns "$NS_B"
+	} || bail "set-up: no pair of $1"
+}
+
 links_down()
 {
 	local dev
@@ -534,6 +550,15 @@ free_port()
 
 	[[ ! -e $file ]] || read -r last <$file
 	echo $((last + 1)) | tee $file
+}
+
+# next_ports: the ports that free_port will print next, for mpa/sctp_ports.
+next_ports()
+{
+	local port
+
+	port=$(free_port)
+	seq -s ' ' $((port + 1)) $((port + 16))
 }
 
 # run_pair SERVER_NS CLIENT_NS SERVER CLIENT: sets src and crc, their exit

@@ -164,19 +164,10 @@ bond()
 # tun KIND: two netdevs, with a process that passes packets between them.
 tun()
 {
-	local pair
-
-	modprobe tun
-	# It may have the "ready" of an earlier pair.
-	: >"$TMP/tun"
-	"$SELFTESTS/tun_pair.py" "$1" ta tb >"$TMP/tun" &
-	pair=$!
-	wait_for 20 grep -q ready "$TMP/tun" || bail "set-up: no $1"
-	ip link set ta netns "$NS_A"
-	ip link set tb netns "$NS_B"
+	tun_pair "$1" ta tb
 	made ta tb "$2"
 	over "$1" ta tb "$2"
-	tap_run "$1: the process that carried them is notified" wait "$pair"
+	tap_run "$1: the process that carried them is notified" wait "$tun_pid"
 }
 
 # wg_end NS NETDEV PEER ADDRESS: one end of the tunnel, keys in $TMP/wg.

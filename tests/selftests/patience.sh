@@ -17,14 +17,8 @@ LOAD_SECONDS=500
 # $TMP/shut exists.
 pair_up()
 {
-	modprobe tun
-	: >"$TMP/tun"
-	"$SELFTESTS/tun_pair.py" tun "$VETH_A" "$VETH_B" "$TMP/shut" \
-		>"$TMP/tun" &
-	wait_for 20 grep -q ready "$TMP/tun" || bail "set-up: no tun"
+	tun_pair tun "$VETH_A" "$VETH_B" "$TMP/shut"
 	{
-		ip link set "$VETH_A" netns "$NS_A" &&
-		ip link set "$VETH_B" netns "$NS_B" &&
 		peer_up "$NS_A" "$VETH_A" "$A4" "$A6" &&
 		peer_up "$NS_B" "$VETH_B" "$B4" "$B6"
 	} || bail "set-up: the interfaces could not be made"

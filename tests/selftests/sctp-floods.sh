@@ -10,8 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
-	skip_all "this kernel has no SCTP"
+needs_sctp
 topo_up
 policy sctp_ports "7471 7472"
 objects >"$TMP/baseline"

@@ -12,8 +12,7 @@
 
 CGROUP=/sys/fs/cgroup
 
-modprobe -q sctp || [[ -e /proc/net/sctp ]] ||
-	skip_all "this kernel has no SCTP"
+needs_sctp
 [[ -e $CGROUP/cgroup.procs ]] || mount -t cgroup2 cgroup2 $CGROUP
 echo +memory >$CGROUP/cgroup.subtree_control || bail "no control group"
 topo_up

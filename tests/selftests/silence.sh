@@ -78,15 +78,11 @@ full()
 {
 	local before
 
-	modprobe tun
-	: >"$TMP/tun"
-	"$SELFTESTS/tun_pair.py" tun ta tb "$TMP/shut" >"$TMP/tun" &
-	wait_for 20 grep -q ready "$TMP/tun" || bail "set-up: no tun"
+	tun_pair tun ta tb "$TMP/shut"
 	links_down
 	ip -n "$NS_A" link del "$VETH_A"
 	VETH_A=ta VETH_B=tb
 	{
-		ip link set ta netns "$NS_A" && ip link set tb netns "$NS_B" &&
 		peer_up "$NS_A" ta "$A4" "$A6" && peer_up "$NS_B" tb "$B4" "$B6"
 	} || bail "set-up: the interfaces"
 	links_up

@@ -55,6 +55,16 @@ take_apart()
 		{ cat "$TMP/messages"; return 1; }
 }
 
+# well_formed CLAIM: tshark finds no frame malformed or in error, by the columns 3 and 4
+# of $TMP/fields, _ws.malformed and _ws.expert.severity.
+well_formed()
+{
+	# 0x800000 is the severity of errors.
+	awk -F '\t' '$3 != "" || $4 ~ /8388608/' "$TMP/fields" >"$TMP/malformed"
+	tap_is "$1" "$(wc -l <"$TMP/malformed")" 0
+	tap_show "$TMP/malformed" 5
+}
+
 # seen NAME: how often capture.py counted this message.
 seen()
 {
