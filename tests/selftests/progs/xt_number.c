@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The device's end of connections by number whose other end is made by hand,
- * see tests/conformance/oob.py. Does what it reads on stdin, a command
- * per line, answered by a line "ok ..." or "error ERRNO". What happens by
- * itself is reported in between, as "cN wc|async|event ..." for queue pair N.
+ * see target.h and tests/conformance/oob.py. "cN" in a report is queue pair N.
  *
  * Its memory regions: "rw" with all rights for the peer, "sink" for its own
  * sends and reads, "recv" with the receives, a gap behind each.
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,16 +16,9 @@
 
 #include <linux/capability.h>
 
-#include "xt.h"
+#include "target.h"
 
 #define MAX_QP		160
-#define QUEUE		64
-#define RECV_LEN	64
-#define RECV_STRIDE	128
-#define RECV_SLOTS	512
-#define FILL		0xee
-#define MAX_ARGS	12
-#define SENT		0x8000000000000000ULL
 
 /**
  * struct number - a queue pair
@@ -45,55 +35,12 @@ struct number {
 };
 
 static struct number numbers[MAX_QP];
-static struct xt_end any;
-static struct ibv_pd *pd;
-static struct ibv_comp_channel *comp;
-static struct ibv_cq *cq;
 static struct ibv_srq *srq;
-static struct xt_buf rw, sink, recvs;
-static unsigned int next_slot;
 
-static const struct {
-	const char *name;
-	struct xt_buf *buf;
-} regions[] = { { "rw", &rw }, { "sink", &sink }, { "recv", &recvs } };
-
-/* ---- set-up ------------------------------------------------------------ */
-
-static void set_up(void)
-{
-	struct sockaddr_storage sa = xt_addr(&xt_a, 0);
-	struct ibv_context *ctx;
-	size_t i;
-	int port;
-
-	/* The device of that address; no connection is made there. */
-	xt_id(&any, &xt_a);
-	port = xt_listen(&any, &sa, 1);
-	ctx = any.id->verbs;
-	pd = XT_PTR(ibv_alloc_pd(ctx));
-	comp = XT_PTR(ibv_create_comp_channel(ctx));
-	cq = XT_PTR(ibv_create_cq(ctx, 16384, NULL, comp, 0));
-	XT_OK(ibv_req_notify_cq(cq, 0));
-
-	rw = xt_buf_at(pd, 4000, 48, XT_REMOTE | IBV_ACCESS_REMOTE_ATOMIC);
-	sink = xt_buf_at(pd, 1 << 17, 0, XT_LOCAL);
-	recvs = xt_buf_at(pd, RECV_SLOTS * RECV_STRIDE, 0, XT_LOCAL);
-	memset(recvs.p, FILL, recvs.len);
-
-	printf("ok port=%d device=%s", port, ibv_get_device_name(ctx->device));
-	for (i = 0; i < XT_NELEM(regions); i++)
-		printf(" %s=%u,%llu,%zu", regions[i].name,
-		       regions[i].buf->mr->rkey,
-		       (unsigned long long)(uintptr_t)regions[i].buf->p,
-		       regions[i].buf->len);
-	printf("\n");
-}
-
-static unsigned long long num(const char *arg)
-{
-	return arg ? strtoull(arg, NULL, 0) : 0;
-}
+static const struct target_region regions[] = {
+	{ "rw", &target.rw }, { "sink", &target.sink },
+	{ "recv", &target.recvs },
+};
 
 static int nr_of(const struct number *n)
 {
@@ -110,40 +57,26 @@ static struct number *number_of(__u32 qp_num)
 	return NULL;
 }
 
-static void print_hex(const void *p, size_t len)
-{
-	const __u8 *data = p;
-
-	while (len--)
-		printf("%02x", *data++);
-}
-
 /* ---- commands ---------------------------------------------------------- */
 
 /* new [shared]: with receives of its own, or those of all that are "shared" */
 static void new(bool shared)
 {
-	struct ibv_qp_init_attr attr = {
-		.cap = {
-			.max_send_wr = QUEUE, .max_recv_wr = QUEUE,
-			.max_send_sge = 1, .max_recv_sge = 1,
-		},
-		.qp_type = IBV_QPT_RC, .sq_sig_all = 1,
-		.send_cq = cq, .recv_cq = cq,
-	};
 	struct ibv_srq_init_attr srq_attr = {
-		.attr = { .max_wr = QUEUE, .max_sge = 1 },
+		.attr = { .max_wr = TARGET_QUEUE, .max_sge = 1 },
 	};
+	struct ibv_qp_init_attr attr;
 	int i;
 
 	if (shared && !srq)
-		srq = XT_PTR(ibv_create_srq(pd, &srq_attr));
+		srq = XT_PTR(ibv_create_srq(target.pd, &srq_attr));
+	target_init_attr(&attr);
 	attr.srq = shared ? srq : NULL;
 	for (i = 0; i < MAX_QP && numbers[i].qp; i++)
 		;
 	XT_CHECK(i < MAX_QP, "too many queue pairs");
 	memset(&numbers[i], 0, sizeof(numbers[i]));
-	numbers[i].qp = XT_PTR(ibv_create_qp(pd, &attr));
+	numbers[i].qp = XT_PTR(ibv_create_qp(target.pd, &attr));
 	printf("ok %d %u\n", i, numbers[i].qp->qp_num);
 }
 
@@ -218,40 +151,14 @@ static void query(struct number *n)
 	       attr.rq_psn, attr.sq_psn);
 }
 
-static int post_recvs(struct number *n, unsigned int count)
-{
-	struct ibv_recv_wr *bad;
-	unsigned int slot;
-	int ret = 0;
-
-	for (; count && !ret; count--) {
-		slot = next_slot++ % RECV_SLOTS;
-		struct ibv_sge sge = xt_sge(&recvs, slot * RECV_STRIDE,
-					    RECV_LEN);
-		struct ibv_recv_wr wr = {
-			.wr_id = (__u64)n->recvs << 32 | slot,
-			.sg_list = &sge, .num_sge = 1,
-		};
-
-		memset(recvs.p + slot * RECV_STRIDE, FILL, RECV_STRIDE);
-		ret = n->qp->srq ? ibv_post_srq_recv(srq, &wr, &bad) :
-				   ibv_post_recv(n->qp, &wr, &bad);
-		n->recvs += !ret;
-	}
-	return ret;
-}
-
 /* post N send|send_imm|read|write LEN COUNT STAG|IMMEDIATE TO */
 static int post(struct number *n, char **arg)
 {
-	struct ibv_sge sge = xt_sge(&sink, 0, num(arg[3]));
+	struct ibv_sge sge = xt_sge(&target.sink, 0, num(arg[3]));
 	struct ibv_send_wr wr = {
 		.sg_list = &sge, .num_sge = sge.length ? 1 : 0,
 		.opcode = IBV_WR_SEND,
 	};
-	unsigned int count = num(arg[4]);
-	struct ibv_send_wr *bad;
-	int ret = 0;
 
 	wr.wr.rdma.rkey = num(arg[5]);
 	wr.imm_data = htonl(num(arg[5]));
@@ -262,29 +169,18 @@ static int post(struct number *n, char **arg)
 		wr.opcode = IBV_WR_RDMA_WRITE;
 	else if (!strcmp(arg[2], "send_imm"))
 		wr.opcode = IBV_WR_SEND_WITH_IMM;
-	for (; count && !ret; count--) {
-		wr.wr_id = SENT | n->sends;
-		ret = ibv_post_send(n->qp, &wr, &bad);
-		n->sends += !ret;
-	}
-	return ret;
+	return target_post_sends(n->qp, &n->sends, num(arg[4]), &wr);
 }
 
 /* dial N PORT: rdma_cm is to connect a queue pair that it has not made. */
 static int dial(struct number *n, char **arg)
 {
-	struct sockaddr_storage to = xt_addr(&xt_b, num(arg[2]));
 	struct rdma_conn_param param = {
 		.responder_resources = 1, .initiator_depth = 1,
 		.qp_num = n->qp->qp_num,
 	};
-	struct xt_end e;
 
-	xt_id(&e, &xt_a);
-	xt_resolve(&e, &to);
-	XT_OK(rdma_migrate_id(e.id, any.ch));
-	rdma_destroy_event_channel(e.ch);
-	n->id = e.id;
+	n->id = target_resolve(num(arg[2]));
 	n->id->context = n;
 	return rdma_connect(n->id, &param) ? errno : 0;
 }
@@ -324,18 +220,6 @@ static void release(struct number *n)
 	n->id = NULL;
 }
 
-/* Guards of all regions, and the gaps behind the receives. Ends if damaged. */
-static void guards(void)
-{
-	size_t i;
-
-	for (i = 0; i < XT_NELEM(regions); i++)
-		XT_GUARDS(regions[i].buf);
-	for (i = 0; i < RECV_SLOTS; i++)
-		XT_ALL(recvs.p + i * RECV_STRIDE + RECV_LEN,
-		       RECV_STRIDE - RECV_LEN, FILL);
-}
-
 static int execute(char **arg)
 {
 	struct number *n = &numbers[num(arg[1]) % MAX_QP];
@@ -351,7 +235,7 @@ static int execute(char **arg)
 	if (!strcmp(arg[0], "fail"))
 		return to_state(n, IBV_QPS_ERR);
 	if (!strcmp(arg[0], "recv"))
-		return post_recvs(n, num(arg[2]));
+		return target_post_recvs(n->qp, &n->recvs, num(arg[2]));
 	if (!strcmp(arg[0], "post"))
 		return post(n, arg);
 	if (!strcmp(arg[0], "dial"))
@@ -363,34 +247,21 @@ static int execute(char **arg)
 	if (!strcmp(arg[0], "free"))
 		release(n);
 	else if (!strcmp(arg[0], "guards"))
-		guards();
+		target_guards();
 	else
 		XT_CHECK(false, "no command %s", arg[0]);
 	return 0;
 }
 
-static void obey(char *line)
+static bool answer(char **arg)
 {
-	char *arg[MAX_ARGS] = { 0 };
-	int n = 0;
-	int ret;
-
-	for (arg[0] = strtok(line, " "); arg[n] && n < MAX_ARGS - 1;)
-		arg[++n] = strtok(NULL, " ");
-	XT_CHECK(n, "empty command");
-	if (!strcmp(arg[0], "new")) {
+	if (!strcmp(arg[0], "new"))
 		new(arg[1]);
-		return;
-	}
-	if (!strcmp(arg[0], "query")) {
+	else if (!strcmp(arg[0], "query"))
 		query(&numbers[num(arg[1]) % MAX_QP]);
-		return;
-	}
-	ret = execute(arg);
-	if (ret)
-		printf("error %d %s\n", ret, strerror(ret));
 	else
-		printf("ok\n");
+		return false;
+	return true;
 }
 
 /* ---- reports ----------------------------------------------------------- */
@@ -400,7 +271,7 @@ static void on_cm_event(void)
 	struct xt_event ev;
 	struct number *n;
 
-	xt_next_event(&any, &ev);
+	xt_next_event(&target.end, &ev);
 	n = ev.id->context;
 	XT_CHECK(ev.type != RDMA_CM_EVENT_CONNECT_REQUEST, "a request");
 	printf("c%d event %s status=%d\n", nr_of(n),
@@ -410,74 +281,27 @@ static void on_cm_event(void)
 static void on_wc(const struct ibv_wc *wc)
 {
 	struct number *n = number_of(wc->qp_num);
-	bool sent = wc->wr_id & SENT;
 
-	if (!n)
-		return;
-	printf("c%d wc %s%llu status=%d len=%u imm=%08x data=", nr_of(n),
-	       sent ? "s" : "r",
-	       (unsigned long long)(sent ? wc->wr_id & ~SENT : wc->wr_id >> 32),
-	       wc->status, wc->byte_len,
-	       wc->wc_flags & IBV_WC_WITH_IMM ? ntohl(wc->imm_data) : 0);
-	if (!sent && wc->status == IBV_WC_SUCCESS && wc->byte_len <= RECV_LEN)
-		print_hex(recvs.p + (__u32)wc->wr_id * RECV_STRIDE,
-			  wc->byte_len);
-	printf("\n");
-}
-
-static void on_completions(void)
-{
-	struct ibv_cq *which;
-	struct ibv_wc wc;
-	void *context;
-	int n;
-
-	XT_OK(ibv_get_cq_event(comp, &which, &context));
-	ibv_ack_cq_events(which, 1);
-	XT_OK(ibv_req_notify_cq(cq, 0));
-	while ((n = ibv_poll_cq(cq, 1, &wc)) > 0)
-		on_wc(&wc);
-	XT_CHECK(!n, "polling failed");
-}
-
-static void on_async(void)
-{
-	struct ibv_async_event ev;
-	struct number *n = NULL;
-
-	XT_OK(ibv_get_async_event(pd->context, &ev));
-	if (ev.event_type <= IBV_EVENT_PATH_MIG_ERR ||
-	    ev.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
-		n = number_of(ev.element.qp->qp_num);
 	if (n)
-		printf("c%d async %d\n", nr_of(n), ev.event_type);
-	ibv_ack_async_event(&ev);
+		target_print_wc(nr_of(n), wc);
+}
+
+static void on_async(int type, __u32 qpn)
+{
+	struct number *n = number_of(qpn);
+
+	if (n)
+		printf("c%d async %d\n", nr_of(n), type);
 }
 
 int main(int argc, char **argv)
 {
-	struct pollfd fds[4];
+	const struct target_ops ops = {
+		.regions = regions, .num_regions = XT_NELEM(regions),
+		.backlog = 1, .answer = answer, .execute = execute,
+		.on_cm_event = on_cm_event, .on_wc = on_wc,
+		.on_async = on_async,
+	};
 
-	XT_CHECK(argc == 3, "usage: %s NS/ADDR PEER-ADDR", argv[0]);
-	xt_side_set(&xt_a, argv[1]);
-	xt_side_set(&xt_b, argv[2]);
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	set_up();
-	fds[0] = (struct pollfd){ .fd = 0, .events = POLLIN };
-	fds[1] = (struct pollfd){ .fd = any.ch->fd, .events = POLLIN };
-	fds[2] = (struct pollfd){ .fd = comp->fd, .events = POLLIN };
-	fds[3] = (struct pollfd){ .fd = pd->context->async_fd,
-				  .events = POLLIN };
-	for (;;) {
-		XT_CHECK(poll(fds, XT_NELEM(fds), -1) > 0, "poll: %m");
-		/* Before a command, so that its answer is behind them. */
-		if (fds[1].revents)
-			on_cm_event();
-		if (fds[2].revents)
-			on_completions();
-		if (fds[3].revents)
-			on_async();
-		if (fds[0].revents && !xt_commands(obey))
-			return 0;
-	}
+	return target_main(argc, argv, &ops);
 }

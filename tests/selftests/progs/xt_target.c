@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The device's end of connections whose other end is made by hand, see
- * tests/conformance. Does what it reads on stdin, a command per line, answered
- * by a line "ok ..." or "error ERRNO". What happens by itself is reported in
- * between, as "cN request|event|wc|async ..." for connection N.
+ * The device's end of connections of rdma_cm whose other end is made by hand,
+ * see target.h and tests/conformance/live.py. "cN" in a report is connection N.
  *
  * Its memory regions: "rw" with all rights, "local" with none for the peer,
  * "other" with all in another protection domain, "big" to be read, "sink" for
  * its own reads and sends, "recv" with the receives, a gap behind each.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "xt.h"
+#include "target.h"
 
 #define MAX_CONN	256
-#define QUEUE		64
-#define RECV_LEN	64
-#define RECV_STRIDE	128
-#define RECV_SLOTS	512
-#define FILL		0xee
-#define MAX_ARGS	9
 
 /**
  * struct conn - a connection
@@ -40,61 +31,23 @@ struct conn {
 };
 
 static struct conn conns[MAX_CONN];
-static struct xt_end listener;
-static struct ibv_pd *pd;
-static struct ibv_comp_channel *comp;
-static struct ibv_cq *cq;
-static struct xt_buf rw, local, other, big, sink, recvs;
+static struct xt_buf local, other, big;
 static struct ibv_mr *lent;
-static unsigned int next_slot;
 
-static const struct {
-	const char *name;
-	struct xt_buf *buf;
-} regions[] = {
-	{ "rw", &rw }, { "local", &local }, { "other", &other },
-	{ "big", &big }, { "sink", &sink }, { "recv", &recvs },
+static const struct target_region regions[] = {
+	{ "rw", &target.rw }, { "local", &local }, { "other", &other },
+	{ "big", &big }, { "sink", &target.sink }, { "recv", &target.recvs },
 };
-
-/* ---- set-up ------------------------------------------------------------ */
 
 static void set_up(void)
 {
-	const char *wanted = getenv("XT_PORT");
-	struct sockaddr_storage sa = xt_addr(&xt_a, wanted ? atoi(wanted) : 0);
-	int all = XT_REMOTE | IBV_ACCESS_REMOTE_ATOMIC;
-	const char *backlog = getenv("XT_BACKLOG");
-	struct ibv_context *ctx;
-	struct ibv_pd *other_pd;
-	size_t i;
-	int port;
+	struct ibv_pd *other_pd = XT_PTR(ibv_alloc_pd(target.end.id->verbs));
 
-	xt_id(&listener, &xt_a);
-	port = xt_listen(&listener, &sa, backlog ? atoi(backlog) : 1024);
-	ctx = listener.id->verbs;
-	pd = XT_PTR(ibv_alloc_pd(ctx));
-	other_pd = XT_PTR(ibv_alloc_pd(ctx));
-	comp = XT_PTR(ibv_create_comp_channel(ctx));
-	cq = XT_PTR(ibv_create_cq(ctx, 16384, NULL, comp, 0));
-	XT_OK(ibv_req_notify_cq(cq, 0));
-
-	rw = xt_buf_at(pd, 4000, 48, all);
-	local = xt_buf_at(pd, 1000, 48, XT_LOCAL);
-	other = xt_buf_at(other_pd, 1000, 48, all);
-	big = xt_buf_at(pd, 1 << 20, 0, IBV_ACCESS_LOCAL_WRITE |
+	local = xt_buf_at(target.pd, 1000, 48, XT_LOCAL);
+	other = xt_buf_at(other_pd, 1000, 48, TARGET_ALL);
+	big = xt_buf_at(target.pd, 1 << 20, 0, IBV_ACCESS_LOCAL_WRITE |
 			IBV_ACCESS_REMOTE_READ);
-	sink = xt_buf_at(pd, 1 << 17, 0, XT_LOCAL);
-	recvs = xt_buf_at(pd, RECV_SLOTS * RECV_STRIDE, 0, XT_LOCAL);
 	xt_fill(big.p, big.len, 1);
-	memset(recvs.p, FILL, recvs.len);
-
-	printf("ok port=%d device=%s", port, ibv_get_device_name(ctx->device));
-	for (i = 0; i < XT_NELEM(regions); i++)
-		printf(" %s=%u,%llu,%zu", regions[i].name,
-		       regions[i].buf->mr->rkey,
-		       (unsigned long long)(uintptr_t)regions[i].buf->p,
-		       regions[i].buf->len);
-	printf("\n");
 }
 
 /* ---- connections ------------------------------------------------------- */
@@ -130,42 +83,14 @@ static struct conn *conn_of_qp(__u32 qp_num)
 	return NULL;
 }
 
-static int post_recvs(struct conn *c, unsigned int n)
-{
-	struct ibv_recv_wr *bad;
-	unsigned int slot;
-	int ret = 0;
-
-	for (; n && !ret; n--) {
-		slot = next_slot++ % RECV_SLOTS;
-		struct ibv_sge sge = xt_sge(&recvs, slot * RECV_STRIDE,
-					    RECV_LEN);
-		struct ibv_recv_wr wr = {
-			.wr_id = (__u64)c->recvs << 32 | slot,
-			.sg_list = &sge, .num_sge = 1,
-		};
-
-		memset(recvs.p + slot * RECV_STRIDE, FILL, RECV_STRIDE);
-		ret = ibv_post_recv(c->qp, &wr, &bad);
-		c->recvs += !ret;
-	}
-	return ret;
-}
-
 static int conn_qp(struct conn *c, unsigned int n_recvs)
 {
-	struct ibv_qp_init_attr attr = {
-		.cap = {
-			.max_send_wr = QUEUE, .max_recv_wr = QUEUE,
-			.max_send_sge = 1, .max_recv_sge = 1,
-		},
-		.qp_type = IBV_QPT_RC, .sq_sig_all = 1,
-		.send_cq = cq, .recv_cq = cq,
-	};
+	struct ibv_qp_init_attr attr;
 
-	XT_OK(rdma_create_qp(c->id, pd, &attr));
+	target_init_attr(&attr);
+	XT_OK(rdma_create_qp(c->id, target.pd, &attr));
 	c->qp = c->id->qp;
-	return post_recvs(c, n_recvs);
+	return target_post_recvs(c->qp, &c->recvs, n_recvs);
 }
 
 static void conn_free(struct conn *c)
@@ -187,20 +112,7 @@ static unsigned int unhex(const char *hex, __u8 *data, size_t size)
 	return n;
 }
 
-static void print_hex(const void *p, size_t len)
-{
-	const __u8 *data = p;
-
-	while (len--)
-		printf("%02x", *data++);
-}
-
 /* ---- commands ---------------------------------------------------------- */
-
-static unsigned long long num(const char *arg)
-{
-	return arg ? strtoull(arg, NULL, 0) : 0;
-}
 
 /* accept|dial C IRD ORD RECVS DATA [PORT] */
 static int start(struct conn *c, char **arg)
@@ -223,15 +135,8 @@ static int start(struct conn *c, char **arg)
 
 static int call(char **arg)
 {
-	struct sockaddr_storage to = xt_addr(&xt_b, num(arg[6]));
-	struct xt_end e;
-	struct conn *c;
+	struct conn *c = conn_new(target_resolve(num(arg[6])));
 
-	xt_id(&e, &xt_a);
-	xt_resolve(&e, &to);
-	XT_OK(rdma_migrate_id(e.id, listener.ch));
-	rdma_destroy_event_channel(e.ch);
-	c = conn_new(e.id);
 	printf("c%d dial\n", conn_nr(c));
 	return start(c, arg);
 }
@@ -239,14 +144,11 @@ static int call(char **arg)
 /* post C send|read|write|imm|fadd LEN COUNT STAG TO FLAGS */
 static int post(struct conn *c, char **arg)
 {
-	struct ibv_sge sge = xt_sge(&sink, 0, num(arg[3]));
+	struct ibv_sge sge = xt_sge(&target.sink, 0, num(arg[3]));
 	struct ibv_send_wr wr = {
 		.sg_list = &sge, .num_sge = sge.length ? 1 : 0,
 		.send_flags = num(arg[7]),
 	};
-	unsigned int n = num(arg[4]);
-	struct ibv_send_wr *bad;
-	int ret = 0;
 
 	wr.wr.rdma.rkey = num(arg[5]);
 	wr.wr.rdma.remote_addr = num(arg[6]);
@@ -265,12 +167,7 @@ static int post(struct conn *c, char **arg)
 		wr.wr.atomic.remote_addr = num(arg[6]);
 		wr.wr.atomic.compare_add = 1;
 	}
-	for (; n && !ret; n--) {
-		wr.wr_id = 1ULL << 63 | c->sends;
-		ret = ibv_post_send(c->qp, &wr, &bad);
-		c->sends += !ret;
-	}
-	return ret;
+	return target_post_sends(c->qp, &c->sends, num(arg[4]), &wr);
 }
 
 static int reject(struct conn *c, char **arg)
@@ -282,16 +179,9 @@ static int reject(struct conn *c, char **arg)
 	return ret < 0 ? errno : ret;
 }
 
-/* Guards of all regions, and the gaps behind the receives. Ends if damaged. */
 static void guards(void)
 {
-	size_t i;
-
-	for (i = 0; i < XT_NELEM(regions); i++)
-		XT_GUARDS(regions[i].buf);
-	for (i = 0; i < RECV_SLOTS; i++)
-		XT_ALL(recvs.p + i * RECV_STRIDE + RECV_LEN,
-		       RECV_STRIDE - RECV_LEN, FILL);
+	target_guards();
 	XT_SAME(big.p, big.len, 1);
 }
 
@@ -326,7 +216,7 @@ static int execute(char **arg)
 	if (!strcmp(arg[0], "post"))
 		return post(c, arg);
 	if (!strcmp(arg[0], "recv"))
-		return post_recvs(c, num(arg[2]));
+		return target_post_recvs(c->qp, &c->recvs, num(arg[2]));
 	if (!strcmp(arg[0], "reject"))
 		return reject(c, arg);
 	if (!strcmp(arg[0], "disconnect"))
@@ -349,35 +239,25 @@ static int execute(char **arg)
 	return 0;
 }
 
-static void obey(char *line)
+static bool answer(char **arg)
 {
-	char *arg[MAX_ARGS] = { 0 };
 	struct xt_buf *buf;
-	int n = 0;
-	int ret;
 
-	for (arg[0] = strtok(line, " "); arg[n] && n < MAX_ARGS - 1;)
-		arg[++n] = strtok(NULL, " ");
-	XT_CHECK(n, "empty command");
 	if (!strcmp(arg[0], "lend")) {
 		buf = find(arg[1]);
-		lent = XT_PTR(ibv_reg_mr(pd, buf->p, buf->len,
+		lent = XT_PTR(ibv_reg_mr(target.pd, buf->p, buf->len,
 					 IBV_ACCESS_REMOTE_READ));
 		printf("ok %u\n", lent->rkey);
-		return;
+		return true;
 	}
 	if (!strcmp(arg[0], "peek")) {
 		buf = find(arg[1]);
 		printf("ok ");
-		print_hex(buf->p + num(arg[2]), num(arg[3]));
+		target_print_hex(buf->p + num(arg[2]), num(arg[3]));
 		printf("\n");
-		return;
+		return true;
 	}
-	ret = execute(arg);
-	if (ret)
-		printf("error %d %s\n", ret, strerror(ret));
-	else
-		printf("ok\n");
+	return false;
 }
 
 /* ---- reports ----------------------------------------------------------- */
@@ -387,7 +267,7 @@ static void on_cm_event(void)
 	struct xt_event ev;
 	struct conn *c;
 
-	xt_next_event(&listener, &ev);
+	xt_next_event(&target.end, &ev);
 	if (ev.type == RDMA_CM_EVENT_CONNECT_REQUEST)
 		c = conn_new(ev.id);
 	else
@@ -396,81 +276,37 @@ static void on_cm_event(void)
 	       ev.type == RDMA_CM_EVENT_CONNECT_REQUEST ? "request" : "event",
 	       rdma_event_str(ev.type) + strlen("RDMA_CM_EVENT_"), ev.status,
 	       ev.initiator_depth, ev.responder_resources);
-	print_hex(ev.data, ev.data_len);
+	target_print_hex(ev.data, ev.data_len);
 	printf("\n");
 }
 
 static void on_wc(const struct ibv_wc *wc)
 {
 	struct conn *c = conn_of_qp(wc->qp_num);
-	bool sent = wc->wr_id >> 63;
 
-	if (!c)
-		return;
-	printf("c%d wc %s%llu status=%d op=%d len=%u vendor=%u imm=%08x data=",
-	       conn_nr(c), sent ? "s" : "r",
-	       (unsigned long long)(sent ? wc->wr_id & ~(1ULL << 63) :
-				    wc->wr_id >> 32),
-	       wc->status, wc->opcode, wc->byte_len, wc->vendor_err,
-	       wc->wc_flags & IBV_WC_WITH_IMM ? ntohl(wc->imm_data) : 0);
-	if (!sent && wc->status == IBV_WC_SUCCESS &&
-	    wc->opcode == IBV_WC_RECV && wc->byte_len <= RECV_LEN)
-		print_hex(recvs.p + (__u32)wc->wr_id * RECV_STRIDE,
-			  wc->byte_len);
-	printf("\n");
+	if (c)
+		target_print_wc(conn_nr(c), wc);
 }
 
-static void on_completions(void)
+static void on_async(int type, __u32 qpn)
 {
-	struct ibv_cq *which;
-	struct ibv_wc wc;
-	void *context;
-	int n;
+	struct conn *c = conn_of_qp(qpn);
 
-	XT_OK(ibv_get_cq_event(comp, &which, &context));
-	ibv_ack_cq_events(which, 1);
-	XT_OK(ibv_req_notify_cq(cq, 0));
-	while ((n = ibv_poll_cq(cq, 1, &wc)) > 0)
-		on_wc(&wc);
-	XT_CHECK(!n, "polling failed");
-}
-
-static void on_async(void)
-{
-	struct ibv_async_event ev;
-	struct conn *c = NULL;
-
-	XT_OK(ibv_get_async_event(listener.id->verbs, &ev));
-	if (ev.event_type <= IBV_EVENT_PATH_MIG_ERR ||
-	    ev.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
-		c = conn_of_qp(ev.element.qp->qp_num);
-	printf("c%d async %d\n", c ? conn_nr(c) : -1, ev.event_type);
-	ibv_ack_async_event(&ev);
+	printf("c%d async %d\n", c ? conn_nr(c) : -1, type);
 }
 
 int main(int argc, char **argv)
 {
-	struct pollfd fds[4];
+	const char *port = getenv("XT_PORT");
+	const char *backlog = getenv("XT_BACKLOG");
+	const struct target_ops ops = {
+		.regions = regions, .num_regions = XT_NELEM(regions),
+		.port = port ? atoi(port) : 0,
+		.backlog = backlog ? atoi(backlog) : 1024,
+		.set_up = set_up, .answer = answer, .execute = execute,
+		.on_cm_event = on_cm_event, .on_wc = on_wc,
+		.on_async = on_async,
+	};
 
-	XT_CHECK(argc == 3, "usage: %s NS/ADDR PEER-ADDR", argv[0]);
-	xt_side_set(&xt_a, argv[1]);
-	xt_side_set(&xt_b, argv[2]);
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	set_up();
-	fds[0] = (struct pollfd){ .fd = 0, .events = POLLIN };
-	fds[1] = (struct pollfd){ .fd = listener.ch->fd, .events = POLLIN };
-	fds[2] = (struct pollfd){ .fd = comp->fd, .events = POLLIN };
-	fds[3] = (struct pollfd){ .fd = listener.id->verbs->async_fd,
-				  .events = POLLIN };
-	for (;;) {
-		XT_CHECK(poll(fds, XT_NELEM(fds), -1) > 0, "poll: %m");
-		if (fds[1].revents)
-			on_cm_event();
-		if (fds[2].revents)
-			on_completions();
-		if (fds[3].revents)
-			on_async();
-		if (fds[0].revents && !xt_commands(obey))
-			return 0;
-	}
+	return target_main(argc, argv, &ops);
 }
