@@ -109,53 +109,55 @@ verified()
 
 needs_sctp
 topo_up
-tap_run_not "a list with a word is refused" ports "1 2 x"
+tap_run_not "a list of ports with a word is refused" ports "1 2 x"
 tap_run_not "a list with port 0 is refused" ports "0"
-tap_run "a list of ports is taken" ports "$PORT,4420"
-tap_run "and read back" ports_are "$PORT 4420"
+tap_run_not "a list of 17 ports is refused" ports "$(seq -s, 17)"
+tap_run "a list of ports is accepted" ports "$PORT,4420"
+tap_run "reading the list returns its ports" ports_are "$PORT 4420"
 verified "IPv4" "$A4" 400 64
 verified "IPv4" "$A4" 100 1424
 verified "IPv4" "$A4" 50 4097
 verified "IPv4" "$A4" 20 65535
 verified "IPv6" "$A6" 100 100
 verified "IPv6" "$A6" 20 65535
-tap_run "SCTP fragmented no message of A" unfragmented "$NS_A"
-tap_run "nor of B" unfragmented "$NS_B"
+tap_run "SCTP has fragmented no message of the first host" unfragmented "$NS_A"
+tap_run "SCTP has fragmented no message of the second host" unfragmented "$NS_B"
 sctp_pair "rping to a wildcard listener" \
 	"rping -s -V -p $PORT -C 10" "rping -c -V -a $A4 -p $PORT -C 10"
-pair "other ports are TCP's" \
+pair "ports that are not in the list use TCP" \
 	"rping -s -V -a $A4 -p @PORT@ -C 10" \
 	"rping -c -V -a $A4 -p @PORT@ -C 10"
 
 # A wildcard listener has the addresses of its interface, and follows them.
-tap_run "an interface of another network" other_network
+tap_run "an interface of another network can be added" other_network
 start_server wildcard "$NS_A" rping -s -P -p "$PORT"
-tap_run "a wildcard listener" wait_for 10 serves "$PORT"
-tap_run "it announces the address of its interface" peer announces
-tap_run "the interface gets a second address" \
+tap_run "a wildcard listener starts" wait_for 10 serves "$PORT"
+tap_run "a wildcard listener announces the address of its interface only" peer announces
+tap_run "a second address is added to the interface" \
 	ip -n "$NS_A" addr add 10.77.0.9/24 dev "$VETH_A"
-tap_run "the listener has that, too" wait_for 10 peer announces 10.77.0.9
-tap_run "the interface loses it" \
+tap_run "the listener announces the second address, too" \
+	wait_for 10 peer announces 10.77.0.9
+tap_run "the second address is removed" \
 	ip -n "$NS_A" addr del 10.77.0.9/24 dev "$VETH_A"
-tap_run "and so does the listener" wait_for 10 peer announces
+tap_run "the listener announces the first address only" wait_for 10 peer announces
 # As many as a listener has room for, so that the new ones need that of the old ones.
-tap_run "the interface gets eleven more addresses" addresses add 20
-tap_run "the listener has all of them" wait_for 10 bound 20
-tap_run "others replace them" replaced
-tap_run "the listener has those" wait_for 10 bound 40
-tap_run "the interface loses them" addresses del 40
+tap_run "eleven addresses are added to the interface" addresses add 20
+tap_run "the listener is bound to all addresses of the interface" wait_for 10 bound 20
+tap_run "the addresses are replaced by others" replaced
+tap_run "the listener is bound to the new addresses" wait_for 10 bound 40
+tap_run "the new addresses are removed" addresses del 40
 stop_server wildcard
 
 # Peers that are no xiw: what they send, and what they must get.
 start_server persistent "$NS_A" rping -s -P -a "$A4" -p "$PORT"
-tap_run "a server for many" wait_for 10 serves "$PORT"
+tap_run "a server for many connections starts" wait_for 10 serves "$PORT"
 for case in none other NS-01 NS-02 NS-03 NS-04 NS-05 NS-06 NS-08 NS-09 NS-10 \
 	NS-11 NS-13 NS-14 long in-order reversed mixed term; do
 	tap_run "a peer of Python: $case" peer "$case"
 done
 seed=$((RANDOM * 32768 + RANDOM))
-tap_run "peers at random (seed $seed)" peer chaos "$seed"
-tap_run "it still serves" in_ns "$NS_B" \
+tap_run "random messages do no harm (seed $seed)" peer chaos "$seed"
+tap_run "the server accepts a connection afterwards" in_ns "$NS_B" \
 	rping -c -V -a "$A4" -p "$PORT" -C 10
 stop_server persistent
 tap_run "the list can be emptied" ports ""

@@ -244,24 +244,44 @@ static ssize_t rtr_types_show(struct device *device,
 	return len + sysfs_emit_at(buf, len, "\n");
 }
 
-/* Converts a list of names to a mask; 0 if a name is unknown. */
-static u8 config_rtr_parse(char *list)
+/*
+ * Converts a list: @parse converts each word to an element of @out, of @size
+ * bytes. Returns the number of words, or -EINVAL if there are more than @max or
+ * @parse returns false.
+ */
+static int config_list_parse(const char *buf, int max, void *out, size_t size,
+			     bool (*parse)(const char *word, void *out))
 {
+	char list[192];
+	char *next = list;
 	char *word;
-	u8 rtr = 0;
-	int i;
+	int n = 0;
 
-	while ((word = strsep(&list, " ,\n"))) {
+	if (strscpy(list, buf) < 0)
+		return -EINVAL;
+	while ((word = strsep(&next, " ,\n"))) {
 		if (!*word)
 			continue;
-		for (i = 0; i < ARRAY_SIZE(rtr_names); i++)
-			if (!strcmp(word, rtr_names[i].name))
-				break;
-		if (i == ARRAY_SIZE(rtr_names))
-			return 0;
-		rtr |= rtr_names[i].type;
+		if (n == max || !parse(word, out + n * size))
+			return -EINVAL;
+		n++;
 	}
-	return rtr;
+	return n;
+}
+
+/* Adds a type to the mask @out. */
+static bool config_rtr_parse(const char *word, void *out)
+{
+	u8 *rtr = out;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rtr_names); i++) {
+		if (!strcmp(word, rtr_names[i].name)) {
+			*rtr |= rtr_names[i].type;
+			return true;
+		}
+	}
+	return false;
 }
 
 static ssize_t rtr_types_store(struct device *device,
@@ -269,22 +289,24 @@ static ssize_t rtr_types_store(struct device *device,
 			       size_t count)
 {
 	struct xiw_dev *dev = config_to_xdev(device);
+	bool p2p = !sysfs_streq(buf, "none");
 	struct xiw_mpa_policy policy;
-	char list[32];
+	u8 rtr = 0;
 	int ret;
 
-	if (strscpy(list, buf) < 0)
+	if (p2p && config_list_parse(buf, ARRAY_SIZE(rtr_names), &rtr, 0,
+				     config_rtr_parse) < 0)
 		return -EINVAL;
 
 	spin_lock(&dev->policy_lock);
 	policy = dev->policy;
+	policy.p2p = p2p;
 	/*
 	 * With "none" keep the RTR types, which are for peers that ask for the
 	 * peer-to-peer model.
 	 */
-	policy.p2p = !sysfs_streq(buf, "none");
-	if (policy.p2p)
-		policy.rtr = config_rtr_parse(list);
+	if (p2p)
+		policy.rtr = rtr;
 	ret = config_replace_locked(dev, &policy);
 	spin_unlock(&dev->policy_lock);
 	return ret ?: count;
@@ -347,21 +369,11 @@ static ssize_t sctp_ports_show(struct device *device,
 	return len + sysfs_emit_at(buf, len, "\n");
 }
 
-/* Converts a list of numbers; returns how many, or -EINVAL. */
-static int config_ports_parse(char *list, u16 *ports)
+static bool config_port_parse(const char *word, void *out)
 {
-	char *word;
-	int n = 0;
+	u16 *port = out;
 
-	while ((word = strsep(&list, " ,\n"))) {
-		if (!*word)
-			continue;
-		if (n == XIW_SCTP_PORTS || kstrtou16(word, 0, &ports[n]) ||
-		    !ports[n])
-			return -EINVAL;
-		n++;
-	}
-	return n;
+	return !kstrtou16(word, 0, port) && *port;
 }
 
 static ssize_t sctp_ports_store(struct device *device,
@@ -370,12 +382,9 @@ static ssize_t sctp_ports_store(struct device *device,
 {
 	struct xiw_dev *dev = config_to_xdev(device);
 	u16 ports[XIW_SCTP_PORTS] = {};
-	char list[128];
-	int n;
+	int n = config_list_parse(buf, XIW_SCTP_PORTS, ports, sizeof(*ports),
+				  config_port_parse);
 
-	if (strscpy(list, buf) < 0)
-		return -EINVAL;
-	n = config_ports_parse(list, ports);
 	if (n < 0)
 		return n;
 	spin_lock(&dev->policy_lock);
@@ -409,8 +418,9 @@ static ssize_t sctp_addresses_show(struct device *device,
 }
 
 /* Converts an address without a scope; an IPv4 address becomes a mapped one. */
-static bool config_addr_parse(const char *word, struct in6_addr *addr)
+static bool config_addr_parse(const char *word, void *out)
 {
+	struct in6_addr *addr = out;
 	__be32 v4;
 
 	if (in4_pton(word, -1, (u8 *)&v4, -1, NULL)) {
@@ -423,34 +433,15 @@ static bool config_addr_parse(const char *word, struct in6_addr *addr)
 	       !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
 }
 
-/* Converts a list of addresses; returns how many, or -EINVAL. */
-static int config_addrs_parse(char *list, struct in6_addr *addrs)
-{
-	char *word;
-	int n = 0;
-
-	while ((word = strsep(&list, " ,\n"))) {
-		if (!*word)
-			continue;
-		if (n == XIW_SCTP_ADDRS || !config_addr_parse(word, &addrs[n]))
-			return -EINVAL;
-		n++;
-	}
-	return n;
-}
-
 static ssize_t sctp_addresses_store(struct device *device,
 				    struct device_attribute *attr,
 				    const char *buf, size_t count)
 {
 	struct xiw_dev *dev = config_to_xdev(device);
 	struct in6_addr addrs[XIW_SCTP_ADDRS] = {};
-	char list[192];
-	int n;
+	int n = config_list_parse(buf, XIW_SCTP_ADDRS, addrs, sizeof(*addrs),
+				  config_addr_parse);
 
-	if (strscpy(list, buf) < 0)
-		return -EINVAL;
-	n = config_addrs_parse(list, addrs);
 	if (n < 0)
 		return n;
 	spin_lock(&dev->policy_lock);
