@@ -108,24 +108,27 @@ ibv_devices >"$TMP/devices"
 tap_run "ibv_devices lists the first device" grep -qw "$DEV_A" "$TMP/devices"
 tap_run "ibv_devices lists the second device" grep -qw "$DEV_B" "$TMP/devices"
 ibv_devinfo -v -d "$DEV_A" >"$TMP/devinfo" 2>&1
-tap_run "firmware" is fw_ver "$(uname -r | grep -oE '^[0-9]+\.[0-9]+\.[0-9]+')"
-tap_run "transport" is transport 'iWARP \(1\)'
-tap_run "state" is state 'PORT_ACTIVE \(4\)'
-tap_run "link layer" is link_layer Ethernet
-tap_run "one port" is phys_port_cnt '1$'
-tap_run "atomics" is atomic_cap 'ATOMIC_(NONE|HCA|GLOB) \([0-2]\)'
-tap_run "regions of a gibibyte" is max_mr_size '0x[1-9a-f][0-9a-f]{7,}$'
-tap_run "queue pairs" at_least max_qp 1024
-tap_run "work requests" at_least max_qp_wr 1024
-tap_run "elements" at_least max_sge 4
-tap_run "elements of a Read" at_least max_sge_rd 1
-tap_run "completion queues" at_least max_cq 1024
-tap_run "completions" at_least max_cqe 4096
-tap_run "regions" at_least max_mr 1024
-tap_run "protection domains" at_least max_pd 1024
-tap_run "reads at a time" at_least max_qp_rd_atom 1
-tap_run "shared receive queues" at_least max_srq 1
-tap_run "receives of a shared queue" at_least max_srq_wr 128
+tap_run "ibv_devinfo shows the kernel release as firmware version" \
+	is fw_ver "$(uname -r | grep -oE '^[0-9]+\.[0-9]+\.[0-9]+')"
+tap_run "ibv_devinfo shows iWARP as transport" is transport 'iWARP \(1\)'
+tap_run "ibv_devinfo shows an active port" is state 'PORT_ACTIVE \(4\)'
+tap_run "ibv_devinfo shows Ethernet as link layer" is link_layer Ethernet
+tap_run "a device has one port" is phys_port_cnt '1$'
+tap_run "a device reports which atomics it supports" \
+	is atomic_cap 'ATOMIC_(NONE|HCA|GLOB) \([0-2]\)'
+tap_run "a memory region may have 256 MiB or more" \
+	is max_mr_size '0x[1-9a-f][0-9a-f]{7,}$'
+tap_run "a device has 1024 or more queue pairs" at_least max_qp 1024
+tap_run "a queue has 1024 or more work requests" at_least max_qp_wr 1024
+tap_run "a work request has 4 or more SGEs" at_least max_sge 4
+tap_run "a Read has an SGE or more" at_least max_sge_rd 1
+tap_run "a device has 1024 or more completion queues" at_least max_cq 1024
+tap_run "a completion queue has 4096 or more entries" at_least max_cqe 4096
+tap_run "a device has 1024 or more memory regions" at_least max_mr 1024
+tap_run "a device has 1024 or more protection domains" at_least max_pd 1024
+tap_run "a queue pair may have an outstanding Read or more" at_least max_qp_rd_atom 1
+tap_run "a device has a shared receive queue or more" at_least max_srq 1
+tap_run "a shared receive queue has 128 or more receives" at_least max_srq_wr 128
 tap_run "the GUID is not zero" is node_guid '.*[1-9a-f]'
 guid=$(attribute node_guid)
 ibv_devinfo -v -d "$DEV_B" >"$TMP/devinfo" 2>&1

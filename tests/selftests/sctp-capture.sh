@@ -79,7 +79,7 @@ capture_stop
 # Covers: SCTP-02 SCTP-03 SCTP-13 SCTP-15 SCTP-18 SCTP-28 SCTP-34 SCTP-35 SCTP-38
 # Covers: SCTP-41 SCTP-52 SCTP-57 SCTP-63 SCTP-64
 "$SELFTESTS/../conformance/sctp_capture.py" "$TMP/sctp.pcap" >"$TMP/messages" 2>&1
-tap_result $? "every byte is as the RFCs require"
+tap_result $? "the bytes on the wire follow the RFCs"
 tap_show "$TMP/messages"
 # pair may have run one of its programs twice.
 startups | uniq | diff - <(cat <<END
@@ -95,13 +95,13 @@ code5 A-CD ird128 ord128 pd0 / code6 A-CD ird128 ord128 pd0 / empty_write
 code5 A-CD ird1 ord1 pd0 / code6 A-CD ird1 ord1 pd0 / empty_write
 END
 ) >"$TMP/diff"
-tap_result $? "the startup messages are those"
+tap_result $? "the startup messages are the expected ones"
 tap_show "$TMP/diff"
 tshark -r "$TMP/sctp.pcap" -T fields -e sctp.data_payload_proto_id \
 	-e sctp.data_tsn_raw -e _ws.malformed -e _ws.expert.severity \
 	-e sctp.srcport -e sctp.verification_tag -e frame.number \
 	>"$TMP/fields" 2>"$TMP/tshark.err"
-tap_is "tshark sees the same chunks: segments, control messages" \
+tap_is "tshark counts the same segments and control messages" \
 	"$(shark_chunks)" "$(seen segments) $(seen controls)"
 well_formed "no frame is malformed or in error for tshark"
 tap_done

@@ -23,13 +23,15 @@ PATH_LIMIT=60	# seconds until SCTP sees that a path is dead, or alive
 # dies WHAT ADDRESS NETDEV_A NETDEV_B: the network of A's address, and returns.
 dies()
 {
-	tap_run "$1 fails, data flows" network_fails "$3" "$4"
-	tap_run "$1: SCTP sees that" wait_for "$PATH_LIMIT" path_fails "$2"
-	tap_run "$1: data still flows" flows "$DEV_A"
+	tap_run "$1 fails, and data flows afterwards" network_fails "$3" "$4"
+	tap_run "$1: SCTP reports the path as failed" \
+		wait_for "$PATH_LIMIT" path_fails "$2"
+	tap_run "$1: data flows with the path failed" flows "$DEV_A"
 	tap_note "$1 fails: gap $(stream_gap) ms"
-	tap_run "$1 returns" returns "$3" "$4"
-	tap_run "$1: SCTP uses it again" wait_for "$PATH_LIMIT" path_works "$2"
-	tap_run "$1: data flows" flows "$DEV_A"
+	tap_run "$1 works again" returns "$3" "$4"
+	tap_run "$1: SCTP reports the path as active" \
+		wait_for "$PATH_LIMIT" path_works "$2"
+	tap_run "$1: data flows with the path active" flows "$DEV_A"
 }
 
 returns()
@@ -57,25 +59,28 @@ no_address()
 # survives WHAT A B FIRST SECOND: the addresses of A as SCTP prints them.
 survives()
 {
-	tap_run "$1: a stream of $MIB MiB or more" stream_starts "$2" "$3"
-	tap_run "$1: SCTP can use both paths" wait_for "$PATH_LIMIT" path_works "$5"
+	tap_run "$1: a stream of $MIB MiB or more starts" stream_starts "$2" "$3"
+	tap_run "$1: SCTP reports both paths as active" \
+		wait_for "$PATH_LIMIT" path_works "$5"
 	dies "$1: the first network" "$4" "$VETH_A" "$VETH_B"
 	dies "$1: the second network" "$5" va2 vb2
-	tap_run "$1: the peer's address goes away" no_address "$2"
-	tap_run "$1: SCTP sees that" wait_for "$PATH_LIMIT" path_fails "$4"
-	tap_note "$1: the peer's address goes away: gap $(stream_gap) ms"
-	tap_run "$1: it ends in order, each byte was right" stream_ends ||
+	tap_run "$1: an address is removed, and data flows" no_address "$2"
+	tap_run "$1: the peer reports the path to that address as failed" \
+		wait_for "$PATH_LIMIT" path_fails "$4"
+	tap_note "$1: an address is removed: gap $(stream_gap) ms"
+	tap_run "$1: the stream ends in order, with the right data" stream_ends ||
 		tap_show "$TMP/stream.log"
-	tap_run "$1: the address is there again" addr add "$2"
+	tap_run "$1: the address can be added again" addr add "$2"
 }
 
 needs_sctp
 topo_up
-tap_run "a second network" second_network
+tap_run "a second network can be set up" second_network
 objects >"$TMP/baseline"
-tap_run_not "a word is no address" policy_write sctp_addresses lo
+tap_run_not "an interface name in place of an address is refused" \
+	policy_write sctp_addresses lo
 tap_run_not "a multicast address is refused" policy_write sctp_addresses 224.0.0.1
-tap_run_not "a timeout of 0 is refused" policy_write sctp_rto_ms 0
+tap_run_not "an initial retransmission timeout of 0 is refused" policy_write sctp_rto_ms 0
 policy sctp_ports "$PORT"
 policy_of "$DEV_A" sctp_addresses "10.78.0.1 fd78::1"
 policy_of "$DEV_B" sctp_addresses "10.78.0.2 fd78::2"

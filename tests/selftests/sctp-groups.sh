@@ -22,5 +22,6 @@ objects >"$TMP/baseline"
 # locked in process context, where the kernel may call the OOM killer (security.rst).
 cases "$SELFTESTS/../conformance/sctp_groups.py" "${SIDES4[@]}" -x at_limit
 tap_objects "nothing is left behind" "$TMP/baseline"
-tap_run "no memory is charged any more" wait_for 30 rmdir $CGROUP/xiw-sctp
+tap_run "no memory is charged to the control group afterwards" \
+	wait_for 30 rmdir $CGROUP/xiw-sctp
 tap_done

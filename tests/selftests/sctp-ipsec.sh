@@ -54,16 +54,16 @@ modprobe -a esp4 xfrm_user
 	secured "$NS_A" "$A4" "$B4" sport dport &&
 	secured "$NS_B" "$B4" "$A4" dport sport
 } 2>"$TMP/ip" || { tap_show "$TMP/ip"; bail "set-up: IPsec"; }
-tap_run "rping over SCTP with IPsec" talks
+tap_run "rping passes data over SCTP with IPsec" talks
 before=$(encrypted "$NS_A")
 tap_note "$before packets were encrypted"
-tap_run "its packets were encrypted" test "$before" -gt 100
+tap_run "the packets of SCTP were encrypted" test "$before" -gt 100
 tap_run "SCTP fragmented no message" unfragmented "$NS_A"
-pair "rping by TCP at another port" "rping -s -V -a $A4 -p @PORT@ -C 20" \
+pair "rping passes data over TCP at another port" "rping -s -V -a $A4 -p @PORT@ -C 20" \
 	"rping -c -V -a $A4 -p @PORT@ -C 20"
-tap_is "is not encrypted" "$(encrypted "$NS_A")" "$before"
+tap_is "no packet of TCP was encrypted" "$(encrypted "$NS_A")" "$before"
 policy_of "$DEV_B" reply_timeout_ms 2000
 ip -n "$NS_B" xfrm state flush
 ip -n "$NS_B" xfrm policy flush
-tap_run_not "nothing is taken in clear" talks
+tap_run_not "packets in clear are dropped where IPsec is required" talks
 tap_done

@@ -83,7 +83,7 @@ under corrupt 2%
 under delay 1ms 1ms loss 2% duplicate 2% corrupt 1%
 
 tap_run "a connection is under load" loaded mtu
-tap_run "the MTU changes" new_mtu
+tap_run "the MTU changes, and data flows afterwards" new_mtu
 tap_run "the connection ends in order" load_end mtu
 load_stop
 
@@ -91,7 +91,7 @@ tap_run "the passive process is killed" killed passive active
 tap_run "the active process is killed" killed active passive
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_run "a device is removed under load" removed "$DEV_B"
-tap_run "there is a device again" link_add "$NS_B" "$DEV_B" "$VETH_B"
+tap_run "the device can be added again" link_add "$NS_B" "$DEV_B" "$VETH_B"
 policy_of "$DEV_B" sctp_ports "$PORT"
 tap_run "the device of the passive side is removed under load" removed "$DEV_A"
 tap_done
