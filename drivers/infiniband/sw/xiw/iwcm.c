@@ -139,13 +139,13 @@ static enum xiw_ep_state iwcm_peer_closing(struct xiw_ep *ep)
  */
 
 /*
- * Connect from the local address and port of the cm_id. If @shared, other
- * connections may have the same port.
+ * Connect from the address and port @local. If @shared, other connections may
+ * have the same port.
  */
-static int iwcm_connect_from(struct xiw_ep *ep, struct net *net, bool shared)
+static int iwcm_connect_from(struct xiw_ep *ep, struct net *net,
+			     const struct sockaddr_storage *local, bool shared)
 {
 	const struct sockaddr_storage *remote = &ep->cm_id->m_remote_addr;
-	const struct sockaddr_storage *local = &ep->cm_id->m_local_addr;
 	int bound_if = xiw_conn_bound_if(ep, local);
 	int ret;
 
@@ -177,10 +177,20 @@ static int iwcm_connect_from(struct xiw_ep *ep, struct net *net, bool shared)
  */
 static int iwcm_open_socket(struct xiw_ep *ep, struct net *net)
 {
-	int ret = iwcm_connect_from(ep, net, false);
+	struct sockaddr_storage local = ep->cm_id->m_local_addr;
+	int ret = iwcm_connect_from(ep, net, &local, false);
 
 	if (ret == -EADDRINUSE && xiw_quirk_port_was_drawn(ep->cm_id, net))
-		ret = iwcm_connect_from(ep, net, true);
+		ret = iwcm_connect_from(ep, net, &local, true);
+	/*
+	 * RTRS makes its further connections to a peer from the port of the
+	 * first one, which means nothing on other transports.
+	 */
+	if (ret == -EADDRINUSE && ep->qp->sq.kernel &&
+	    ntohs(xiw_sock_port_of(&local)) >= PROT_SOCK) {
+		xiw_sock_set_port(&local, 0);
+		ret = iwcm_connect_from(ep, net, &local, false);
+	}
 	return ret;
 }
 

@@ -787,9 +787,7 @@ int xiw_sock_bind_shared(struct xiw_sock *xs,
 			 const struct sockaddr_storage *addr, int bound_if)
 {
 	struct sockaddr_storage later = *addr;
-	/* The port is at the same offset in IPv4 and IPv6 addresses. */
-	struct sockaddr_in *in = (struct sockaddr_in *)&later;
-	u32 port = ntohs(in->sin_port);
+	u32 port = ntohs(xiw_sock_port_of(addr));
 	int ret;
 
 	if (xs->proto)
@@ -800,7 +798,7 @@ int xiw_sock_bind_shared(struct xiw_sock *xs,
 					     port << 16 | port);
 	if (ret)
 		return ret;
-	in->sin_port = 0;
+	xiw_sock_set_port(&later, 0);
 	return xiw_sock_bind(xs, &later, bound_if, false);
 }
 

@@ -140,6 +140,11 @@ static inline __be16 xiw_sock_port_of(const struct sockaddr_storage *addr)
 	return ((const struct sockaddr_in *)addr)->sin_port;
 }
 
+static inline void xiw_sock_set_port(struct sockaddr_storage *addr, __be16 port)
+{
+	((struct sockaddr_in *)addr)->sin_port = port;
+}
+
 /* For other protocols */
 struct xiw_sock *xiw_sock_take_over(struct socket *sock,
 				    const struct xiw_sock *parent,
