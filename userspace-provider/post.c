@@ -45,9 +45,7 @@ uint32_t xiw_op_of(const struct xiw_qp *qp, uint32_t opcode)
 		return 0;
 	if ((op & XIW_OP_ATOMIC) && !(qp->caps & XIW_CAP_ATOMIC))
 		return 0;
-	/* Not negotiated for connections of rdma_cm. */
-	if (opcode == IBV_WR_SEND_WITH_IMM &&
-	    !(qp->oob && (qp->caps & XIW_CAP_SEND_IMM)))
+	if (opcode == IBV_WR_SEND_WITH_IMM && !(qp->caps & XIW_CAP_SEND_IMM))
 		return 0;
 	return op;
 }

@@ -596,9 +596,6 @@ int xiw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		return ret;
 	if (attr->qp_state == IBV_QPS_RESET)
 		qp_reset(to_xqp(qp));
-	if (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_RTR)
-		to_xqp(qp)->oob = (mask & IBV_QP_AV) &&
-					(mask & IBV_QP_DEST_QPN);
 	return 0;
 }
 

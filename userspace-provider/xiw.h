@@ -168,7 +168,6 @@ struct xiw_wr_build {
  * @max_inline: payload that fits a send entry in bytes
  * @caps: XIW_CAP_* of the device
  * @sq_sig_all: every send is signaled
- * @oob: the transition to RTR set address and QP number of a peer
  * @domain: protection or parent domain it was created in
  * @wr: state of the ibv_wr_*() calls; protected by @sq.lock
  */
@@ -181,7 +180,6 @@ struct xiw_qp {
 	uint32_t max_inline;
 	uint32_t caps;
 	bool sq_sig_all;
-	bool oob;
 	struct ibv_pd *domain;
 	struct xiw_wr_build wr;
 };

@@ -255,12 +255,139 @@ def long_fpdus(bench):
     one = longest(wire.RTR["C"])
     assert several == 16384 // (one + 6) * (one + 6) - 6, (one, several)
     # Reserved bits are ignored; the magic and the bit are required.
-    assert longest(wire.write(0x78697721, 1 << 63 | 3)) == several
+    assert longest(wire.write(0x78697721, 1 << 63 | 5)) == several
     assert longest(wire.write(0x78697721, 2)) == one
     assert longest(wire.write(0x78697722, 1)) == one
     # With a fixed number of segments the device does not ask.
     bench.policy(fpdu_segments=1)
     assert longest(wire.HELLO, wire.RTR["C"]) == one
+
+
+def asks(bench, **dial):
+    """A peer that has not answered the probe: peer, connection."""
+    peer, conn, _ = agreed(bench, **dial)
+    peer.expect(wire.HELLO)
+    conn.event("ESTABLISHED", status=0)
+    return peer, conn
+
+
+def imm_follows(peer, conn, nr=0):
+    assert peer.rx.fpdu() == wire.imm(1)
+    assert peer.rx.fpdu()[:18] == wire.send(2)
+    conn.wc(f"s{nr}")
+
+
+NOTHING = wire.tagged(wire.READ_RESP, 0, 0)
+
+
+@case
+# Covers: IMM-15
+def imm_agreed(bench):
+    """Send with Immediate, both ways, if the peer has announced it"""
+    peer, conn = asks(bench)
+    peer.send(wire.HELLO, wire.send(1, DATA))
+    conn.wc("r0", data=DATA.hex())
+    conn.post("send_imm", 8)
+    imm_follows(peer, conn)
+    peer.send(wire.imm(2, 7), wire.send(3, DATA))
+    conn.wc("r1", len=8, imm="00000007", data=DATA.hex())
+
+
+@case
+# Covers: IMM-15
+def imm_early(bench):
+    """before the answer, Send with Immediate waits, and asks by a Read"""
+    peer, conn = asks(bench)
+    conn.post("send", 8)
+    assert peer.rx.fpdu()[:18] == wire.send(1)
+    conn.wc("s0")
+    conn.post("send_imm", 8)
+    conn.post("send", 8, 3)
+    peer.expect(wire.RTR["D"])
+    peer.expect_silence()
+    conn.nothing("wc")
+    peer.send(wire.HELLO, NOTHING)
+    assert peer.rx.fpdu() == wire.imm(2)
+    for msn in range(3, 7):
+        assert peer.rx.fpdu()[:18] == wire.send(msn)
+    for number in range(1, 5):
+        conn.wc(f"s{number}")
+    peer.expect_silence()
+
+
+@case
+# Covers: IMM-15
+def imm_behind_read(bench):
+    """a Read that waits for its response asks as well"""
+    peer, conn = asks(bench)
+    conn.post("read", 16, 1, 0xCAFE, 0x5000)
+    conn.post("send_imm", 8)
+    assert peer.rx.fpdu()[10:14] == struct.pack(">I", 1)
+    peer.expect_silence()
+    peer.send(wire.HELLO)
+    assert peer.rx.fpdu() == wire.imm(1)
+    assert peer.rx.fpdu()[:18] == wire.send(2)
+
+
+@case
+# Covers: IMM-15
+def imm_without_reads(bench):
+    """without Reads nothing is asked; a full queue waits for the answer"""
+    peer, conn = asks(bench, ord=0)
+    conn.post("send_imm", 8)
+    conn.post("send", 8, 30)
+    peer.expect_silence()
+    conn.nothing("wc")
+    peer.send(wire.HELLO)
+    imm_follows(peer, conn)
+    for number in range(1, 31):
+        assert peer.rx.fpdu()[:18] == wire.send(number + 2)
+        conn.wc(f"s{number}")
+
+
+# Covers: IMM-15
+@cases([
+    ("imm_answer", "Send with Immediate fails if a response comes first",
+     [NOTHING]),
+    ("imm_message", "or a Send", [wire.send(1, DATA)]),
+    ("imm_no_bit", "or a probe without that bit",
+     [wire.write(0x78697721, 1)]),
+])
+def imm_refused(bench, answer):
+    peer, conn = asks(bench)
+    conn.post("send_imm", 8)
+    conn.post("send", 8)
+    peer.expect(wire.RTR["D"])
+    peer.send(*answer)
+    if answer[0][:2] == wire.send(1)[:2]:
+        conn.wc("r0", data=DATA.hex())
+    peer.expect_terminate(0)
+    conn.wc("s0", QP_OP_ERR)
+    conn.wc("s1", FLUSH)
+
+
+@case
+# Covers: IMM-15
+def imm_peer_ends(bench):
+    """a peer that ends its half without an answer: it fails"""
+    peer, conn = asks(bench, ord=0)
+    conn.post("send_imm", 8)
+    peer.fin()
+    conn.wc("s0", QP_OP_ERR)
+
+
+@case
+# Covers: IMM-15
+def imm_not_asked(bench):
+    """without a probe, Send with Immediate fails at once"""
+    for segments, types in (0, "D"), (1, "C"):
+        bench.policy(fpdu_segments=segments)
+        peer, conn, _ = agreed(bench, types)
+        peer.expect(wire.RTR[types])
+        conn.event("ESTABLISHED", status=0)
+        conn.post("send_imm", 8)
+        peer.expect_terminate(0)
+        conn.wc("s0", QP_OP_ERR)
 
 
 @case

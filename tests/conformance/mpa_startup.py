@@ -636,10 +636,43 @@ def long_fpdus(bench):
     several = longest(wire.HELLO, wire.HELLO)
     assert several == 16384 // (one + 6) * (one + 6) - 6, (one, several)
     # Reserved bits are ignored; the bit for long FPDUs is required.
-    assert longest(wire.write(0x78697721, 1 << 63 | 3), wire.HELLO) == several
-    assert longest(wire.write(0x78697721, 2)) == one
+    assert longest(wire.write(0x78697721, 1 << 63 | 5), wire.HELLO) == several
+    assert longest(wire.write(0x78697721, 2), wire.HELLO) == one
+    assert longest(wire.write(0x78697721, 4)) == one
     bench.policy(fpdu_segments=1)
     assert longest(wire.HELLO) == one
+
+
+# Covers: IMM-15
+@cases([
+    ("imm_agreed", "a peer that announces Send with Immediate gets it",
+     wire.HELLO, True),
+    ("imm_no_bit", "another probe does not announce Send with Immediate",
+     wire.write(0x78697721, 1), False),
+    ("imm_other_rtr", "nor does an RTR", wire.RTR["C"], False),
+])
+def send_imm(bench, rtr, agreed):
+    peer, conn, _ = bench.answered(E, 2, wire.enhanced(0x8010, 0xC010))
+    # It waits for the first FPDU as any other request.
+    conn.post("send_imm", 8)
+    conn.post("send", 8)
+    peer.expect_silence()
+    peer.send(rtr)
+    conn.event("ESTABLISHED", status=0)
+    if rtr != wire.RTR["C"]:
+        peer.expect(wire.HELLO)
+    if not agreed:
+        peer.expect_terminate(0)
+        conn.wc("s0", QP_OP_ERR)
+        conn.wc("s1", FLUSH)
+        return
+    assert peer.rx.fpdu() == wire.imm(1)
+    assert peer.rx.fpdu()[:18] == wire.send(2)
+    assert peer.rx.fpdu()[:18] == wire.send(3)
+    peer.send(wire.imm(1, 7), wire.send(2, DATA))
+    conn.wc("s0")
+    conn.wc("s1")
+    conn.wc("r0", len=8, imm="00000007", data=DATA.hex())
 
 
 @case

@@ -2365,10 +2365,6 @@ def device_goes(bench):
 
 # ---- Send with Immediate, section 8 -----------------------------------------
 
-def imm(msn, value, kind=1, op=wire.IMM, **how):
-    return wire.send(msn, struct.pack(">II", value, kind), op=op, **how)
-
-
 def agreed(bench, **how):
     """A stream with Send with Immediate: peer, queue pair."""
     qp = bench.qp("R", **how)
@@ -2384,7 +2380,7 @@ def imm_offered(bench):
     qp = bench.qp("I")
     peer, req = bench.answered(qp)
     assert req.data[7] & IMM, req.data.hex()
-    peer.send(imm(1, 5))
+    peer.send(wire.imm(1, 5))
     fields = qp.wc("r0", len=0)
     assert fields["imm"] == "00000005"
     qp.post("send_imm", 8, 1, 7)
@@ -2399,10 +2395,10 @@ def imm_agreed(bench):
     qp = bench.qp("I")
     peer, _ = bench.answered(qp, features=IMM)
     qp.post("send_imm", 8, 1, 0xcafe0001)
-    assert peer.rx.fpdu() == imm(1, 0xcafe0001)
+    assert peer.rx.fpdu() == wire.imm(1, 0xcafe0001)
     assert peer.rx.fpdu()[:18] == wire.send(2)
     qp.wc("s0")
-    peer.send(imm(1, 0xdeadbeef), wire.send(2, DATA))
+    peer.send(wire.imm(1, 0xdeadbeef), wire.send(2, DATA))
     qp.wc("r0", len=8, imm="deadbeef", data=DATA.hex())
 
 
@@ -2415,7 +2411,7 @@ def imm_sent(bench):
         qp.post("send_imm", size, 1, n)
         qp.post("send", 8)
         msn = 3 * n + 1
-        assert peer.rx.fpdu() == imm(msn, n)
+        assert peer.rx.fpdu() == wire.imm(msn, n)
         got = 0
         while got < size or not size:
             part = peer.rx.fpdu()
@@ -2436,12 +2432,12 @@ def imm_sent(bench):
 def imm_received(bench):
     """one receive each, which the Send fills; with Sends of other kinds"""
     peer, qp = agreed(bench, recvs=6)
-    peer.send(wire.send(1, DATA), imm(2, 1), wire.send(3),
-              imm(4, 2), wire.send(5, DATA[:4], last=False),
+    peer.send(wire.send(1, DATA), wire.imm(2, 1), wire.send(3),
+              wire.imm(4, 2), wire.send(5, DATA[:4], last=False),
               wire.send(5, DATA[4:], mo=4), wire.send(6, DATA),
-              imm(7, 0xffffffff), wire.send(8, DATA, op=wire.SEND_SE),
+              wire.imm(7, 0xffffffff), wire.send(8, DATA, op=wire.SEND_SE),
               wire.write(bench.target.rw.stag, bench.target.rw.base, DATA),
-              imm(9, 4, kind=0))
+              wire.imm(9, 4, kind=0))
     for nr, (size, value) in enumerate(((8, 0), (0, 1), (8, 2), (8, 0),
                                         (8, 0xffffffff), (8, 4))):
         qp.wc(f"r{nr}", len=size, imm=f"{value:08x}")
@@ -2454,7 +2450,7 @@ def imm_no_receive(bench):
     """the first half needs no receive; the second one waits for it"""
     peer, qp = agreed(bench, recvs=0)
     late = bench.counter("rx_rnr_waits")
-    peer.send(imm(1, 3))
+    peer.send(wire.imm(1, 3))
     peer.send(wire.send(2, DATA))
     while bench.counter("rx_rnr_waits") == late:
         qp.nothing("wc")
@@ -2464,10 +2460,10 @@ def imm_no_receive(bench):
 
 # Covers: RDV-23
 @cases([
-    ("imm_twice", "another first half", lambda: imm(2, 2)),
-    ("imm_of_write", "Immediate Data of a Write", lambda: imm(2, 2, kind=0)),
+    ("imm_twice", "another first half", lambda: wire.imm(2, 2)),
+    ("imm_of_write", "Immediate Data of a Write", lambda: wire.imm(2, 2, kind=0)),
     ("imm_se", "Immediate Data with Solicited Event",
-     lambda: imm(2, 2, op=wire.IMM_SE)),
+     lambda: wire.imm(2, 2, op=wire.IMM_SE)),
     ("imm_inv", "Send with Invalidate",
      lambda: wire.send(2, DATA, op=wire.SEND_INV)),
 ])
@@ -2475,7 +2471,7 @@ def imm_and_then(bench, segment):
     """anything else after the first half: 0x0206, no receive is taken"""
     peer, qp = agreed(bench)
     bad = segment()
-    peer.send(imm(1, 1), bad)
+    peer.send(wire.imm(1, 1), bad)
     peer.expect_terminate(0x0206, bad)
     for nr in range(4):
         qp.wc(f"r{nr}", FLUSH)
@@ -2486,7 +2482,7 @@ def imm_and_then(bench, segment):
 def imm_other(bench):
     """Immediate Data without a first half is not changed"""
     peer, qp = agreed(bench, recvs=4)
-    peer.send(imm(1, 1, op=wire.IMM_SE), imm(2, 2, kind=2),
+    peer.send(wire.imm(1, 1, op=wire.IMM_SE), wire.imm(2, 2, kind=2),
               wire.send(3, struct.pack(">I", 3), op=wire.IMM, last=False),
               wire.send(3, struct.pack(">I", 1), op=wire.IMM, mo=4),
               wire.send(4, DATA))
@@ -2500,7 +2496,7 @@ def imm_other(bench):
 def imm_then_end(bench):
     """an end between the halves completes no receive"""
     peer, qp = agreed(bench)
-    peer.send(imm(1, 1))
+    peer.send(wire.imm(1, 1))
     peer.fin()
     peer.expect_fin()
     qp.is_as_before()

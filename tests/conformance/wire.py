@@ -188,6 +188,11 @@ def send(msn, data=b"", op=SEND, qn=0, **how):
     return untagged(op, qn, msn, data, **how)
 
 
+def imm(msn, value=0xC0FFEE01, kind=1, op=IMM, **how):
+    """Immediate Data; of this kind they are the first half of a Send."""
+    return send(msn, struct.pack(">II", value, kind), op, **how)
+
+
 def read_hdr(sink, sink_to, size, src, src_to):
     return struct.pack(">IQIIQ", sink, sink_to, size, src,
                        src_to & 0xFFFFFFFFFFFFFFFF)
@@ -227,8 +232,8 @@ def terminate_for(code, offender=None):
     return terminate(code, struct.pack(">H", len(offender)) + quote, bits)
 
 
-# An RTR of a device that takes FPDUs of several segments, and its answer to one
-HELLO = write(0x78697721, 1)
+# An RTR that states all capabilities, and the answer to one
+HELLO = write(0x78697721, 3)
 
 RTR = {
     "B": send(1),

@@ -9,7 +9,7 @@
 # Covers: DDP-13 DDP-26
 # Covers: RDMAP-08 RDMAP-09 RDMAP-14 RDMAP-15 RDMAP-16 RDMAP-17 RDMAP-22
 # Covers: RDMAP-24 RDMAP-25 RDMAP-26 RDMAP-36 RDMAP-39
-# Covers: IMM-15 TERM-14 TERM-15 TERM-17
+# Covers: TERM-14 TERM-15 TERM-17
 # xiw-timeout: 900
 
 . "$(dirname "$0")/lib.sh"

@@ -5,8 +5,8 @@
 # xiw-ulps: rnbd
 #
 # RNBD over RTRS: a block device over the kernel's own user of Write with
-# Immediate. Its server must not hand out a new key with each answer, which it
-# would by Send with Immediate, a message that iWARP does not have.
+# Immediate. Its server registers a new key for each request and sends it by Send
+# with Immediate, unless its always_invalidate is N, as other peers need it.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -48,7 +48,11 @@ reconnected()
 local_up loop
 truncate -s 32M "$TMP/disk"
 or_bail "no loop device" losetup /dev/loop0 "$TMP/disk"
-or_bail "no transport" modprobe rtrs-server always_invalidate=N
+if [[ $XIW_LINK_TYPE == siw ]]; then
+	or_bail "no transport" modprobe rtrs-server always_invalidate=N
+else
+	or_bail "no transport" modprobe rtrs-server
+fi
 or_bail "no server" modprobe rnbd-server
 or_bail "no client" modprobe rnbd-client
 run_claim "a disk is mapped" map_disk

@@ -26,7 +26,7 @@
 /* Bits of xiw_uresp_alloc_ctx.caps. */
 #define XIW_CAP_ATOMIC		(1U << 0)
 #define XIW_CAP_IMM		(1U << 1)
-#define XIW_CAP_SEND_IMM	(1U << 2)	/* if connected by QP number */
+#define XIW_CAP_SEND_IMM	(1U << 2)	/* if the peer is xiw, too */
 #define XIW_CAP_SQ_DONE		(1U << 3)	/* sq_done, dropped */
 
 /* Methods of UVERBS_OBJECT_QP: process new entries of a ring. */

@@ -1273,7 +1273,6 @@ static void test_bad_posts(void)
 	for (i = 0; i < XT_NELEM(many); i++)
 		many[i] = xt_sge(&s.src, i, 1);
 
-	refused(&s, xt_wr(IBV_WR_SEND_WITH_IMM, 1, many, 1), "SEND_WITH_IMM");
 	refused(&s, xt_wr(IBV_WR_TSO, 1, many, 1), "TSO");
 	refused(&s, xt_wr(IBV_WR_DRIVER1, 1, many, 1), "DRIVER1");
 	refused(&s, xt_wr((enum ibv_wr_opcode)32, 1, many, 1), "opcode 32");
@@ -1299,7 +1298,7 @@ static void test_bad_posts(void)
 	 */
 	xt_recvs(&s.p.a, 0, 1);
 	for (i = 0; i < 3; i++) {
-		chain[i] = xt_wr(i == 1 ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND, i,
+		chain[i] = xt_wr(i == 1 ? IBV_WR_TSO : IBV_WR_SEND, i,
 				 many, 1);
 		chain[i].next = i < 2 ? &chain[i + 1] : NULL;
 	}

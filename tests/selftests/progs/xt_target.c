@@ -141,7 +141,7 @@ static int call(char **arg)
 	return start(c, arg);
 }
 
-/* post C send|read|write|imm|fadd LEN COUNT STAG TO FLAGS */
+/* post C send|send_imm|read|write|imm|fadd LEN COUNT STAG TO FLAGS */
 static int post(struct conn *c, char **arg)
 {
 	struct ibv_sge sge = xt_sge(&target.sink, 0, num(arg[3]));
@@ -154,6 +154,9 @@ static int post(struct conn *c, char **arg)
 	wr.wr.rdma.remote_addr = num(arg[6]);
 	if (!strcmp(arg[2], "send")) {
 		wr.opcode = IBV_WR_SEND;
+	} else if (!strcmp(arg[2], "send_imm")) {
+		wr.opcode = IBV_WR_SEND_WITH_IMM;
+		wr.imm_data = htonl(0xc0ffee01);
 	} else if (!strcmp(arg[2], "read")) {
 		wr.opcode = IBV_WR_RDMA_READ;
 	} else if (!strcmp(arg[2], "write")) {

@@ -154,7 +154,6 @@ static int oob_begin_use(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 		   !qp->destroying) {
 		oob_name_peer(qp, attr, path, port);
 		WRITE_ONCE(qp->ib_state, IB_QPS_RTR);
-		WRITE_ONCE(qp->sq.send_imm, true);
 		/* A mask of 0 grants all access, so make it nonzero. */
 		WRITE_ONCE(s->access, s->access | XIW_STREAM_LIMITED);
 		ret = 0;
@@ -454,6 +453,5 @@ void xiw_oob_forget(struct xiw_qp *qp)
 		xiw_oob_port_put(qp);
 	spin_lock_bh(&qp->stream.lock);
 	memset(oob, 0, offsetof(struct xiw_oob, expire));
-	WRITE_ONCE(qp->sq.send_imm, false);
 	spin_unlock_bh(&qp->stream.lock);
 }

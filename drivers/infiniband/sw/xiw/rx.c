@@ -44,16 +44,21 @@
 #include "tx.h"
 
 /*
- * Capability probe: the first FPDU of the peer may announce that it supports
- * FPDUs of several segments. A Responder then answers with the same FPDU that
- * an Initiator sends as RTR. No other FPDU precedes it, as the fence has just
- * been lifted.
+ * Capability probe: the first FPDU of the peer may announce what it supports
+ * beyond the RFCs. A Responder then answers with the same FPDU that an
+ * Initiator sends as RTR. No other FPDU precedes it, as the fence has just been
+ * lifted.
  */
 static bool rx_handle_probe(struct xiw_stream *s, const struct xiw_ddp_hdr *h)
 {
-	if (!s->conn.probe || !xiw_nego_is_probe(h))
+	u32 bits = s->conn.probe ? xiw_nego_probe_bits(h) : 0;
+
+	if (!bits)
 		return false;
-	s->tx.mpa.segments = 0;
+	if (bits & XIW_PROBE_LONG)
+		s->tx.mpa.segments = 0;
+	if (bits & XIW_PROBE_SEND_IMM)
+		s->conn.send_imm = true;
 	if (!s->conn.initiator)
 		s->tx.rtr = XIW_RTR_WRITE;
 	return true;
@@ -71,11 +76,11 @@ rx_first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f, enum xiw_reason reason)
 	enum xiw_nego_first what;
 
 	s->rx.first = false;
+	s->rx.poke_tx = true;
 	if (s->conn.initiator)
 		return reason == XIW_OK && rx_handle_probe(s, &f->h)
 			       ? XIW_FIRST_RTR
 			       : XIW_FIRST_MESSAGE;
-	s->rx.poke_tx = true;
 	if (reason == XIW_OK)
 		xiw_fpdu_copy(&peek, body,
 			      min_t(u32, sizeof(body), f->h.payload_len));

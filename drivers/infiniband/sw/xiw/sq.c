@@ -41,12 +41,9 @@ static const u8 wr_traits[] = {
 	[IB_WR_BIND_MW]				= WR_USER | WR_LOCAL | WR_BIND,
 };
 
-static u8 sq_traits_of(const struct xiw_sq *sq, u32 opcode)
+static u8 sq_traits_of(u32 opcode)
 {
-	if (opcode >= ARRAY_SIZE(wr_traits) ||
-	    (opcode == IB_WR_SEND_WITH_IMM && !READ_ONCE(sq->send_imm)))
-		return 0;
-	return wr_traits[opcode];
+	return opcode < ARRAY_SIZE(wr_traits) ? wr_traits[opcode] : 0;
 }
 
 /**
@@ -222,7 +219,7 @@ static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
 	wr->compare_add = sqe.compare_add;
 	wr->swap = sqe.swap;
 
-	traits = sq_traits_of(sq, sqe.opcode);
+	traits = sq_traits_of(sqe.opcode);
 	if (traits & WR_BIND)
 		wr->bind = sqe.bind;
 	if (!(traits & WR_USER) || sqe.reserved || sqe.reserved2[0] ||
@@ -310,7 +307,7 @@ static int sq_copy_sges(const struct xiw_sq *sq, struct xiw_swr *wr,
 		len += src->sg_list[i].length;
 
 	if (src->send_flags & IB_SEND_INLINE) {
-		if (!(sq_traits_of(sq, src->opcode) & WR_INLINE))
+		if (!(sq_traits_of(src->opcode) & WR_INLINE))
 			return -EINVAL;
 		if (len > sq->max_inline)
 			return -EINVAL;
@@ -367,7 +364,7 @@ static void sq_copy_operands(struct xiw_swr *wr, const struct ib_send_wr *src)
 static int sq_build_wr(const struct xiw_sq *sq, struct xiw_swr *wr,
 		       const struct ib_send_wr *src)
 {
-	u8 traits = sq_traits_of(sq, src->opcode);
+	u8 traits = sq_traits_of(src->opcode);
 	int ret;
 
 	/* The kernel has no work request for a bind. */

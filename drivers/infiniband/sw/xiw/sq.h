@@ -87,8 +87,6 @@ struct xiw_swr {
  * @max_inline: inline bytes per request
  * @kernel: a kernel ULP posts directly into @wrs
  * @sig_all: every request is signaled
- * @send_imm: the peer may support Send with Immediate, as it is connected out
- *	of band
  * @stopped: no stream will work on the queue again, until a reset; every post
  *	queues a flush
  */
@@ -106,7 +104,6 @@ struct xiw_sq {
 	u32 max_inline;
 	bool kernel;
 	bool sig_all;
-	bool send_imm;
 	bool stopped;
 };
 

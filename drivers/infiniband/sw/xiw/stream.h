@@ -47,8 +47,8 @@ struct xiw_stream;
  * @fpdu_segments: TCP segments that an FPDU of this side may fill; 0 for the
  *	number that suits a peer in software
  * @send_imm: both sides support Send with Immediate
- * @probe: the RTR is a capability probe for FPDUs of several segments, see
- *	XIW_PROBE_STAG; @fpdu_segments is valid until the peer confirms
+ * @probe: the RTR is a capability probe, see XIW_PROBE_STAG; @fpdu_segments and
+ *	@send_imm are valid until the peer has stated its capabilities
  * @unfenced: a Responder may send before it has received an FPDU
  */
 struct xiw_conn {

@@ -268,12 +268,29 @@ static bool tx_sched_run_local(struct xiw_stream *s, struct xiw_swr *wr)
 }
 
 /*
+ * True if @wr must wait because the peer has not answered the capability probe
+ * of this Initiator. The answer precedes all other messages of the peer.
+ */
+static bool tx_sched_awaits_probe(const struct xiw_stream *s,
+				  const struct xiw_swr *wr)
+{
+	return wr->opcode == IB_WR_SEND_WITH_IMM && s->rx.first &&
+	       s->rx.end == XIW_RX_OPEN && s->conn.probe &&
+	       s->conn.nego.rtr_send == XIW_RTR_WRITE;
+}
+
+/*
  * May the request at sq.next be transmitted now? Requests are never reordered,
  * so if not, the whole queue waits (RFC 5040 section 5.5 rule 13).
  */
-static bool tx_sched_may_start(const struct xiw_stream *s,
-			       const struct xiw_swr *wr)
+static bool tx_sched_may_start(struct xiw_stream *s, const struct xiw_swr *wr)
 {
+	if (tx_sched_awaits_probe(s, wr)) {
+		/* A peer without the capability answers a Read of nothing. */
+		if (s->ord && tx_sched_orq_empty(s))
+			s->tx.rtr = XIW_RTR_READ;
+		return false;
+	}
 	if (wr->flags & XIW_SQE_FENCE && !tx_sched_orq_empty(s))
 		return false;
 	return !xiw_swr_is_request(wr) || tx_sched_orq_used(s) < s->ord;
@@ -542,7 +559,7 @@ static void tx_sched_start_rtr(struct xiw_stream *s)
 	default:
 		if (s->conn.probe)
 			tx_sched_start_tagged(s, XIW_OP_WRITE, XIW_PROBE_STAG,
-					      XIW_PROBE_LONG, 0);
+					      XIW_PROBE_ALL, 0);
 		else
 			tx_sched_start_tagged(s, XIW_OP_WRITE, 0, 0, 0);
 		break;
@@ -579,11 +596,11 @@ bool xiw_tx_sched_next(struct xiw_stream *s)
 	tx->prefer_resp = !tx->prefer_resp;
 	if (tx->prefer_resp ? tx_sched_next_response(s) : tx_sched_next_wr(s))
 		return true;
-	if (tx->term_len)
+	if (tx->term_len || tx->rtr)
 		return xiw_tx_sched_next(s);
 	if (tx->prefer_resp ? tx_sched_next_wr(s) : tx_sched_next_response(s))
 		return true;
-	return tx->term_len && xiw_tx_sched_next(s);
+	return (tx->term_len || tx->rtr) && xiw_tx_sched_next(s);
 }
 
 /**
@@ -676,9 +693,9 @@ bool xiw_tx_sched_empty(const struct xiw_stream *s)
  *
  * If so, the receive side will run the engine again, and no doorbell is needed.
  *
- * Return: true for requests that wait for a response, or the MPA fence. The
- * fence does not delay a FIN without data before it, as the peer may never send
- * a message.
+ * Return: true for requests that wait for a response, for the answer to the
+ * capability probe, or for the MPA fence. The fence does not delay a FIN
+ * without data before it, as the peer may never send a message.
  */
 bool xiw_tx_sched_waits(struct xiw_stream *s)
 {
@@ -686,7 +703,10 @@ bool xiw_tx_sched_waits(struct xiw_stream *s)
 	if (xiw_stream_is_fenced(s))
 		return !READ_ONCE(s->tx.fin) || !xiw_tx_sched_empty(s) ||
 		       !xiw_tx_sched_none_posted(s);
-	return !tx_sched_orq_empty(s) && s->sq->next != READ_ONCE(s->sq->prod);
+	if (s->sq->next == READ_ONCE(s->sq->prod))
+		return false;
+	return !tx_sched_orq_empty(s) ||
+	       tx_sched_awaits_probe(s, xiw_sq_wr(s->sq, s->sq->next));
 }
 
 /* Releases the slots of all requests before @head, which are complete. */

@@ -234,10 +234,12 @@ enum xiw_nego_result xiw_nego_check_reply(const struct xiw_mpa_policy *p,
 	return nego_adopt_rtr(p, &req->enh, &reply->enh, nego);
 }
 
-bool xiw_nego_is_probe(const struct xiw_ddp_hdr *h)
+u32 xiw_nego_probe_bits(const struct xiw_ddp_hdr *h)
 {
-	return h->opcode == XIW_OP_WRITE && h->last && !h->payload_len &&
-	       h->stag == XIW_PROBE_STAG && (h->to & XIW_PROBE_LONG);
+	if (h->opcode != XIW_OP_WRITE || !h->last || h->payload_len ||
+	    h->stag != XIW_PROBE_STAG)
+		return 0;
+	return h->to & XIW_PROBE_ALL;
 }
 
 static bool nego_is_rtr_read(const struct xiw_ddp_hdr *h, const u8 *body)

@@ -117,14 +117,16 @@ enum xiw_nego_first {
  * Responder that supports the STag answers with such a Write of its own. Any
  * other Responder handles the Write as an ordinary RTR.
  */
-#define XIW_PROBE_STAG	0x78697721	/* "xiw!" */
-#define XIW_PROBE_LONG	1		/* accepts FPDUs of several segments */
+#define XIW_PROBE_STAG		0x78697721	/* "xiw!" */
+#define XIW_PROBE_LONG		1	/* accepts FPDUs of several segments */
+#define XIW_PROBE_SEND_IMM	2	/* supports Send with Immediate */
+#define XIW_PROBE_ALL		(XIW_PROBE_LONG | XIW_PROBE_SEND_IMM)
 
 /*
- * @h: DDP header of the peer's first FPDU. True if the peer accepts FPDUs of
- * several segments.
+ * @h: DDP header of the peer's first FPDU. Returns the XIW_PROBE_* bits that it
+ * states, or 0 if it is no capability probe.
  */
-bool xiw_nego_is_probe(const struct xiw_ddp_hdr *h);
+u32 xiw_nego_probe_bits(const struct xiw_ddp_hdr *h);
 
 /* 0, or -EINVAL. At least one RTR type is mandatory (RFC 6581 section 9.2). */
 int xiw_nego_policy_check(const struct xiw_mpa_policy *p);

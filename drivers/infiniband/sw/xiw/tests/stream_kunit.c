@@ -68,8 +68,9 @@ static void stream_segments(struct kunit *test)
 }
 
 /*
- * Both sides detect that the peer accepts long FPDUs, unless there is no RTR.
- * Covers: MPA-91
+ * Both sides detect what the peer supports, unless there is no RTR. Sends with
+ * Immediate wait until the Initiator has its answer.
+ * Covers: IMM-15 MPA-91
  */
 static void stream_probe(struct kunit *test)
 {

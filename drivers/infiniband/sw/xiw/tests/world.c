@@ -430,7 +430,6 @@ static void make_side(struct world *w, int n)
 	}
 	get_random_bytes(part(side, OF_READS), MESSAGE);
 	KUNIT_ASSERT_EQ(w->test, xiw_sq_init(&side->sq, &attr, NULL, NULL), 0);
-	side->sq.send_imm = true;
 	side->s.ops = &side_ops;
 	side->s.env = &w->env;
 	side->s.id = n;
@@ -480,7 +479,7 @@ static void start_side(struct world *w, int n, const struct how *how)
 		},
 		.initiator = !n,
 		.fpdu_segments = how->segments,
-		.send_imm = true,
+		.send_imm = !(how->probe && how->rtr == XIW_RTR_WRITE),
 		.probe = !n || how->probe,
 		.unfenced = how->unfenced,
 	};

@@ -610,21 +610,24 @@ static void nego_classifies_first_fpdu(struct kunit *test)
 static const struct probe_row {
 	const char *name;
 	const char *hex;
-	bool probe;
+	u32 bits;
 } probe_rows[] = {
-	{ "all of it", "c140 78697721 0000000000000001", true },
-	{ "and bits to come", "c140 78697721 8000000000000003", true },
-	{ "another bit", "c140 78697721 0000000000000002", false },
-	{ "an RTR", "c140 00000000 0000000000000000", false },
-	{ "another STag", "c140 78697722 0000000000000001", false },
-	{ "with payload", "c140 78697721 0000000000000001 00", false },
-	{ "more follows", "8140 78697721 0000000000000001", false },
-	{ "a Read Response", "c142 78697721 0000000000000001", false },
+	{ "long FPDUs", "c140 78697721 0000000000000001", XIW_PROBE_LONG },
+	{ "Send with Immediate", "c140 78697721 0000000000000002",
+	  XIW_PROBE_SEND_IMM },
+	{ "all of it", "c140 78697721 0000000000000003", XIW_PROBE_ALL },
+	{ "and bits to come", "c140 78697721 8000000000000007", XIW_PROBE_ALL },
+	{ "another bit", "c140 78697721 0000000000000004", 0 },
+	{ "an RTR", "c140 00000000 0000000000000000", 0 },
+	{ "another STag", "c140 78697722 0000000000000001", 0 },
+	{ "with payload", "c140 78697721 0000000000000001 00", 0 },
+	{ "more follows", "8140 78697721 0000000000000001", 0 },
+	{ "a Read Response", "c142 78697721 0000000000000001", 0 },
 	{ "a Send with Invalidate",
-	  "4144 78697721 00000000 00000001 00000000", false },
+	  "4144 78697721 00000000 00000001 00000000", 0 },
 };
 
-/* Covers: MPA-91 */
+/* Covers: IMM-15 MPA-91 */
 static void nego_detects_probes(struct kunit *test)
 {
 	const struct probe_row *row;
@@ -638,7 +641,7 @@ static void nego_detects_probes(struct kunit *test)
 		len = xiw_test_hex(test, row->hex, buf, sizeof(buf));
 		KUNIT_ASSERT_EQ_MSG(test, xiw_ddp_decode(buf, len, 0, &h),
 				    XIW_OK, "%s", row->name);
-		KUNIT_EXPECT_EQ_MSG(test, xiw_nego_is_probe(&h), row->probe,
+		KUNIT_EXPECT_EQ_MSG(test, xiw_nego_probe_bits(&h), row->bits,
 				    "%s", row->name);
 	}
 }
