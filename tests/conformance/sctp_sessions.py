@@ -37,8 +37,12 @@ NETDEV = "vb"
 OVERHEAD, LEAST = 20 + 12 + 16 + 20, 2 + 518
 SO_LINGER_0 = struct.pack("ii", 1, 0)
 FLUSH = 5
+FATAL = 1
 # Reads at once
 READS = 32
+# A Write that fits the device's send buffer, but not the window of a slow peer; and
+# chunks that a peer sends in spite of the end of the session.
+UNREAD, BEHIND = 32768, 2000
 DATA = bytes(range(0x20, 0x28))
 # IRD and ORD of 4, without and with the peer-to-peer model
 PLAIN, P2P = wire.enhanced(4, 4), wire.enhanced(0x8004, 0xC004)
@@ -71,6 +75,20 @@ class Peer(sctp_peers.Peer):
     def expect_end(self):
         got = self.recv()
         assert got is None, f"{got} in place of the end"
+
+    def expect_shutdown(self):
+        """The end by a SHUTDOWN: after an ABORT this raises an exception."""
+        data = self.sock.recv(4096)
+        assert not data, f"{data.hex()} in place of a SHUTDOWN"
+
+    def expect_abort(self, seconds):
+        """An ABORT, whatever was received before, but not at once."""
+        poll = select.poll()
+        poll.register(self.sock, select.POLLHUP)
+        assert not poll.poll(seconds * 500), "an end before its time"
+        assert poll.poll(live.PATIENCE * 1000), "no end"
+        error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        assert error == errno.ECONNRESET, f"error {error}"
 
     def expect_silence(self):
         assert not select.select([self.sock], [], [], live.SILENCE)[0], \
@@ -121,22 +139,25 @@ class Bench(live.Bench):
         self.sides = args.a, args.b.partition("/")[2]
         super().__init__(args)
 
-    def initiate(self, port=PASSIVE, code=5, data=PLAIN):
-        """The peer's Initiate."""
+    def initiate(self, port=PASSIVE, code=5, data=PLAIN, window=0):
+        """The peer's Initiate, with a receive buffer of that size."""
         sock = sctp_peers.new_socket(family=self.family)
+        if window:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
         sock.connect((self.addr_a, port))
         peer = Peer(sock)
         self.peers.append(peer)
         peer.control(code, data)
         return peer
 
-    def asked(self, code=5, data=PLAIN):
+    def asked(self, code=5, data=PLAIN, window=0):
         """The peer's Initiate: peer, connection."""
-        return self.initiate(code=code, data=data), self.target.request()
+        return (self.initiate(code=code, data=data, window=window),
+                self.target.request())
 
-    def open(self, recvs=4):
+    def open(self, recvs=4, window=0):
         """A session that the device has accepted, without an RTR."""
-        peer, conn = self.asked()
+        peer, conn = self.asked(window=window)
         conn.accept(recvs=recvs)
         peer.expect_control(6, PLAIN)
         conn.event("ESTABLISHED", status=0)
@@ -387,11 +408,67 @@ def other_domain(bench):
         for code in (0, 1, 2, 3, 5, 6, 7, 8)])
 def no_other_pattern(bench, code):
     peer, conn = bench.open()
+    faults = bench.counter("protocol_errors")
     peer.control(code, PLAIN if code > 4 else b"")
     peer.expect_control(TERMINATE)
-    peer.expect_end()
-    conn.event("DISCONNECTED")
+    peer.expect_shutdown()
+    broken(conn)
+    assert bench.counter("protocol_errors") == faults + 1
     bench.target.no_request()
+
+
+@case
+# Covers: SCTP-17
+def fault_behind_terminate(bench):
+    """a fault after the device's Terminate is a fault, too"""
+    peer, conn = bench.open()
+    faults = bench.counter("protocol_errors")
+    conn.disconnect()
+    peer.expect_control(TERMINATE)
+    peer.control(1)
+    peer.expect_shutdown()
+    conn.event("DISCONNECTED")
+    assert bench.counter("protocol_errors") == faults + 1
+
+
+@case
+# Covers: SCTP-17
+def fault_of_busy_peer(bench):
+    """a peer that breaks the session and takes no data: an ABORT after the close timeout"""
+    bench.policy(close_timeout_ms=2000)
+    peer, conn = bench.open(window=4096)
+    conn.post("write", UNREAD)
+    conn.wc("s0")
+    peer.control(1)
+    broken(conn)
+    peer.expect_abort(2)
+
+
+@case
+# Covers: SCTP-17
+def segments_behind_fault(bench):
+    """and one that goes on sending: what it sends is discarded, the end is a SHUTDOWN"""
+    peer, conn = bench.open(recvs=0)
+    rw = bench.target.rw
+    before = bench.target.peek("rw", 0, 8)
+    peer.control(1)
+    try:
+        for _ in range(BEHIND):
+            peer.segment(wire.write(rw.stag, rw.base, DATA))
+    except BrokenPipeError:
+        pass
+    broken(conn, recvs=0)
+    peer.expect_control(TERMINATE)
+    peer.expect_shutdown()
+    assert bench.target.peek("rw", 0, 8) == before, "it was written"
+
+
+def broken(conn, recvs=4):
+    """The peer has broken the session, and the ULP learns of it."""
+    conn.asynchronous(FATAL)
+    conn.event("DISCONNECTED")
+    for number in range(recvs):
+        conn.wc(f"r{number}", FLUSH)
 
 
 @case
@@ -577,8 +654,8 @@ def no_other_pattern_active(bench, code):
     conn.event("ESTABLISHED", status=0)
     peer.control(code, P2P if code > 4 else b"")
     peer.expect_control(TERMINATE)
-    peer.expect_end()
-    conn.event("DISCONNECTED")
+    peer.expect_shutdown()
+    broken(conn)
 
 
 # Covers: SCTP-28 SCTP-29 SCTP-30 SCTP-45

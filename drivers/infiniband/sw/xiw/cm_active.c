@@ -78,6 +78,8 @@ enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep)
 	switch (xiw_conn_status(ep)) {
 	case XIW_LLP_CONNECTING:
 		return XIW_EPS_CONNECTING;
+	case XIW_LLP_BROKEN:
+		return ep->user->failed(ep, -EPROTO);
 	case XIW_LLP_CLOSED:
 	case XIW_LLP_LOST:
 		return ep->user->failed(ep, xiw_sock_error(ep->xs));

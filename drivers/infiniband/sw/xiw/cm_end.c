@@ -37,11 +37,27 @@ enum xiw_ep_state xiw_end_die(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
-/* End a stream and reset its connection. */
+/*
+ * Should the lower layer close the connection of a stream that it has broken?
+ * The device does not wait for that while it is removed.
+ */
+static bool end_closes_broken(const struct xiw_ep *ep)
+{
+	return xiw_conn_status(ep) == XIW_LLP_BROKEN &&
+	       !READ_ONCE(ep->dev->eps_closed);
+}
+
+/*
+ * End a stream and reset its connection. One that the lower layer has broken is
+ * closed: a peer that has the Terminate of its session can end the association
+ * in order.
+ */
 enum xiw_ep_state xiw_end_abort(struct xiw_ep *ep)
 {
+	bool broken = end_closes_broken(ep);
+
 	end_stream(ep);
-	return XIW_EPS_DEAD;
+	return broken ? xiw_end_linger(ep) : XIW_EPS_DEAD;
 }
 
 /*
@@ -119,8 +135,11 @@ enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
 /* Read first: TCP resets a connection that is closed with unread data. */
 static bool end_peer_closed(struct xiw_ep *ep)
 {
+	enum xiw_llp_status status;
+
 	xiw_sock_discard(ep->xs);
-	return xiw_conn_status(ep) != XIW_LLP_OPEN;
+	status = xiw_conn_status(ep);
+	return status != XIW_LLP_OPEN && status != XIW_LLP_BROKEN;
 }
 
 /* Another endpoint has evicted @ep from the full list of lingering ones. */

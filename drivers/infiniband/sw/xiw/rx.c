@@ -285,10 +285,27 @@ static void rx_connection_gone(struct xiw_stream *s, bool lost)
 	xiw_stream_event(s, lost ? XIW_QPE_LLP_LOST : XIW_QPE_LLP_CLOSED);
 }
 
+/*
+ * The lower layer has found a fault of the peer, for which there is no
+ * Terminate, and closes the connection. The second event is for a stream that
+ * had ended before.
+ */
+static void rx_connection_broken(struct xiw_stream *s)
+{
+	if (s->rx.end == XIW_RX_GONE)
+		return;
+	s->rx.end = XIW_RX_GONE;
+	xiw_stat_inc(s->env->stats, XIW_STAT_PROTO_ERROR);
+	xiw_stream_event(s, XIW_QPE_FAULT_SILENT);
+	xiw_stream_event(s, XIW_QPE_LLP_LOST);
+}
+
 static void rx_check_end(struct xiw_stream *s)
 {
 	enum xiw_llp_status status = s->llp->ops->status(s->llp);
 
+	if (status == XIW_LLP_BROKEN)
+		rx_connection_broken(s);
 	if (status == XIW_LLP_LOST)
 		rx_connection_gone(s, true);
 	if (status != XIW_LLP_PEER_CLOSED && status != XIW_LLP_CLOSED)

@@ -110,11 +110,19 @@ static bool sctp_all_read(const struct xiw_sctp *c)
 	return !c->ready_bytes && !c->more;
 }
 
+/* The user has to see the fault, even if the association is gone by then. */
+static bool sctp_is_broken(const struct xiw_sctp *c)
+{
+	return c->session.broken && !(c->gone && c->fin);
+}
+
 /* As with TCP, the second FIN is the end of the connection. */
 static enum xiw_llp_status sctp_llp_status(struct xiw_llp *llp)
 {
 	struct xiw_sctp *c = xiw_sctp_from_llp(llp);
 
+	if (sctp_is_broken(c))
+		return XIW_LLP_BROKEN;
 	if (READ_ONCE(c->xs.err))
 		return XIW_LLP_LOST;
 	if (!c->up)
@@ -441,6 +449,9 @@ static int sctp_recv_frame(struct xiw_sock *xs, struct xiw_mpa_frame *frame,
 		case XIW_LLP_PEER_CLOSED:
 		case XIW_LLP_CLOSED:
 			ret = -ECONNRESET;
+			break;
+		case XIW_LLP_BROKEN:
+			ret = -EPROTO;
 			break;
 		case XIW_LLP_LOST:
 			ret = xiw_sock_error(xs);

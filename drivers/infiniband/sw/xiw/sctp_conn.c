@@ -166,15 +166,3 @@ void xiw_sctp_lose(struct xiw_sctp *c, int err)
 	if (!c->xs.err && c->session.state != XIW_SESSION_DONE)
 		WRITE_ONCE(c->xs.err, err);
 }
-
-/**
- * xiw_sctp_break() - end a session as a chunk fits no pattern
- * @c: connection
- *
- * Context: Lock held.
- */
-void xiw_sctp_break(struct xiw_sctp *c)
-{
-	xiw_sctp_lose(c, EPROTO);
-	xiw_session_receive(&c->session, NULL);
-}

@@ -118,6 +118,5 @@ void xiw_sctp_unlock_bh(struct xiw_sctp *c);
 void xiw_sctp_queue_work(struct xiw_sctp *c);
 void xiw_sctp_queue_retry(struct xiw_sctp *c);
 void xiw_sctp_lose(struct xiw_sctp *c, int err);
-void xiw_sctp_break(struct xiw_sctp *c);
 
 #endif /* _XIW_SCTP_CONN_H */

@@ -67,13 +67,31 @@ static void sctp_rx_add_segment(struct xiw_sctp *c, struct sk_buff *skb)
 	WRITE_ONCE(c->ready_mem, c->ready_mem + skb->truesize);
 }
 
+static void sctp_rx_drop_held(struct xiw_sctp *c)
+{
+	unsigned long ssn;
+	struct sk_buff *skb;
+
+	xa_for_each(&c->held, ssn, skb)
+		kfree_skb(skb);
+	xa_destroy(&c->held);
+	c->held_mem = 0;
+}
+
+/* Ends the session, as a chunk fits no pattern. Consumes @skb. */
+static void sctp_rx_break(struct xiw_sctp *c, struct sk_buff *skb)
+{
+	kfree_skb(skb);
+	xiw_session_receive(&c->session, NULL);
+	sctp_rx_drop_held(c);
+}
+
 /* Processes the next chunk in the order of SSNs, and consumes it. */
 static void sctp_rx_process(struct xiw_sctp *c, struct sk_buff *skb,
 			    const struct xiw_session_msg *msg)
 {
 	if (!xiw_session_receive(&c->session, msg)) {
-		xiw_sctp_lose(c, EPROTO);
-		kfree_skb(skb);
+		sctp_rx_break(c, skb);
 	} else if (msg->code == XIW_SESSION_SEGMENT) {
 		sctp_rx_add_segment(c, skb);
 	} else if (msg->code == XIW_SESSION_TERMINATE) {
@@ -95,8 +113,7 @@ static void sctp_rx_hold(struct xiw_sctp *c, struct sk_buff *skb, u16 ssn)
 		c->held_mem = mem;
 		return;
 	}
-	kfree_skb(skb);
-	xiw_sctp_break(c);
+	sctp_rx_break(c, skb);
 }
 
 static void sctp_rx_chunk(struct xiw_sctp *c, struct sk_buff *skb)
@@ -104,8 +121,7 @@ static void sctp_rx_chunk(struct xiw_sctp *c, struct sk_buff *skb)
 	struct xiw_session_msg msg;
 
 	if (xiw_session_decode(sctp_rx_cb(skb), skb->data, skb->len, &msg)) {
-		kfree_skb(skb);
-		xiw_sctp_break(c);
+		sctp_rx_break(c, skb);
 		return;
 	}
 	switch (xiw_session_order(&c->session, msg.ssn)) {
@@ -116,8 +132,7 @@ static void sctp_rx_chunk(struct xiw_sctp *c, struct sk_buff *skb)
 		sctp_rx_hold(c, skb, msg.ssn);
 		break;
 	case XIW_SESSION_STRAY:
-		kfree_skb(skb);
-		xiw_sctp_break(c);
+		sctp_rx_break(c, skb);
 		break;
 	}
 }
@@ -125,7 +140,7 @@ static void sctp_rx_chunk(struct xiw_sctp *c, struct sk_buff *skb)
 /* Processes a chunk, and those that waited for it. */
 static void sctp_rx_take(struct xiw_sctp *c, struct sk_buff *skb)
 {
-	while (skb && !c->xs.err) {
+	while (skb && !c->xs.err && !c->session.broken) {
 		sctp_rx_chunk(c, skb);
 		skb = xa_erase(&c->held, c->session.rx_next);
 		if (skb)
@@ -170,12 +185,14 @@ static void sctp_rx_notified(struct xiw_sctp *c, const struct sk_buff *skb)
 	if (skb_headlen(skb) < sizeof(*change) ||
 	    change->sac_type != SCTP_ASSOC_CHANGE)
 		return;
-	/* A peer that restarted has lost the session. */
+	/* A peer that restarted has another association. */
 	if (change->sac_state == SCTP_RESTART ||
-	    change->sac_state == SCTP_COMM_LOST)
+	    change->sac_state == SCTP_COMM_LOST) {
 		xiw_sctp_lose(c, ECONNRESET);
-	else if (change->sac_state == SCTP_CANT_STR_ASSOC)
+		c->gone = true;
+	} else if (change->sac_state == SCTP_CANT_STR_ASSOC) {
 		xiw_sctp_lose(c, ECONNREFUSED);
+	}
 }
 
 /*
@@ -237,6 +254,26 @@ static void sctp_rx_received(struct xiw_sctp *c, struct sk_buff *skb,
 	sctp_rx_take(c, skb);
 }
 
+/*
+ * Discards a message of a broken session, or one that is too long for any.
+ * False if there is none. A notification is about the end of the association.
+ */
+static bool sctp_rx_discard(struct xiw_sctp *c, u32 len)
+{
+	struct msghdr msg = {};
+	int ret;
+
+	iov_iter_discard(&msg.msg_iter, ITER_DEST, len);
+	ret = sock_recvmsg(c->xs.sock, &msg, MSG_DONTWAIT);
+	xiw_sctp_own(c);
+	if (ret > 0 && msg.msg_flags & MSG_NOTIFICATION)
+		c->gone = true;
+	else if (ret > 0)
+		sctp_rx_break(c, NULL);
+	xiw_sctp_disown(c);
+	return ret > 0;
+}
+
 /**
  * xiw_sctp_receive() - receive the next message of SCTP
  * @c: connection
@@ -258,21 +295,20 @@ bool xiw_sctp_receive(struct xiw_sctp *c)
 
 	if (!len)
 		return false;
-	skb = len <= SCTP_MESSAGE_MAX ? sctp_rx_alloc(c, len) : NULL;
-	if (!skb && len <= SCTP_MESSAGE_MAX) {
+	if (c->session.broken || len > SCTP_MESSAGE_MAX)
+		return sctp_rx_discard(c, len);
+	skb = sctp_rx_alloc(c, len);
+	if (!skb) {
 		xiw_sctp_queue_retry(c);
 		return false;
 	}
-	ret = skb ? sctp_rx_message(c, skb, &msg) : -EPROTO;
+	ret = sctp_rx_message(c, skb, &msg);
 	xiw_sctp_own(c);
 	if (ret == len) {
 		sctp_rx_received(c, skb, &msg, control);
 	} else {
 		kfree_skb(skb);
-		if (ret == -EPROTO)
-			xiw_sctp_break(c);
-		else
-			xiw_sctp_lose(c, ret < 0 ? -ret : ECONNRESET);
+		xiw_sctp_lose(c, ret < 0 ? -ret : ECONNRESET);
 	}
 	xiw_sctp_disown(c);
 	return ret == len;
@@ -359,16 +395,10 @@ int xiw_sctp_take_frame(struct xiw_sctp *c, struct xiw_mpa_frame *frame,
  */
 void xiw_sctp_purge(struct xiw_sctp *c)
 {
-	unsigned long ssn;
-	struct sk_buff *skb;
-
 	kfree_skb(c->start);
 	c->start = NULL;
 	__skb_queue_purge(&c->ready);
 	c->ready_bytes = 0;
 	c->ready_mem = 0;
-	xa_for_each(&c->held, ssn, skb)
-		kfree_skb(skb);
-	xa_destroy(&c->held);
-	c->held_mem = 0;
+	sctp_rx_drop_held(c);
 }

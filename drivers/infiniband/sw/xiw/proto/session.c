@@ -375,6 +375,8 @@ bool xiw_session_receive(struct xiw_session *s,
 	enum xiw_session_event event = session_rx_event(s, msg);
 	bool legal = session_may(s, event);
 
+	/* Behind its end a session cannot be broken. */
+	s->broken |= !legal && s->state != XIW_SESSION_DONE;
 	session_enter(s, event);
 	if (!legal)
 		return false;

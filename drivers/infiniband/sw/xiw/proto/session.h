@@ -82,12 +82,14 @@ struct xiw_session_step {
  * struct xiw_session - one side of a session
  * @state: state
  * @enhanced: the Initiate was an enhanced one
+ * @broken: the peer has ended it by a chunk that fits no pattern
  * @tx_next: SSN of the next chunk to send
  * @rx_next: SSN of the next chunk to process
  */
 struct xiw_session {
 	enum xiw_session_state state;
 	bool enhanced;
+	bool broken;
 	u16 tx_next;
 	u16 rx_next;
 };
@@ -214,7 +216,8 @@ enum xiw_session_order xiw_session_order(const struct xiw_session *s, u16 ssn);
  * @msg: the chunk, for which xiw_session_order() returned XIW_SESSION_NEXT; or
  *	NULL if a chunk was malformed or stray
  *
- * An Initiate sets @s->enhanced.  RFC 5043 section 6.1.
+ * An Initiate sets @s->enhanced, a chunk that ends the session @s->broken.  RFC
+ * 5043 section 6.1.
  *
  * Return: True, or false if the session must be terminated: by a Terminate if
  * xiw_session_encode_terminate() permits one, then by the end of the

@@ -248,7 +248,7 @@ static int send_some(struct pipe_end *e, const u8 *src, u32 len)
 {
 	struct sk_buff *skb;
 
-	if (READ_ONCE(e->lost) || e->fin)
+	if (READ_ONCE(e->lost) || READ_ONCE(e->broken) || e->fin)
 		return -EPIPE;
 	len = min(len, room(e));
 	if (!len)
@@ -363,6 +363,8 @@ static enum xiw_llp_status pipe_status(struct xiw_llp *llp)
 {
 	struct pipe_end *e = to_end(llp);
 
+	if (READ_ONCE(e->broken))
+		return XIW_LLP_BROKEN;
 	if (atomic_read(&e->unread))
 		return XIW_LLP_OPEN;
 	if (READ_ONCE(e->lost))
@@ -418,6 +420,12 @@ void pipe_break_after(struct pipe_end *e, u32 octets)
 }
 
 /* Hold back or release data sent by the peer. */
+void pipe_fault(struct pipe_end *e)
+{
+	WRITE_ONCE(e->broken, true);
+	announce(e, DUE_STATE);
+}
+
 void pipe_hold(struct pipe_end *e, bool held)
 {
 	WRITE_ONCE(e->held, held);

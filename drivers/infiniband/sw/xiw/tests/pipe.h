@@ -39,6 +39,7 @@
  * @flows: number of calls that reported a process, to record the RFS flow
  * @fin: FIN was sent, after all packets in the peer's @rxq
  * @lost: the connection is lost
+ * @broken: this end has found a fault of the peer, and sends nothing more
  * @left: bytes that may be sent before it is lost, if @breaks
  * @breaks: the connection will be lost
  * @held: received packets are held back
@@ -61,6 +62,7 @@ struct pipe_end {
 	atomic_t flows;
 	bool fin;
 	bool lost;
+	bool broken;
 	s64 left;
 	bool breaks;
 	bool held;
@@ -69,6 +71,7 @@ struct pipe_end {
 
 void pipe_init(struct pipe_end *a, struct pipe_end *b, u64 seed);
 void pipe_break_after(struct pipe_end *e, u32 octets);
+void pipe_fault(struct pipe_end *e);
 void pipe_hold(struct pipe_end *e, bool held);
 bool pipe_feed(struct pipe_end *e, const u8 *src, u32 len);
 void pipe_shutdown(struct pipe_end *e);

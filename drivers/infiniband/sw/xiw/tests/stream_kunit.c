@@ -112,6 +112,29 @@ static void stream_lost(struct kunit *test)
 	}
 }
 
+/*
+ * The lower layer finds a fault of the peer: the stream fails without a
+ * Terminate, and each request completes once.
+ */
+static void stream_broken(struct kunit *test)
+{
+	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
+	struct world *w = world_make(test, get_random_u64());
+	struct side *side = &w->side[1];
+
+	w->side[0].may_fail = true;
+	side->may_fail = true;
+	side->may_fault = true;
+	world_start(w, &how);
+	world_post(w, 200);
+	pipe_fault(&side->end);
+	wait_event_timeout(w->changed, READ_ONCE(side->over), TIMEOUT);
+	KUNIT_EXPECT_TRUE(test, side->over);
+	KUNIT_EXPECT_EQ(test, (int)side->s.state, (int)XIW_QPS_ERROR);
+	KUNIT_EXPECT_EQ(test, side->s.tx.term_len, 0);
+	world_end(w);
+}
+
 static bool never(struct xiw_stream *s)
 {
 	return false;
@@ -423,6 +446,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_segments),
 	KUNIT_CASE(stream_probe),
 	KUNIT_CASE(stream_lost),
+	KUNIT_CASE(stream_broken),
 	KUNIT_CASE(stream_keep),
 	KUNIT_CASE(stream_busy_poll),
 	KUNIT_CASE(stream_busy_poll_expired),

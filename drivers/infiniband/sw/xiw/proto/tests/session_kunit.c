@@ -827,6 +827,7 @@ static void expect_end(struct kunit *test, enum xiw_session_state state,
 			       hex, xiw_session_name(state));
 	KUNIT_EXPECT_EQ(test, s.rx_next, msg.ssn);
 	KUNIT_EXPECT_EQ(test, (int)s.state, (int)XIW_SESSION_BROKEN);
+	KUNIT_EXPECT_TRUE(test, s.broken);
 	KUNIT_EXPECT_EQ(test, 4, xiw_session_encode_terminate(&s, buf));
 	xiw_session_sent_terminate(&s);
 	KUNIT_EXPECT_EQ(test, (int)s.state, (int)XIW_SESSION_DONE);
@@ -865,6 +866,25 @@ static void session_no_pattern(struct kunit *test)
 	xiw_session_confirm(&act);
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			xiw_session_encode_terminate(&act, buf));
+}
+
+/*
+ * A fault behind the own Terminate is one; behind the end there is none.
+ * Covers: SCTP-17
+ */
+static void session_late_fault(struct kunit *test)
+{
+	struct xiw_session s = { .state = XIW_SESSION_ENDING, .rx_next = 1 };
+	struct xiw_session_msg msg;
+
+	decode_hex(test, 17, "0001 0001", &msg);
+	KUNIT_EXPECT_FALSE(test, xiw_session_receive(&s, &msg));
+	KUNIT_EXPECT_EQ(test, (int)s.state, (int)XIW_SESSION_DONE);
+	KUNIT_EXPECT_TRUE(test, s.broken);
+	s.broken = false;
+	KUNIT_EXPECT_FALSE(test, xiw_session_receive(&s, &msg));
+	KUNIT_EXPECT_FALSE(test, xiw_session_receive(&s, NULL));
+	KUNIT_EXPECT_FALSE(test, s.broken);
 }
 
 /* Covers: SCTP-55 SCTP-66 SCTP-67 */
@@ -1127,6 +1147,7 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE(session_any_order),
 	KUNIT_CASE(session_full_window),
 	KUNIT_CASE(session_no_pattern),
+	KUNIT_CASE(session_late_fault),
 	KUNIT_CASE(session_kinds_match),
 	KUNIT_CASE(session_refused),
 	KUNIT_CASE(session_terminate_waits),
