@@ -75,6 +75,9 @@ enum xiw_llp_push {
 
 /**
  * struct xiw_llp_ops - a lower layer protocol
+ * @chunks: each packet that @read passes is one FPDU, without padding and CRC.
+ *	Any two bytes take the place of the ULPDU_Length. The actor consumes all
+ *	of it or nothing
  * @free: free the connection, of which there is no reference; any context
  * @lock: take the lock from process context, also of a connection that was
  *	released: the caller checks afterwards that the connection is still in
@@ -114,6 +117,7 @@ enum xiw_llp_push {
  * @status: state of the connection
  */
 struct xiw_llp_ops {
+	bool chunks;
 	void (*free)(struct xiw_llp *llp);
 	void (*lock)(struct xiw_llp *llp);
 	void (*unlock)(struct xiw_llp *llp);

@@ -245,6 +245,28 @@ static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 	return rx->dead ? len : len - p.left;
 }
 
+/* The same for a packet that is a chunk, see struct xiw_llp_ops. */
+static int rx_chunk_actor(read_descriptor_t *desc, struct sk_buff *skb,
+			  unsigned int off, size_t len)
+{
+	struct xiw_stream *s = desc->arg.data;
+	struct xiw_rx *rx = &s->rx;
+	struct xiw_fpdu f;
+
+	if (rx->dead)
+		return len;
+	if (!rx_may_go_on(rx))
+		return 0;
+	if (!xiw_rx_mpa_take_chunk(&rx->mpa, skb)) {
+		xiw_stream_fault(s, XIW_LOCAL_FAULT, NULL);
+		return len;
+	}
+	if (rx_take_fpdu(s, &f) == XIW_DELIVER_STALL)
+		return 0;
+	xiw_budget_charge(&rx->budget, len);
+	return len;
+}
+
 /* A FIN is clean if no message is incomplete and no request outstanding. */
 static bool rx_at_boundary(struct xiw_stream *s)
 {
@@ -355,6 +377,7 @@ static bool rx_is_bulk(struct xiw_stream *s)
  */
 static bool rx_take(struct xiw_stream *s, u32 weight)
 {
+	const struct xiw_llp_ops *ops = s->llp->ops;
 	struct xiw_rx *rx = &s->rx;
 	struct xiw_fpdu f;
 	bool over;
@@ -364,7 +387,8 @@ static bool rx_take(struct xiw_stream *s, u32 weight)
 		rx_take_fpdu(s, &f);
 	/* No RDMA stream uses urgent data. */
 	if (!rx->stalled &&
-	    s->llp->ops->read(s->llp, rx_actor, s) == -EPROTO)
+	    ops->read(s->llp, ops->chunks ? rx_chunk_actor : rx_actor, s) ==
+		    -EPROTO)
 		xiw_stream_event(s, XIW_QPE_FAULT_SILENT);
 	trace_rx_budget(s->id, weight,
 			weight * XIW_BUDGET_BYTES - rx->budget.bytes,

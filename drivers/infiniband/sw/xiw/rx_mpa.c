@@ -411,6 +411,31 @@ enum xiw_rx_found xiw_rx_mpa_next(struct xiw_rx_mpa *m, struct xiw_rx_pos *p)
 }
 
 /**
+ * xiw_rx_mpa_take_chunk() - take a packet that is one FPDU
+ * @m: framing, without an FPDU that is ready
+ * @skb: the packet: two bytes that are not read, and the ULPDU
+ *
+ * Describes the FPDU in @m->vec and @m->ulpdu_len, in the packet. Padding and
+ * CRC, which are missing, are behind all that is read.
+ *
+ * Return: false if it has more than XIW_RX_VECS pieces.
+ */
+bool xiw_rx_mpa_take_chunk(struct xiw_rx_mpa *m, const struct sk_buff *skb)
+{
+	struct xiw_rx_pos p;
+
+	m->ulpdu_len = skb->len - XIW_MPA_LEN_FIELD;
+	if (!skb_is_nonlinear(skb)) {
+		m->vec[0].iov_base = skb->data;
+		m->vec[0].iov_len = skb->len;
+		m->vec_count = 1;
+		return true;
+	}
+	xiw_rx_pos_init(&p, skb, 0, skb->len);
+	return rx_mpa_map_packet(m, &p, skb->len);
+}
+
+/**
  * xiw_rx_mpa_is_like() - check if the packet has an FPDU with a given header
  * @p: position
  * @head: its length field and DDP header

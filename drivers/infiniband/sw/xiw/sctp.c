@@ -7,8 +7,9 @@
  * connection is what it is with TCP: startup frames, then FPDUs, then a FIN.
  * They replace the framing. A startup frame becomes a session control message,
  * the ULPDU of an FPDU a DDP Segment chunk, a FIN the session's Terminate; and
- * the reverse on receive, where chunks are put in the order of their SSNs
- * first. CRCs and Markers are off, as SCTP has a checksum for each packet.
+ * the reverse on receive, in the order of SSNs. Streams read chunks as they
+ * are, see xiw_llp_ops.chunks. CRCs and Markers are off, as SCTP has a checksum
+ * for each packet.
  *
  * sctp.ko is used through the socket and through inline functions only, so that
  * xiw does not depend on the module.
@@ -38,7 +39,7 @@
 #define SCTP_CHUNKS_MAX		32767
 static_assert(SCTP_SNDBUF / sizeof(struct sctp_chunk) <= SCTP_CHUNKS_MAX);
 
-/* Messages received before the user of the connection is called. */
+/* Messages copied, or passes of the user, before the state is checked. */
 #define SCTP_BATCH		64
 
 /* Timers in milliseconds: the defaults of SCTP take minutes. */
@@ -165,8 +166,20 @@ static void sctp_sync(struct xiw_sctp *c)
 		xiw_sctp_lose(c, sk->sk_err);
 	if (sk->sk_shutdown & RCV_SHUTDOWN)
 		c->peer_shutdown = true;
-	c->more = !skb_queue_empty(&sk->sk_receive_queue);
+	xiw_sctp_next(c);
 	release_sock(sk);
+}
+
+/* Lets the user read. The lock is owned. */
+static void sctp_call_reader(struct xiw_sctp *c)
+{
+	const struct xiw_llp_events *events = READ_ONCE(c->xs.events);
+
+	if (!events || c->closed)
+		return;
+	c->busy = true;
+	events->data_ready(&c->xs.llp, c->xs.ctx);
+	c->busy = false;
 }
 
 /* Makes all callbacks that may be due. The lock is owned. */
@@ -189,21 +202,38 @@ static void sctp_call_user(struct xiw_sctp *c)
 	c->busy = false;
 }
 
+/* Messages that are copied, and those that the user reads, in order. */
+static void sctp_receive(struct xiw_sctp *c)
+{
+	int left = SCTP_BATCH;
+	enum xiw_sctp_next next;
+	u32 taken;
+
+	c->stuck = false;
+	while (left--) {
+		next = xiw_sctp_receive(c);
+		if (next == XIW_SCTP_NOTHING)
+			return;
+		taken = c->taken;
+		if (next == XIW_SCTP_READ)
+			sctp_call_reader(c);
+		if (next == XIW_SCTP_READ && c->taken == taken)
+			return;
+	}
+	WRITE_ONCE(c->pending, true);
+}
+
 static void sctp_work(struct work_struct *work)
 {
 	struct xiw_sctp *c = container_of(work, struct xiw_sctp, work);
 	unsigned int noio = memalloc_noio_save();
-	int left = SCTP_BATCH;
 
-	while (left && xiw_sctp_may_receive(c) && xiw_sctp_receive(c))
-		left--;
 	xiw_sctp_own(c);
+	xiw_sctp_reap(c);
+	sctp_receive(c);
 	sctp_sync(c);
 	xiw_sctp_end_session(c);
 	sctp_call_user(c);
-	/* Continue after a full batch; without memory the retry continues. */
-	if (c->more && !left && !c->xs.err && xiw_sctp_may_receive(c))
-		xiw_sctp_queue_work(c);
 	xiw_sctp_disown(c);
 	memalloc_noio_restore(noio);
 }
@@ -320,6 +350,7 @@ static int sctp_llp_unread(struct xiw_llp *llp)
 }
 
 static const struct xiw_llp_ops sctp_llp_ops = {
+	.chunks = true,
 	.free = xiw_sock_free,
 	.lock = sctp_llp_lock,
 	.unlock = sctp_llp_unlock,

@@ -10,8 +10,8 @@
  * over SCTP has a lock of its own, xiw_sctp.lock: held as a spinlock in softirq
  * context, owned in process context, as a socket lock. It is taken before the
  * socket lock. SCTP's callbacks have the socket lock; they only queue the work,
- * which receives, sends what could not be sent in softirq context, and calls
- * the user of the connection.
+ * which copies or removes messages, sends what could not be sent in softirq
+ * context, and calls the user of the connection.
  */
 #include "sctp_conn.h"
 
@@ -104,6 +104,8 @@ void xiw_sctp_own(struct xiw_sctp *c)
  * xiw_sctp_disown() - release the lock after xiw_sctp_own()
  * @c: connection
  *
+ * The work does what is pending.
+ *
  * Context: Process context.
  */
 void xiw_sctp_disown(struct xiw_sctp *c)
@@ -115,6 +117,8 @@ void xiw_sctp_disown(struct xiw_sctp *c)
 	if (waitqueue_active(&c->waiters))
 		wake_up(&c->waiters);
 	spin_unlock_bh(&c->lock);
+	if (READ_ONCE(c->pending))
+		xiw_sctp_queue_work(c);
 }
 
 /**

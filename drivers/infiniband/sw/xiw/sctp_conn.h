@@ -22,23 +22,28 @@
  * @lock: protects @owned; serialises the stream while not owned
  * @waiters: processes that wait until @owned is false
  * @owned: a process has the lock
+ * @pending: the socket's queue must be looked at, again; any context
  * @map: the owned lock for lockdep
  * @busy: callbacks of the user are running; this and what follows: lock holder
  * @closed: the socket is being released: no more work
  * @up: the association is established and carries DDP
  * @peer_shutdown: the peer sent SHUTDOWN, and SCTP has delivered everything
  * @gone: there is no association any more
- * @more: SCTP holds messages that were not received yet
+ * @more: the socket has messages that were not read
  * @fin: the session is to be terminated
  * @shut: SHUTDOWN was requested
  * @session: state of the session
  * @mulpdu: largest ULPDU of one packet
  * @start: the peer's startup message, with @start_frame; NULL if there is none
  * @start_frame: that message decoded; Private Data is in @start
- * @ready: FPDUs in order
- * @ready_bytes: unread bytes in @ready
+ * @last: last message in the socket's queue that was read, with all before it;
+ *	NULL if there is none
+ * @seen: how many these are
+ * @seen_bytes: their bytes
+ * @stuck: the first unread message cannot be copied now
+ * @ready: copied segments in order, behind @last and before all others
+ * @ready_bytes: bytes in @ready
  * @ready_mem: memory of @ready
- * @ready_off: bytes read of the first one
  * @taken: bytes read, modulo 2^32
  * @held: early chunks by SSN
  * @held_mem: memory of these
@@ -47,7 +52,7 @@
  * @want_run: write_space is due, as the lock was not owned
  * @want_space: write_space is due when there is room
  * @wq: for the work items
- * @work: receives, and calls the user
+ * @work: copies and removes messages, and calls the user
  * @retry: queues @work when there may be memory again
  * @room: waits for room in the send buffer
  */
@@ -56,6 +61,7 @@ struct xiw_sctp {
 	spinlock_t lock; /* see above */
 	wait_queue_head_t waiters;
 	bool owned;
+	bool pending;
 	struct lockdep_map map;
 	bool busy;
 	bool closed;
@@ -69,10 +75,13 @@ struct xiw_sctp {
 	u32 mulpdu;
 	struct sk_buff *start;
 	struct xiw_mpa_frame start_frame;
+	struct sk_buff *last;
+	u32 seen;
+	u32 seen_bytes;
+	bool stuck;
 	struct sk_buff_head ready;
 	u32 ready_bytes;
 	u32 ready_mem;
-	u32 ready_off;
 	u32 taken;
 	struct xarray held;
 	u32 held_mem;

@@ -1,7 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive side of connections over SCTP: chunks are copied out of the socket,
- * put in the order of their SSNs, and become FPDUs or startup frames.
+ * Receive side of connections over SCTP: finds the next chunk in the order of
+ * SSNs, for the stream to read where it is, and copies the others.
+ */
+
+/**
+ * DOC: Receiving in place
+ *
+ * The stream reads a DDP segment that is the next one in the order of SSNs in
+ * the socket's queue, sk_receive_queue. The socket lock protects the queue, and
+ * SCTP only appends to it. Messages are removed by recvmsg() and by the release
+ * of the socket alone. xiw calls recvmsg() with the lock of the connection
+ * owned, so a message stays valid as long as the lock is held in any way.
+ *
+ * recvmsg() sleeps, and removes the first message only. So the messages up to
+ * xiw_sctp.last have been read, and wait to be removed ("reaped") by a process
+ * that owns the lock. They take up receive window: see sctp_rx_is_due().
+ *
+ * The data of a message may be shared with packet sockets: it is not written.
  */
 
 /**
@@ -10,8 +26,12 @@
  * Chunks are unordered. The work takes them out of the socket at once: left
  * there while an earlier one is missing, they would close the receive window,
  * and the missing one would be refused. Early chunks wait in xiw_sctp.held, up
- * to SCTP_HELD_MAX bytes of memory. Only FPDUs in order, which the stream can
- * read, make the work leave the rest in the socket: SCTP_READY_MAX.
+ * to SCTP_HELD_MAX bytes of memory. While there are any, the work copies every
+ * message, and those in order wait in xiw_sctp.ready. Only if the stream does
+ * not read these, the work leaves the rest in the socket: SCTP_READY_MAX.
+ *
+ * Copied as well are session control messages, notifications of SCTP, and what
+ * was sent in several fragments.
  */
 #include "sctp_rx.h"
 
@@ -25,18 +45,18 @@
 /* Bytes of early chunks: more than an honest peer can have in flight */
 #define SCTP_HELD_MAX		(1024 * 1024)
 
-/* Bytes of FPDUs in order that wait to be read */
+/* Bytes of copied segments in order that wait to be read */
 #define SCTP_READY_MAX		(512 * 1024)
 
-/* The largest message: an FPDU has 16 bits for the length of its ULPDU. */
+/* The largest message: DDP has 16 bits for the length of a segment. */
 #define SCTP_MESSAGE_MAX	(XIW_SESSION_SSN_LEN + U16_MAX)
 
-/* A longer message is received into pages, but for its first bytes. */
+/* A longer message is copied into pages, but for its first bytes. */
 #define SCTP_LINEAR_MAX		SKB_MAX_ORDER(0, 2)
 #define SCTP_HEAD_LEN		256
 
-/* Parts of an FPDU that a chunk does not have: padding and CRC field */
-#define SCTP_TRAILER_MAX	(3 + XIW_MPA_CRC_LEN)
+/* Messages to be reaped by a process that has the lock anyway. */
+#define SCTP_REAP_SOON		16
 
 /* The control buffer of a chunk, with the way in which SCTP delivered it */
 static struct xiw_session_chunk *sctp_rx_cb(struct sk_buff *skb)
@@ -45,26 +65,11 @@ static struct xiw_session_chunk *sctp_rx_cb(struct sk_buff *skb)
 	return (struct xiw_session_chunk *)skb->cb;
 }
 
-/*
- * Makes the FPDU that carries the ULPDU of the chunk: the length takes the
- * place of the SSN, and padding and CRC field are zero. No CRC was agreed on.
- */
 static void sctp_rx_add_segment(struct xiw_sctp *c, struct sk_buff *skb)
 {
-	u32 ulpdu_len = skb->len - XIW_SESSION_SSN_LEN;
-	u32 more = xiw_mpa_fpdu_len(ulpdu_len) - skb->len;
-
-	put_unaligned_be16(ulpdu_len, skb->data);
-	if (skb_is_nonlinear(skb)) {
-		get_page(ZERO_PAGE(0));
-		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, ZERO_PAGE(0), 0,
-				more, 0);
-	} else {
-		skb_put_zero(skb, more);
-	}
 	__skb_queue_tail(&c->ready, skb);
 	c->ready_bytes += skb->len;
-	WRITE_ONCE(c->ready_mem, c->ready_mem + skb->truesize);
+	c->ready_mem += skb->truesize;
 }
 
 static void sctp_rx_drop_held(struct xiw_sctp *c)
@@ -149,20 +154,6 @@ static void sctp_rx_take(struct xiw_sctp *c, struct sk_buff *skb)
 	kfree_skb(skb);
 }
 
-/* Length of the next message; notifications count as well. */
-static u32 sctp_rx_next_len(struct sock *sk)
-{
-	struct sk_buff *skb;
-	u32 len = 0;
-
-	lock_sock(sk);
-	skb = skb_peek(&sk->sk_receive_queue);
-	if (skb)
-		len = skb->len;
-	release_sock(sk);
-	return len;
-}
-
 static void sctp_rx_info(struct xiw_session_chunk *chunk,
 			 const struct msghdr *msg, const void *control)
 {
@@ -196,23 +187,20 @@ static void sctp_rx_notified(struct xiw_sctp *c, const struct sk_buff *skb)
 }
 
 /*
- * An skb for a message of @len bytes, and the trailer of an FPDU if the message
- * is short. It is charged to the group of the socket. As with TCP, a group at
- * its limit delays what its peers send. With __GFP_NORETRY no process of the
- * group is killed for that.
+ * An skb for a message of @len bytes. It is charged to the group of the socket.
+ * As with TCP, a group at its limit delays what its peers send. With
+ * __GFP_NORETRY no process of the group is killed for that.
  */
 static struct sk_buff *sctp_rx_alloc(struct xiw_sctp *c, u32 len)
 {
 	gfp_t gfp = GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN | __GFP_ACCOUNT;
-	bool linear = len + SCTP_TRAILER_MAX <= SCTP_LINEAR_MAX;
-	u32 head = linear ? len : SCTP_HEAD_LEN;
+	u32 head = len <= SCTP_LINEAR_MAX ? len : SCTP_HEAD_LEN;
 	struct mem_cgroup *old = set_active_memcg(READ_ONCE(c->memcg));
 	struct sk_buff *skb;
 	int err;
 
-	skb = alloc_skb_with_frags(head + (linear ? SCTP_TRAILER_MAX : 0),
-				   len - head, PAGE_ALLOC_COSTLY_ORDER, &err,
-				   gfp);
+	skb = alloc_skb_with_frags(head, len - head, PAGE_ALLOC_COSTLY_ORDER,
+				   &err, gfp);
 	set_active_memcg(old);
 	if (!skb)
 		return NULL;
@@ -255,46 +243,52 @@ static void sctp_rx_received(struct xiw_sctp *c, struct sk_buff *skb,
 }
 
 /*
- * Discards a message of a broken session, or one that is too long for any.
- * False if there is none. A notification is about the end of the association.
+ * Discards the first unread message, of a broken session, or one that is too
+ * long for any. The lock is owned. False if there is none. A notification is
+ * about the end of the association.
  */
 static bool sctp_rx_discard(struct xiw_sctp *c, u32 len)
 {
 	struct msghdr msg = {};
 	int ret;
 
+	xiw_sctp_reap(c);
 	iov_iter_discard(&msg.msg_iter, ITER_DEST, len);
 	ret = sock_recvmsg(c->xs.sock, &msg, MSG_DONTWAIT);
-	xiw_sctp_own(c);
 	if (ret > 0 && msg.msg_flags & MSG_NOTIFICATION)
 		c->gone = true;
 	else if (ret > 0)
 		sctp_rx_break(c, NULL);
-	xiw_sctp_disown(c);
 	return ret > 0;
 }
 
-/**
- * xiw_sctp_receive() - receive the next message of SCTP
- * @c: connection
- *
- * Context: The work of the connection; sleeps.
- * Return: false if there is none, if there is no memory for it now, or if the
- * connection is lost.
- */
-bool xiw_sctp_receive(struct xiw_sctp *c)
+/* Copies the first message of the socket, of @len bytes. The lock is owned. */
+static bool sctp_rx_copy_first(struct xiw_sctp *c, struct sk_buff *skb, u32 len)
 {
 	u8 control[CMSG_SPACE(sizeof(struct sctp_rcvinfo))] __aligned(8) = {};
 	struct msghdr msg = {
 		.msg_control = control,
 		.msg_controllen = sizeof(control),
 	};
-	u32 len = sctp_rx_next_len(c->xs.sk);
-	struct sk_buff *skb;
-	int ret;
+	int ret = sctp_rx_message(c, skb, &msg);
 
-	if (!len)
-		return false;
+	if (ret == len) {
+		sctp_rx_received(c, skb, &msg, control);
+		return true;
+	}
+	kfree_skb(skb);
+	xiw_sctp_lose(c, ret < 0 ? -ret : ECONNRESET);
+	return false;
+}
+
+/*
+ * Copies the first unread message, of @len bytes. The lock is owned. False if
+ * that is not possible now.
+ */
+static bool sctp_rx_copy(struct xiw_sctp *c, u32 len)
+{
+	struct sk_buff *skb;
+
 	if (c->session.broken || len > SCTP_MESSAGE_MAX)
 		return sctp_rx_discard(c, len);
 	skb = sctp_rx_alloc(c, len);
@@ -302,66 +296,216 @@ bool xiw_sctp_receive(struct xiw_sctp *c)
 		xiw_sctp_queue_retry(c);
 		return false;
 	}
-	ret = sctp_rx_message(c, skb, &msg);
-	xiw_sctp_own(c);
-	if (ret == len) {
-		sctp_rx_received(c, skb, &msg, control);
-	} else {
-		kfree_skb(skb);
-		xiw_sctp_lose(c, ret < 0 ? -ret : ECONNRESET);
-	}
-	xiw_sctp_disown(c);
-	return ret == len;
+	xiw_sctp_reap(c);
+	return sctp_rx_copy_first(c, skb, len);
+}
+
+/*
+ * Reading in place
+ */
+
+/* The first unread message. The socket lock is held. */
+static struct sk_buff *sctp_rx_first(const struct xiw_sctp *c)
+{
+	struct sk_buff_head *queue = &c->xs.sk->sk_receive_queue;
+
+	return c->last ? skb_peek_next(c->last, queue) : skb_peek(queue);
+}
+
+/*
+ * Is the message a segment that can be read where it is? Fragments of a message
+ * are in a list without a limit. Sets @msg.
+ */
+static bool sctp_rx_in_place(const struct xiw_sctp *c, struct sk_buff *skb,
+			     struct xiw_session_msg *msg)
+{
+	const struct sctp_ulpevent *event = sctp_skb2event(skb);
+	const struct xiw_session_chunk chunk = {
+		.ppid = be32_to_cpu((__force __be32)event->ppid),
+		.stream = event->stream,
+		.whole = event->msg_flags & MSG_EOR,
+	};
+
+	if (event->msg_flags & MSG_NOTIFICATION || skb_is_nonlinear(skb) ||
+	    skb->len > SCTP_MESSAGE_MAX || !xa_empty(&c->held))
+		return false;
+	if (xiw_session_decode(&chunk, skb->data, skb->len, msg) ||
+	    msg->code != XIW_SESSION_SEGMENT)
+		return false;
+	return xiw_session_order(&c->session, msg->ssn) == XIW_SESSION_NEXT &&
+	       xiw_session_step(c->session.state, XIW_SESSION_RX_SEGMENT).legal;
 }
 
 /**
- * xiw_sctp_may_receive() - should more be taken out of the socket now
+ * xiw_sctp_next() - find out what is to be done with the first unread message
+ * @c: connection; @c->more is set
+ *
+ * Context: Both locks are held.
+ * Return: See enum xiw_sctp_next.
+ */
+enum xiw_sctp_next xiw_sctp_next(struct xiw_sctp *c)
+{
+	struct sk_buff *skb = sctp_rx_first(c);
+	struct xiw_session_msg msg;
+
+	c->more = skb;
+	if (!skb)
+		return XIW_SCTP_NOTHING;
+	if (sctp_rx_in_place(c, skb, &msg))
+		return XIW_SCTP_READ;
+	return c->stuck || c->ready_mem >= SCTP_READY_MAX ? XIW_SCTP_NOTHING :
+							    XIW_SCTP_COPY;
+}
+
+/**
+ * xiw_sctp_receive() - copy the first unread message, if that is necessary
  * @c: connection
  *
- * Context: Any.
- * Return: false if the stream has enough to read.
+ * Context: Lock owned; sleeps.
+ * Return: XIW_SCTP_COPY if a message was copied; the user has to read if it is
+ * XIW_SCTP_READ.
  */
-bool xiw_sctp_may_receive(const struct xiw_sctp *c)
+enum xiw_sctp_next xiw_sctp_receive(struct xiw_sctp *c)
 {
-	return READ_ONCE(c->ready_mem) < SCTP_READY_MAX;
+	struct sock *sk = c->xs.sk;
+	enum xiw_sctp_next next;
+	u32 len = 0;
+
+	/* Before the look: a message that it misses sets this again. */
+	WRITE_ONCE(c->pending, false);
+	lock_sock(sk);
+	next = xiw_sctp_next(c);
+	if (next == XIW_SCTP_COPY)
+		len = sctp_rx_first(c)->len;
+	release_sock(sk);
+	if (next != XIW_SCTP_COPY || sctp_rx_copy(c, len))
+		return next;
+	c->stuck = true;
+	return XIW_SCTP_NOTHING;
+}
+
+/**
+ * xiw_sctp_reap() - remove the messages that were read from the socket
+ * @c: connection
+ *
+ * Context: Lock owned; sleeps.
+ */
+void xiw_sctp_reap(struct xiw_sctp *c)
+{
+	struct msghdr msg;
+	int ret = 1;
+
+	for (; c->seen && ret > 0; c->seen--) {
+		msg = (struct msghdr) {};
+		iov_iter_discard(&msg.msg_iter, ITER_DEST, SCTP_MESSAGE_MAX);
+		ret = sock_recvmsg(c->xs.sock, &msg, MSG_DONTWAIT);
+	}
+	if (ret <= 0)
+		xiw_sctp_lose(c, ret < 0 ? -ret : ECONNRESET);
+	c->last = NULL;
+	c->seen = 0;
+	c->seen_bytes = 0;
+}
+
+/*
+ * Are there more than @most messages to be reaped, or too many bytes? The
+ * receive window is 512 KiB.
+ */
+static bool sctp_rx_is_due(const struct xiw_sctp *c, u32 most)
+{
+	return c->seen > most || c->seen_bytes > most * 2048;
+}
+
+/**
+ * xiw_sctp_reap_if_due() - reap if that is worth it
+ * @c: connection
+ *
+ * Context: Lock owned; sleeps.
+ */
+void xiw_sctp_reap_if_due(struct xiw_sctp *c)
+{
+	if (sctp_rx_is_due(c, SCTP_REAP_SOON))
+		xiw_sctp_reap(c);
+	else if (c->seen)
+		xiw_sctp_queue_retry(c);
+}
+
+static int sctp_rx_read_ready(struct xiw_sctp *c, sk_read_actor_t actor,
+			      read_descriptor_t *desc)
+{
+	bool full = c->ready_mem >= SCTP_READY_MAX;
+	struct sk_buff *skb;
+	int done = 0;
+
+	while ((skb = skb_peek(&c->ready)) &&
+	       actor(desc, skb, 0, skb->len) > 0) {
+		done += skb->len;
+		c->ready_bytes -= skb->len;
+		c->ready_mem -= skb->truesize;
+		__skb_unlink(skb, &c->ready);
+		consume_skb(skb);
+	}
+	if (full && c->ready_mem < SCTP_READY_MAX)
+		xiw_sctp_queue_work(c);
+	return done;
+}
+
+/* Both locks are held. */
+static int sctp_rx_read_queue(struct xiw_sctp *c, sk_read_actor_t actor,
+			      read_descriptor_t *desc)
+{
+	struct xiw_session_msg msg;
+	struct sk_buff *skb;
+	int done = 0;
+
+	while ((skb = sctp_rx_first(c)) && sctp_rx_in_place(c, skb, &msg) &&
+	       actor(desc, skb, 0, skb->len) > 0) {
+		xiw_session_receive(&c->session, &msg);
+		done += skb->len;
+		c->last = skb;
+		c->seen++;
+		c->seen_bytes += skb->len;
+	}
+	return done;
+}
+
+/* The lock is owned. */
+static int sctp_rx_lock_and_read(struct xiw_sctp *c, sk_read_actor_t actor,
+				 read_descriptor_t *desc)
+{
+	/* Packets that arrive now are processed when the lock is released. */
+	unsigned int noio = memalloc_noio_save();
+	struct sock *sk = c->xs.sk;
+	int done;
+
+	lock_sock(sk);
+	done = sctp_rx_read_queue(c, actor, desc);
+	if (xiw_sctp_next(c) == XIW_SCTP_COPY)
+		WRITE_ONCE(c->pending, true);
+	release_sock(sk);
+	xiw_sctp_reap_if_due(c);
+	memalloc_noio_restore(noio);
+	return done;
 }
 
 /**
  * xiw_sctp_read() - xiw_llp_ops.read
  * @llp: connection
- * @actor: function that consumes bytes
+ * @actor: function that consumes chunks
  * @arg: its argument
  *
- * Context: Lock held.
+ * Context: Lock owned.
  * Return: Bytes consumed.
  */
 int xiw_sctp_read(struct xiw_llp *llp, sk_read_actor_t actor, void *arg)
 {
 	read_descriptor_t desc = { .arg.data = arg, .count = 1 };
 	struct xiw_sctp *c = xiw_sctp_from_llp(llp);
-	struct sk_buff *skb;
-	int done = 0;
-	u32 left;
-	int n;
+	int done = sctp_rx_read_ready(c, actor, &desc);
 
-	while ((skb = skb_peek(&c->ready))) {
-		left = skb->len - c->ready_off;
-		n = actor(&desc, skb, c->ready_off, left);
-		if (n <= 0)
-			break;
-		done += n;
-		c->ready_off += n;
-		c->ready_bytes -= n;
-		if (n < left)
-			break;
-		c->ready_off = 0;
-		WRITE_ONCE(c->ready_mem, c->ready_mem - skb->truesize);
-		__skb_unlink(skb, &c->ready);
-		consume_skb(skb);
-	}
+	if (skb_queue_empty(&c->ready) && c->owned && !c->closed)
+		done += sctp_rx_lock_and_read(c, actor, &desc);
 	WRITE_ONCE(c->taken, c->taken + done);
-	if (c->more && xiw_sctp_may_receive(c))
-		xiw_sctp_queue_work(c);
 	return done;
 }
 
@@ -388,7 +532,7 @@ int xiw_sctp_take_frame(struct xiw_sctp *c, struct xiw_mpa_frame *frame,
 }
 
 /**
- * xiw_sctp_purge() - free all that was received
+ * xiw_sctp_purge() - free all that was copied
  * @c: connection
  *
  * Context: Lock owned.
@@ -400,5 +544,8 @@ void xiw_sctp_purge(struct xiw_sctp *c)
 	__skb_queue_purge(&c->ready);
 	c->ready_bytes = 0;
 	c->ready_mem = 0;
+	/* The release of the socket frees its queue. */
+	c->last = NULL;
+	c->seen = 0;
 	sctp_rx_drop_held(c);
 }

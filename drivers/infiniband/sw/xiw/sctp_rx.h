@@ -10,8 +10,17 @@
 struct xiw_mpa_frame;
 struct xiw_sctp;
 
-bool xiw_sctp_receive(struct xiw_sctp *c);
-bool xiw_sctp_may_receive(const struct xiw_sctp *c);
+/* What is to be done with the first unread message in the socket's queue */
+enum xiw_sctp_next {
+	XIW_SCTP_NOTHING,	/* there is none, or it has to wait */
+	XIW_SCTP_READ,		/* the user can read it in place */
+	XIW_SCTP_COPY,		/* the work has to copy it */
+};
+
+enum xiw_sctp_next xiw_sctp_next(struct xiw_sctp *c);
+enum xiw_sctp_next xiw_sctp_receive(struct xiw_sctp *c);
+void xiw_sctp_reap(struct xiw_sctp *c);
+void xiw_sctp_reap_if_due(struct xiw_sctp *c);
 int xiw_sctp_read(struct xiw_llp *llp, sk_read_actor_t actor, void *arg);
 int xiw_sctp_take_frame(struct xiw_sctp *c, struct xiw_mpa_frame *frame,
 			void *pdata);
