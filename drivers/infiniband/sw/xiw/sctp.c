@@ -63,20 +63,72 @@ static DEFINE_MUTEX(sctp_wq_mutex);
  * Callbacks of SCTP
  */
 
-static void sctp_on_event(struct sock *sk)
+/* Lets the user read. The lock is held. */
+static void sctp_call_reader(struct xiw_sctp *c)
+{
+	const struct xiw_llp_events *events = READ_ONCE(c->xs.events);
+
+	if (!events || c->closed)
+		return;
+	c->busy = true;
+	events->data_ready(&c->xs.llp, c->xs.ctx);
+	c->busy = false;
+}
+
+/* The owner of @sk is only cleared with the socket lock held, as now. */
+static struct xiw_sctp *sctp_owner(struct sock *sk)
 {
 	struct xiw_sock *xs;
+
+	rcu_read_lock();
+	xs = rcu_dereference_sk_user_data(sk);
+	rcu_read_unlock();
+	return xs ? xiw_sctp_from_sock(xs) : NULL;
+}
+
+static void sctp_on_event(struct sock *sk)
+{
+	struct xiw_sctp *c;
 
 	if (sctp_sstate(sk, LISTENING)) {
 		xiw_sock_listener_event(sk);
 		return;
 	}
-	/* The owner is only cleared with the socket lock held, as now. */
-	rcu_read_lock();
-	xs = rcu_dereference_sk_user_data(sk);
-	if (xs)
-		xiw_sctp_queue_work(xiw_sctp_from_sock(xs));
-	rcu_read_unlock();
+	c = sctp_owner(sk);
+	if (c)
+		xiw_sctp_queue_work(c);
+}
+
+/* Lets the user read new messages. The spinlock is held. */
+static void sctp_read_now(struct xiw_sctp *c)
+{
+	c->in_callback = true;
+	if (xiw_sctp_next(c) == XIW_SCTP_READ)
+		sctp_call_reader(c);
+	if (xiw_sctp_next(c) == XIW_SCTP_COPY)
+		xiw_sctp_queue_work(c);
+	c->in_callback = false;
+	xiw_sctp_reap_later(c);
+}
+
+/* SCTP calls this in softirq context, or when a process releases the socket. */
+static void sctp_on_data(struct sock *sk)
+{
+	struct xiw_sctp *c;
+
+	if (sctp_sstate(sk, LISTENING)) {
+		xiw_sock_listener_event(sk);
+		return;
+	}
+	c = sctp_owner(sk);
+	if (!c)
+		return;
+	spin_lock_bh(&c->lock);
+	if (c->owned)
+		WRITE_ONCE(c->pending, true);
+	else
+		sctp_read_now(c);
+	spin_unlock_bh(&c->lock);
 }
 
 /*
@@ -170,18 +222,6 @@ static void sctp_sync(struct xiw_sctp *c)
 	release_sock(sk);
 }
 
-/* Lets the user read. The lock is owned. */
-static void sctp_call_reader(struct xiw_sctp *c)
-{
-	const struct xiw_llp_events *events = READ_ONCE(c->xs.events);
-
-	if (!events || c->closed)
-		return;
-	c->busy = true;
-	events->data_ready(&c->xs.llp, c->xs.ctx);
-	c->busy = false;
-}
-
 /* Makes all callbacks that may be due. The lock is owned. */
 static void sctp_call_user(struct xiw_sctp *c)
 {
@@ -229,11 +269,11 @@ static void sctp_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 
 	xiw_sctp_own(c);
-	xiw_sctp_reap(c);
 	sctp_receive(c);
 	sctp_sync(c);
 	xiw_sctp_end_session(c);
 	sctp_call_user(c);
+	xiw_sctp_reap(c);
 	xiw_sctp_disown(c);
 	memalloc_noio_restore(noio);
 }
@@ -255,9 +295,29 @@ static void sctp_llp_lock(struct xiw_llp *llp)
 	xiw_sctp_own(xiw_sctp_from_llp(llp));
 }
 
+/* Lets the user read what has arrived, without a switch to the work. */
+static void sctp_read_pending(struct xiw_sctp *c)
+{
+	struct sock *sk = c->xs.sk;
+	enum xiw_sctp_next next;
+
+	WRITE_ONCE(c->pending, false);
+	lock_sock(sk);
+	next = xiw_sctp_next(c);
+	release_sock(sk);
+	if (next == XIW_SCTP_READ)
+		sctp_call_reader(c);
+	else if (next == XIW_SCTP_COPY)
+		WRITE_ONCE(c->pending, true);
+}
+
 static void sctp_llp_unlock(struct xiw_llp *llp)
 {
-	xiw_sctp_disown(xiw_sctp_from_llp(llp));
+	struct xiw_sctp *c = xiw_sctp_from_llp(llp);
+
+	if (READ_ONCE(c->pending) && !c->closed)
+		sctp_read_pending(c);
+	xiw_sctp_disown(c);
 }
 
 static bool sctp_llp_trylock_bh(struct xiw_llp *llp)
@@ -344,9 +404,15 @@ static bool sctp_llp_idle(const struct xiw_llp *llp)
 	return !c->want_run && !READ_ONCE(c->xs.sk->sk_wmem_queued);
 }
 
-static int sctp_llp_unread(struct xiw_llp *llp)
+static int sctp_llp_send(struct xiw_llp *llp, struct bio_vec *bv,
+			 unsigned int nr, size_t len, enum xiw_llp_push push)
 {
-	return xiw_sctp_from_llp(llp)->ready_bytes;
+	struct xiw_sctp *c = xiw_sctp_from_llp(llp);
+	int ret = xiw_sctp_send(llp, bv, nr, len, push);
+
+	if (c->owned)
+		xiw_sctp_reap_if_due(c);
+	return ret;
 }
 
 static const struct xiw_llp_ops sctp_llp_ops = {
@@ -361,11 +427,11 @@ static const struct xiw_llp_ops sctp_llp_ops = {
 	.record_flow = sctp_llp_record_flow,
 	.can_flush = sctp_llp_can_flush,
 	.flush_backlog = sctp_llp_flush_backlog,
-	.send = xiw_sctp_send,
+	.send = sctp_llp_send,
 	.space = sctp_llp_space,
 	.idle = sctp_llp_idle,
 	.read = xiw_sctp_read,
-	.unread = sctp_llp_unread,
+	.unread = xiw_sctp_unread,
 	.status = sctp_llp_status,
 };
 
@@ -542,6 +608,7 @@ static u32 sctp_acked(const struct xiw_sock *xs)
 static const struct xiw_sock_proto sctp_proto = {
 	.size = sizeof(struct xiw_sctp),
 	.llp_ops = &sctp_llp_ops,
+	.on_data = sctp_on_data,
 	.on_event = sctp_on_event,
 	.init = sctp_init,
 	.start = sctp_start,

@@ -8,10 +8,16 @@
  *
  * SCTP's sendmsg() and recvmsg() take the socket lock and sleep. So a stream
  * over SCTP has a lock of its own, xiw_sctp.lock: held as a spinlock in softirq
- * context, owned in process context, as a socket lock. It is taken before the
- * socket lock. SCTP's callbacks have the socket lock; they only queue the work,
- * which copies or removes messages, sends what could not be sent in softirq
- * context, and calls the user of the connection.
+ * context, owned in process context, as a socket lock.
+ *
+ * A process owns the lock before it takes the socket lock. SCTP's callbacks
+ * have the socket lock, and take the spinlock for the user to read in place. If
+ * the lock is owned, they set @pending, and its owner lets the user read when
+ * it releases the lock. The socket lock is never taken with the spinlock held.
+ *
+ * What sleeps is left to the work: it copies or removes messages, sends what
+ * could not be sent in softirq context, and reports the state of the
+ * association.
  */
 #include "sctp_conn.h"
 

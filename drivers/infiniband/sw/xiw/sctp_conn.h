@@ -24,6 +24,7 @@
  * @owned: a process has the lock
  * @pending: the socket's queue must be looked at, again; any context
  * @map: the owned lock for lockdep
+ * @in_callback: SCTP's callback holds the socket lock and @lock
  * @busy: callbacks of the user are running; this and what follows: lock holder
  * @closed: the socket is being released: no more work
  * @up: the association is established and carries DDP
@@ -63,6 +64,7 @@ struct xiw_sctp {
 	bool owned;
 	bool pending;
 	struct lockdep_map map;
+	bool in_callback;
 	bool busy;
 	bool closed;
 	bool up;

@@ -15,7 +15,7 @@
  *
  * recvmsg() sleeps, and removes the first message only. So the messages up to
  * xiw_sctp.last have been read, and wait to be removed ("reaped") by a process
- * that owns the lock. They take up receive window: see sctp_rx_is_due().
+ * that owns the lock. They take up receive window: see SCTP_REAP_SOON.
  *
  * The data of a message may be shared with packet sockets: it is not written.
  */
@@ -55,8 +55,18 @@
 #define SCTP_LINEAR_MAX		SKB_MAX_ORDER(0, 2)
 #define SCTP_HEAD_LEN		256
 
-/* Messages to be reaped by a process that has the lock anyway. */
+/*
+ * Messages that wait to be reaped, at most: until a process has the lock
+ * anyway, and until the work is queued to do it
+ */
 #define SCTP_REAP_SOON		16
+#define SCTP_REAP_LATE		64
+
+/* Bytes for each of them: a sixteenth of the receive window, and a quarter */
+#define SCTP_REAP_BYTES		2048
+
+/* More bytes make no difference to the stream. */
+#define SCTP_UNREAD_MAX		(128 * 1024)
 
 /* The control buffer of a chunk, with the way in which SCTP delivered it */
 static struct xiw_session_chunk *sctp_rx_cb(struct sk_buff *skb)
@@ -407,13 +417,9 @@ void xiw_sctp_reap(struct xiw_sctp *c)
 	c->seen_bytes = 0;
 }
 
-/*
- * Are there more than @most messages to be reaped, or too many bytes? The
- * receive window is 512 KiB.
- */
-static bool sctp_rx_is_due(const struct xiw_sctp *c, u32 most)
+static bool sctp_rx_reap_due(const struct xiw_sctp *c, u32 most)
 {
-	return c->seen > most || c->seen_bytes > most * 2048;
+	return c->seen > most || c->seen_bytes > most * SCTP_REAP_BYTES;
 }
 
 /**
@@ -424,8 +430,27 @@ static bool sctp_rx_is_due(const struct xiw_sctp *c, u32 most)
  */
 void xiw_sctp_reap_if_due(struct xiw_sctp *c)
 {
-	if (sctp_rx_is_due(c, SCTP_REAP_SOON))
-		xiw_sctp_reap(c);
+	unsigned int noio;
+
+	if (!sctp_rx_reap_due(c, SCTP_REAP_SOON)) {
+		xiw_sctp_reap_later(c);
+		return;
+	}
+	noio = memalloc_noio_save();
+	xiw_sctp_reap(c);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * xiw_sctp_reap_later() - let the work reap
+ * @c: connection
+ *
+ * Context: Lock held.
+ */
+void xiw_sctp_reap_later(struct xiw_sctp *c)
+{
+	if (sctp_rx_reap_due(c, SCTP_REAP_LATE))
+		xiw_sctp_queue_work(c);
 	else if (c->seen)
 		xiw_sctp_queue_retry(c);
 }
@@ -466,6 +491,8 @@ static int sctp_rx_read_queue(struct xiw_sctp *c, sk_read_actor_t actor,
 		c->seen++;
 		c->seen_bytes += skb->len;
 	}
+	/* The user checks the state next. */
+	c->more = skb;
 	return done;
 }
 
@@ -483,8 +510,8 @@ static int sctp_rx_lock_and_read(struct xiw_sctp *c, sk_read_actor_t actor,
 	if (xiw_sctp_next(c) == XIW_SCTP_COPY)
 		WRITE_ONCE(c->pending, true);
 	release_sock(sk);
-	xiw_sctp_reap_if_due(c);
 	memalloc_noio_restore(noio);
+	xiw_sctp_reap_if_due(c);
 	return done;
 }
 
@@ -494,7 +521,7 @@ static int sctp_rx_lock_and_read(struct xiw_sctp *c, sk_read_actor_t actor,
  * @actor: function that consumes chunks
  * @arg: its argument
  *
- * Context: Lock owned.
+ * Context: Lock held; sleeps if it is owned.
  * Return: Bytes consumed.
  */
 int xiw_sctp_read(struct xiw_llp *llp, sk_read_actor_t actor, void *arg)
@@ -503,10 +530,35 @@ int xiw_sctp_read(struct xiw_llp *llp, sk_read_actor_t actor, void *arg)
 	struct xiw_sctp *c = xiw_sctp_from_llp(llp);
 	int done = sctp_rx_read_ready(c, actor, &desc);
 
-	if (skb_queue_empty(&c->ready) && c->owned && !c->closed)
-		done += sctp_rx_lock_and_read(c, actor, &desc);
+	if (skb_queue_empty(&c->ready) && !c->closed)
+		done += c->in_callback ?
+				sctp_rx_read_queue(c, actor, &desc) :
+				sctp_rx_lock_and_read(c, actor, &desc);
 	WRITE_ONCE(c->taken, c->taken + done);
 	return done;
+}
+
+/**
+ * xiw_sctp_unread() - xiw_llp_ops.unread
+ * @llp: connection
+ *
+ * In process context the user may as well read at once, so what is in the
+ * socket counts in a callback only.
+ *
+ * Context: Lock held.
+ * Return: Bytes, up to SCTP_UNREAD_MAX and a message.
+ */
+int xiw_sctp_unread(struct xiw_llp *llp)
+{
+	struct xiw_sctp *c = xiw_sctp_from_llp(llp);
+	struct sk_buff *skb = c->in_callback ? sctp_rx_first(c) : NULL;
+	u32 bytes = c->ready_bytes;
+
+	while (skb && bytes <= SCTP_UNREAD_MAX) {
+		bytes += skb->len;
+		skb = skb_peek_next(skb, &c->xs.sk->sk_receive_queue);
+	}
+	return bytes;
 }
 
 /**

@@ -21,7 +21,9 @@ enum xiw_sctp_next xiw_sctp_next(struct xiw_sctp *c);
 enum xiw_sctp_next xiw_sctp_receive(struct xiw_sctp *c);
 void xiw_sctp_reap(struct xiw_sctp *c);
 void xiw_sctp_reap_if_due(struct xiw_sctp *c);
+void xiw_sctp_reap_later(struct xiw_sctp *c);
 int xiw_sctp_read(struct xiw_llp *llp, sk_read_actor_t actor, void *arg);
+int xiw_sctp_unread(struct xiw_llp *llp);
 int xiw_sctp_take_frame(struct xiw_sctp *c, struct xiw_mpa_frame *frame,
 			void *pdata);
 void xiw_sctp_purge(struct xiw_sctp *c);

@@ -594,7 +594,7 @@ static void xiw_sock_redirect(struct xiw_sock *xs, const struct xiw_sock *from)
 				       sk->sk_write_space;
 	xs->saved_state_change = from ? from->saved_state_change :
 					sk->sk_state_change;
-	sk->sk_data_ready = proto ? proto->on_event : xiw_sock_on_data_ready;
+	sk->sk_data_ready = proto ? proto->on_data : xiw_sock_on_data_ready;
 	if (!proto)
 		sk->sk_write_space = xiw_sock_on_write_space;
 	sk->sk_state_change = proto ? proto->on_event :

@@ -26,7 +26,8 @@ struct xiw_sock;
  * struct xiw_sock_proto - operations of a protocol other than TCP
  * @size: of its structure, which begins with a struct xiw_sock
  * @llp_ops: interface for streams
- * @on_event: for sk_data_ready and sk_state_change
+ * @on_data: for sk_data_ready
+ * @on_event: for sk_state_change
  * @init: set up the rest of the structure; the socket was @accepted or created
  * @start: process what arrived before the callbacks were set
  * @release: release the resources of the structure, after the last callback
@@ -43,6 +44,7 @@ struct xiw_sock;
 struct xiw_sock_proto {
 	size_t size;
 	const struct xiw_llp_ops *llp_ops;
+	void (*on_data)(struct sock *sk);
 	void (*on_event)(struct sock *sk);
 	void (*init)(struct xiw_sock *xs, bool accepted);
 	void (*start)(struct xiw_sock *xs);
