@@ -568,6 +568,187 @@ def terminate_later(bench):
     conn.event("DISCONNECTED")
 
 
+# ---- segments that wait in the socket's queue ------------------------------
+
+def stalled(bench, behind=()):
+    """The first Send waits for a receive, these segments behind it."""
+    bench.policy(rnr_timeout_ms=20000)
+    waits = bench.counter("rx_rnr_waits")
+    peer, conn = bench.open(recvs=0)
+    peer.segment(wire.send(1, DATA))
+    for ulpdu in behind:
+        peer.segment(ulpdu)
+    while bench.counter("rx_rnr_waits") == waits:
+        conn.nothing("event")
+    return peer, conn
+
+
+def numbered(number):
+    return struct.pack(">Q", number)
+
+
+def later_segment(peer, distance, ulpdu):
+    """A chunk that is not the next one, and not counted."""
+    peer.send(SEGMENT, struct.pack(">H", peer.sent + distance & 0xFFFF) + ulpdu)
+
+
+@case
+def waits_for_receive(bench):
+    """a Send without a receive waits, and all behind it; receives end that"""
+    rw = bench.target.rw
+    peer, conn = stalled(bench, [wire.write(rw.stag, rw.base, DATA[::-1]),
+                                 wire.send(2, DATA[::-1])])
+    conn.nothing("wc")
+    conn.recv()
+    conn.wc("r0", data=DATA.hex())
+    conn.recv()
+    conn.wc("r1", data=DATA[::-1].hex())
+    assert bench.target.peek("rw", 0, 8) == DATA[::-1]
+    peer.finished()
+    conn.event("DISCONNECTED")
+
+
+@case
+def early_behind_waiting(bench):
+    """early segments behind one that waits for a receive"""
+    peer, conn = stalled(bench)
+    for first in 2, 5, 8:
+        # In this order: second, first, third
+        later_segment(peer, 1, wire.send(first + 1, numbered(first + 1)))
+        peer.segment(wire.send(first, numbered(first)))
+        peer.sent += 1
+        peer.segment(wire.send(first + 2, numbered(first + 2)))
+    conn.recv()
+    conn.wc("r0", data=DATA.hex())
+    for number in range(1, 10):
+        conn.recv()
+        conn.wc(f"r{number}", data=numbered(number + 1).hex())
+    peer.finished()
+    conn.event("DISCONNECTED")
+
+
+@case
+# Covers: SCTP-16 SCTP-42
+def pairs_swapped(bench):
+    """of 400 Sends each second one arrives before the one in front of it"""
+    peer, conn = bench.open(recvs=32)
+    done = 0
+    for msn in range(1, 401, 2):
+        later_segment(peer, 1, wire.send(msn + 1, numbered(msn + 1)))
+        peer.segment(wire.send(msn, numbered(msn)))
+        peer.sent += 1
+        # In time, so that both may be in the queue when the first one is read.
+        while done < msn - 15:
+            conn.wc(f"r{done}", data=numbered(done + 1).hex())
+            conn.recv()
+            done += 1
+    while done < 400:
+        conn.wc(f"r{done}", data=numbered(done + 1).hex())
+        done += 1
+    peer.finished()
+    conn.event("DISCONNECTED")
+
+
+@case
+# Covers: SCTP-18
+def terminate_behind_waiting(bench):
+    """a Terminate behind a Send that waits for a receive: that is first"""
+    peer, conn = stalled(bench)
+    peer.control(TERMINATE)
+    conn.nothing("event")
+    conn.recv()
+    conn.wc("r0", data=DATA.hex())
+    peer.expect_control(TERMINATE)
+    peer.expect_end()
+    conn.event("DISCONNECTED")
+
+
+@case
+# Covers: SCTP-17
+def bad_behind_waiting(bench):
+    """a chunk that fits no pattern behind a Send that waits for a receive"""
+    peer, conn = stalled(bench, [wire.write(0, 0)])
+    peer.send(18, sctp_peers.write(peer.sent))
+    conn.nothing("event")
+    conn.recv()
+    conn.wc("r0", data=DATA.hex())
+    peer.ends()
+    conn.event("DISCONNECTED")
+
+
+# Covers: SCTP-48
+@cases([
+    ("abort_waiting", "an ABORT while a Send waits for a receive", aborted),
+    ("shutdown_waiting", "a SHUTDOWN", shut_down),
+])
+def ends_while_waiting(bench, end):
+    rw = bench.target.rw
+    peer, conn = stalled(bench, [wire.write(rw.stag, rw.base, DATA)] * 20)
+    end(peer)
+    if end == shut_down:
+        conn.recv()
+        conn.wc("r0", data=DATA.hex())
+    conn.event("DISCONNECTED")
+
+
+@case
+def freed_while_waiting(bench):
+    """the ULP frees its connection while a Send waits for a receive"""
+    rw = bench.target.rw
+    peer, conn = stalled(bench, [wire.write(rw.stag, rw.base, DATA)] * 20)
+    conn.free()
+    bench.target.conns.remove(conn)
+    peer.expect_control(TERMINATE)
+    peer.control(TERMINATE)
+    peer.expect_end()
+
+
+@case
+# Covers: SCTP-42
+def window_closes(bench):
+    """a receive that comes late, when the window is full of Writes"""
+    rw = bench.target.rw
+    peer, conn = stalled(bench)
+    peer.sock.settimeout(live.SILENCE)
+    posted = 0
+    try:
+        while True:
+            peer.segment(wire.write(rw.stag, rw.base, numbered(posted)))
+            posted += 1
+    except TimeoutError:
+        pass
+    peer.sock.settimeout(live.PATIENCE)
+    # The one that was not taken has not used its SSN.
+    assert posted > 100, posted
+    conn.recv()
+    conn.wc("r0", data=DATA.hex())
+    peer.segment(wire.send(2, numbered(posted)))
+    conn.recv()
+    conn.wc("r1", data=numbered(posted).hex())
+    assert bench.target.peek("rw", 0, 8) == numbered(posted - 1)
+    peer.finished()
+    conn.event("DISCONNECTED")
+
+
+@case
+# Covers: SCTP-38
+def fragments(bench):
+    """segments that the peer sends in fragments, in order and early"""
+    rw = bench.target.rw
+    size = min(rw.len, 4096)
+    data = [bytes([fill]) * size for fill in (1, 2, 3)]
+    peer, conn = bench.open()
+    peer.segment(wire.write(rw.stag, rw.base, data[0]))
+    later_segment(peer, 1, wire.write(rw.stag, rw.base, data[2]))
+    peer.segment(wire.write(rw.stag, rw.base, data[1]))
+    peer.sent += 1
+    peer.segment(wire.send(1, DATA))
+    conn.wc("r0", data=DATA.hex())
+    assert bench.target.peek("rw", 0, 8) == data[2][:8]
+    peer.finished()
+    conn.event("DISCONNECTED")
+
+
 # ---- the device is the active side -----------------------------------------
 
 @case
