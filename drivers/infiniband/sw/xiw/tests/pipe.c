@@ -8,6 +8,10 @@
 
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/unaligned.h>
+
+#include "../proto/mpa.h"
 
 enum {
 	DUE_DATA,
@@ -302,6 +306,61 @@ static int pipe_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 	return done ? done : ret;
 }
 
+/*
+ * Sends the FPDU at @src as a chunk, without its length. Returns the length of
+ * the FPDU or a negative errno.
+ */
+static int send_chunk(struct pipe_end *e, u8 *src)
+{
+	u32 len = XIW_MPA_LEN_FIELD + get_unaligned_be16(src);
+	struct sk_buff *skb;
+
+	if (READ_ONCE(e->lost) || e->fin)
+		return -EPIPE;
+	put_unaligned_be16(prandom_u32_state(&e->rnd), src);
+	skb = room(e) < len ? NULL : new_part(e, src, len);
+	if (!skb)
+		return -EAGAIN;
+	atomic_add(len, &e->peer->unread);
+	skb_queue_tail(&e->peer->rxq, skb);
+	announce(e->peer, DUE_DATA);
+	return ALIGN(len, 4) + XIW_MPA_CRC_LEN;
+}
+
+/* Contiguous copy of the vectors; NULL without memory. */
+static u8 *flatten(const struct bio_vec *bv, unsigned int nr, size_t len)
+{
+	u8 *buf = kmalloc(len, GFP_ATOMIC);
+	u8 *dst = buf;
+
+	for (; buf && nr; nr--, bv++) {
+		memcpy(dst, (u8 *)page_address(bv->bv_page) + bv->bv_offset,
+		       bv->bv_len);
+		dst += bv->bv_len;
+	}
+	return buf;
+}
+
+/* As over SCTP: the batch consists of whole FPDUs. */
+static int pipe_send_chunks(struct xiw_llp *llp, struct bio_vec *bv,
+			    unsigned int nr, size_t len,
+			    enum xiw_llp_push push)
+{
+	struct pipe_end *e = to_end(llp);
+	u8 *buf = flatten(bv, nr, len);
+	int ret = buf ? 0 : -EAGAIN;
+	int done = 0;
+
+	while (ret >= 0 && done < len) {
+		ret = send_chunk(e, buf + done);
+		done += max(ret, 0);
+	}
+	kfree(buf);
+	if (ret == -EAGAIN)
+		promise_room(e);
+	return done ? done : ret;
+}
+
 static void pipe_space(const struct xiw_llp *llp, struct xiw_llp_space *space)
 {
 	struct pipe_end *e = to_end(llp);
@@ -410,6 +469,15 @@ void pipe_init(struct pipe_end *a, struct pipe_end *b, u64 seed)
 {
 	end_init(a, b, seed);
 	end_init(b, a, ~seed);
+}
+
+/* Let this end send and receive chunks, see struct xiw_llp_ops. */
+void pipe_use_chunks(struct pipe_end *e)
+{
+	e->ops = pipe_ops;
+	e->ops.chunks = true;
+	e->ops.send = pipe_send_chunks;
+	e->llp.ops = &e->ops;
 }
 
 /* Lose the connection after @octets more bytes sent from this end. */

@@ -23,6 +23,7 @@
 /**
  * struct pipe_end - one end
  * @llp: as a stream sees it
+ * @ops: its operations, if it carries chunks
  * @peer: the other end
  * @lock: protects the fields below except @rxq, and is the stream's lock in
  *	softirq context
@@ -47,6 +48,7 @@
  */
 struct pipe_end {
 	struct xiw_llp llp;
+	struct xiw_llp_ops ops;
 	struct pipe_end *peer;
 	spinlock_t lock; /* see above */
 	bool owned;
@@ -70,6 +72,7 @@ struct pipe_end {
 };
 
 void pipe_init(struct pipe_end *a, struct pipe_end *b, u64 seed);
+void pipe_use_chunks(struct pipe_end *e);
 void pipe_break_after(struct pipe_end *e, u32 octets);
 void pipe_fault(struct pipe_end *e);
 void pipe_hold(struct pipe_end *e, bool held);

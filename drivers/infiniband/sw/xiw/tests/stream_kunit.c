@@ -438,6 +438,17 @@ static void stream_unfenced(struct kunit *test)
 	world_end(w);
 }
 
+/*
+ * Packets that are one FPDU each, in pieces, without padding and CRC.
+ * Covers: SCTP-05
+ */
+static void stream_chunks(struct kunit *test)
+{
+	random_messages(test, &(struct how){
+		.segments = 3, .unfenced = true, .chunks = true,
+	});
+}
+
 static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_plain),
 	KUNIT_CASE(stream_crc),
@@ -457,6 +468,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_reg_behind_inv),
 	KUNIT_CASE(stream_rewound),
 	KUNIT_CASE(stream_unfenced),
+	KUNIT_CASE(stream_chunks),
 	{}
 };
 

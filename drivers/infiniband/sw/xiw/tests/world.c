@@ -484,6 +484,8 @@ static void start_side(struct world *w, int n, const struct how *how)
 		.unfenced = how->unfenced,
 	};
 
+	if (how->chunks)
+		pipe_use_chunks(&side->end);
 	KUNIT_ASSERT_EQ(w->test, xiw_stream_start(&side->s, &side->end.llp,
 						  &conn), 0);
 }

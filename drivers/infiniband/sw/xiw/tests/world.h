@@ -154,6 +154,7 @@ struct how {
 	u32 segments;
 	bool probe;	/* Responder; the Initiator always probes */
 	bool unfenced;	/* Responder, without an RTR */
+	bool chunks;	/* as over SCTP */
 	u8 rtr;
 };
 
