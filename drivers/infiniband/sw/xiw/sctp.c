@@ -103,7 +103,9 @@ static void sctp_on_event(struct sock *sk)
 static void sctp_read_now(struct xiw_sctp *c)
 {
 	c->in_callback = true;
-	if (xiw_sctp_next(c) == XIW_SCTP_READ)
+	/* In full operation it usually is a segment: the user looks. */
+	if (c->session.state == XIW_SESSION_OPEN ||
+	    xiw_sctp_next(c) == XIW_SCTP_READ)
 		sctp_call_reader(c);
 	if (xiw_sctp_next(c) == XIW_SCTP_COPY)
 		xiw_sctp_queue_work(c);

@@ -133,11 +133,16 @@ bool xiw_sctp_has_room(const struct xiw_sctp *c)
 	       READ_ONCE(sk->sk_sndbuf) / 3 * 2;
 }
 
-/* SCTP sees a new MTU when it sends, and no callback follows. */
-static void sctp_tx_update_mulpdu(struct xiw_sctp *c)
+/*
+ * SCTP sees a new MTU when it sends, and no callback follows. A batch of @len
+ * bytes that fits in any MTU is no reason to look.
+ */
+static void sctp_tx_update_mulpdu(struct xiw_sctp *c, size_t len)
 {
 	struct sock *sk = c->xs.sk;
 
+	if (len <= XIW_SESSION_SEGMENT_MIN)
+		return;
 	lock_sock(sk);
 	xiw_sctp_set_mulpdu(c, xiw_sctp_asoc(sk));
 	release_sock(sk);
@@ -171,7 +176,7 @@ int xiw_sctp_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 	/* A storage ULP may be writing to free memory. */
 	noio = memalloc_noio_save();
 	ret = sctp_tx_fpdus(c, bv, nr, len, push == XIW_LLP_WAIT);
-	sctp_tx_update_mulpdu(c);
+	sctp_tx_update_mulpdu(c, len);
 	memalloc_noio_restore(noio);
 	return ret;
 }
