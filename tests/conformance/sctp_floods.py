@@ -107,8 +107,8 @@ def half_open(bench):
     peer, conn = bench.asked()
     conn.accept()
     peer.expect_control(6, PLAIN)
-    kept = sockets(bench) - before
-    assert kept <= HALF_OPEN + 1, f"{kept} are kept"
+    # A slow kernel is still associating some of them.
+    wait_for_sockets(bench, before + HALF_OPEN + 1)
     peer.finished()
 
 

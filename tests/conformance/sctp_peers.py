@@ -18,7 +18,8 @@ SNDINFO, RCVINFO = 2, 3
 UNORDERED = 1
 SEGMENT, CONTROL = 16, 17
 TERMINATE = 4
-TIMEOUT = 10
+# Seconds that the slow debug kernel may need
+TIMEOUT = 30
 
 
 def control(ssn, code, data=b""):
