@@ -6,7 +6,10 @@ The device's list of ports has those of sctp_sessions when the cases begin, and 
 of the control groups gives memory to others.
 """
 
+import contextlib
 import pathlib
+import re
+import subprocess
 import sys
 import threading
 import time
@@ -15,7 +18,7 @@ import live
 import sctp_peers
 from live import PATIENCE, case, main
 from sctp_peers import SEGMENT
-from sctp_sessions import P2P, Bench
+from sctp_sessions import CROWDED, P2P, PLAIN, Bench, Target
 
 # Those of the import are not meant.
 live.CASES.clear()
@@ -30,9 +33,9 @@ class Group:
 
     ROOT = pathlib.Path("/sys/fs/cgroup")
 
-    def __init__(self, bench):
+    def __init__(self, target):
         self.path = self.ROOT / "xiw-sctp"
-        self.pid = str(bench.target.proc.pid)
+        self.pid = str(target.proc.pid)
 
     def __enter__(self):
         self.path.mkdir(exist_ok=True)
@@ -41,7 +44,8 @@ class Group:
 
     def __exit__(self, *_):
         self.limit("max")
-        if pathlib.Path("/proc", self.pid).exists():
+        # It may have been killed.
+        with contextlib.suppress(ProcessLookupError):
             (self.ROOT / "cgroup.procs").write_text(self.pid)
 
     def value(self, file, name):
@@ -79,7 +83,7 @@ def send_rest(peer):
 @case
 def before_answer(bench):
     """segments ahead of the Accept are charged to the group of the queue pair"""
-    with Group(bench) as group:
+    with Group(bench.target) as group:
         peer, conn = bench.called()
         peer.expect_control(5, P2P)
         before = group.value("memory.stat", "kernel")
@@ -93,23 +97,79 @@ def before_answer(bench):
         conn.event("DISCONNECTED")
 
 
+class Victim(Target):
+    """A ULP beside the one of the other cases, at the third port."""
+
+    PORT = CROWDED
+
+    def __exit__(self, *_):
+        self.proc.kill()
+        self.proc.wait()
+
+    def __enter__(self):
+        return self
+
+    def serve(self, bench):
+        """A session with it: peer, connection."""
+        peer = bench.initiate(self.PORT)
+        conn = self.request()
+        conn.accept()
+        peer.expect_control(6, PLAIN)
+        conn.event("ESTABLISHED", status=0)
+        return peer, conn
+
+
+class OomReports:
+    """What the OOM killer logs while it lasts. The log must be empty of it afterwards:
+    a guest fails if there is a call trace in it."""
+
+    def __enter__(self):
+        subprocess.run(["dmesg", "-n", "1"], check=True)
+        subprocess.run(["dmesg", "-C"], check=True)
+        return self
+
+    def __exit__(self, *_):
+        log = subprocess.run(["dmesg", "-c"], check=True, text=True,
+                             capture_output=True).stdout
+        self.reports = re.findall("invoked oom-killer.*?</TASK>", log, re.S)
+        rest = re.sub("invoked oom-killer.*?</TASK>", "", log, flags=re.S)
+        assert "Call Trace" not in rest, rest
+        subprocess.run(["dmesg", "-n", "7"], check=True)
+
+
+def stalled(group, peer, full):
+    """The peer sends until the group is at its limit, and a second longer."""
+    def send():
+        with contextlib.suppress(OSError):
+            send_early(peer)
+
+    early = threading.Thread(target=send)
+    early.start()
+    group.wait_for("the limit is not reached", lambda: group.value(
+        "memory.events", "max") > full)
+    time.sleep(1)
+    group.limit("max")
+    early.join()
+
+
 @case
 def at_limit(bench):
-    """at the limit of the group the peer waits, and no process is killed"""
-    with Group(bench) as group:
-        peer, conn = bench.open()
+    """at the limit of the group the peer waits; only what SCTP charges has processes killed"""
+    with OomReports() as log, Victim(*bench.sides) as victim, \
+            Group(victim) as group:
+        peer, conn = victim.serve(bench)
         full = group.value("memory.events", "max")
         group.limit_to_present()
-        early = threading.Thread(target=send_early, args=(peer,))
-        early.start()
-        group.wait_for("the limit is not reached", lambda: group.value(
-            "memory.events", "max") > full)
-        time.sleep(1)
-        assert not group.value("memory.events", "oom_kill"), "killed"
-        group.limit("max")
-        early.join()
-        send_rest(peer)
-        conn.event("DISCONNECTED")
+        stalled(group, peer, full)
+        killed = group.value("memory.events", "oom_kill")
+        if not killed:
+            send_rest(peer)
+            conn.event("DISCONNECTED")
+    for report in log.reports:
+        assert "sk_mem" in report, report
+    assert len(log.reports) >= killed, "killed without a report"
+    if killed:
+        print("# killed for what SCTP charged")
 
 
 if __name__ == "__main__":
