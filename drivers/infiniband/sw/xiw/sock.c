@@ -1039,7 +1039,8 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 		sock_no_linger(sk);
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
-	xs->events = NULL;
+	/* The work of a socket of SCTP reads it under another lock. */
+	WRITE_ONCE(xs->events, NULL);
 	xs->pending = 0;
 	/* TCP calls a listener's sk_data_ready without its lock. */
 	WRITE_ONCE(sk->sk_data_ready, xs->saved_data_ready);
