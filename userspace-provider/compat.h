@@ -39,7 +39,7 @@ static inline int xiw_cmd_create_cq_ex(struct ibv_context *context,
 				    &resp->ibv_resp, sizeof(*resp), 0);
 }
 
-/* Query the netdev's speed, which no port attribute can express. */
+/* The query of a port's speed, for speeds without a code in ibv_port_attr. */
 #if IBVERBS_PABI_VERSION >= 65
 #define XIW_OPS_QUERY_PORT_SPEED .query_port_speed = ibv_cmd_query_port_speed,
 #else

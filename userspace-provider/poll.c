@@ -38,7 +38,10 @@ static void cqe_to_wc(const struct xiw_cqe *cqe, struct ibv_wc *wc)
 	wc->invalidated_rkey = cqe->ext;
 }
 
-/* The ring is empty: run the kernel's work now? Called with the lock held. */
+/*
+ * Counts an empty poll. True if there were enough in a row to run the kernel's
+ * work now. Called with the lock held.
+ */
 static bool polled_enough(struct xiw_cq *cq)
 {
 	xiw_ring_count_poll(&cq->ring);
@@ -50,7 +53,7 @@ static bool polled_enough(struct xiw_cq *cq)
 	return !cq->busy_polls;
 }
 
-/* Run the kernel's work on this CPU, which would only busy-poll. */
+/* Run the kernel's work on the CPU of this thread, instead of polling. */
 static void run_kernel_work(struct xiw_cq *cq)
 {
 	int err = errno;
@@ -67,7 +70,10 @@ static void wait_resized(struct xiw_cq *cq)
 	pthread_mutex_unlock(&cq->resize_lock);
 }
 
-/* Called without a lock before the process busy-polls or sleeps. */
+/*
+ * Ring a deferred doorbell and, if @work, run the kernel's work. Called without
+ * a lock before the process busy-polls or sleeps.
+ */
 static void before_waiting(struct xiw_cq *cq, bool work)
 {
 	xiw_cq_ring_deferred(cq);
@@ -196,8 +202,8 @@ int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 
 /*
  * Save the current entry before entries move; called with the lock held. The
- * application owns the entry from start_poll to end_poll. One exists here only
- * if the lock is elided, that is, with a single thread.
+ * application owns the entry from start_poll to end_poll. In that time the lock
+ * is held, so there is a current entry here only if the lock is elided.
  */
 void xiw_cq_keep_current(struct xiw_cq *cq)
 {
@@ -228,7 +234,7 @@ void xiw_cq_purge(struct xiw_cq *cq, struct xiw_qp *qp)
 	uint32_t first;
 	uint32_t i;
 
-	/* A resize moves entries to where this does not see them yet. */
+	/* During a resize the entries are in a ring that is not mapped yet. */
 	pthread_mutex_lock(&cq->resize_lock);
 	xiw_lock(&cq->lock);
 	xiw_cq_keep_current(cq);

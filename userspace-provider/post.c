@@ -239,7 +239,7 @@ static int ring_doorbell(int fd, const struct xiw_call *doorbell)
 	return err;
 }
 
-/* Ring the doorbell of the queue pair in @db, which may be destroyed. */
+/* Ring the doorbell of handle @db - 1; its queue pair may be destroyed. */
 static void ring_for(struct xiw_cq *cq, uint32_t db)
 {
 	struct xiw_call doorbell;
@@ -276,7 +276,7 @@ static void owe_doorbell(const struct xiw_queue *queue)
 			continue;
 		before = __atomic_exchange_n(&cq->deferred_db, db,
 					     __ATOMIC_ACQ_REL);
-		/* There is room for one: ring the previous one now. */
+		/* Only one doorbell can be deferred: ring the previous one. */
 		if (before && before != db)
 			ring_for(cq, before);
 	}

@@ -31,8 +31,8 @@ struct xiw_qp_link {
 
 /**
  * struct xiw_qp_table - table of queue pairs
- * @heads: chains; @first alone as long as there is no memory for more
- * @first: the chain of a table of one
+ * @heads: array of chains; &@first while there is no memory for an array
+ * @first: the only chain of a table without an array
  * @added: new ones, pushed without the lock; not in a chain yet
  * @mask: number of chains - 1; the number is a power of two
  * @count: queue pairs in the table

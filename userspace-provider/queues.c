@@ -166,7 +166,7 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 	pthread_mutex_init(&cq->resize_lock, NULL);
 	xiw_qp_table_init(&cq->qps);
 
-	/* The kernel has no use for the fields selected by the mask. */
+	/* The fields that the mask selects are not for the kernel. */
 	core = *attr;
 	core.comp_mask = 0;
 	ret = xiw_cmd_create_cq_ex(context, &core, &cq->vcq, &cmd, &resp);
@@ -186,7 +186,10 @@ struct ibv_cq_ex *xiw_create_cq_ex(struct ibv_context *context,
 	return &cq->vcq.cq_ex;
 
 err_destroy:
-	/* Initialises the mutex for the next call; counts no channel. */
+	/*
+	 * ibv_cmd_destroy_cq() needs the mutex that this initialises. Without
+	 * a channel this changes nothing else.
+	 */
 	verbs_init_cq(&cq->vcq.cq, context, NULL, NULL);
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
 err_free:
@@ -494,7 +497,7 @@ struct ibv_qp *xiw_create_qp_ex(struct ibv_context *context,
 	if (!qp)
 		return NULL;
 
-	/* The set of ibv_wr_*() calls is not relevant for the kernel. */
+	/* The fields for ibv_wr_*() are not for the kernel. */
 	core.comp_mask = IBV_QP_INIT_ATTR_PD;
 	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, &core, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));

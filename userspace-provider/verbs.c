@@ -169,7 +169,7 @@ void xiw_unimport_pd(struct ibv_pd *pd)
 	pd_put(to_xpd(pd));
 }
 
-/* A parent domain exists in this process only; the kernel uses the inner. */
+/* A parent domain exists in this process only, not in the kernel. */
 struct ibv_pd *xiw_alloc_parent_domain(struct ibv_context *context,
 				       struct ibv_parent_domain_init_attr *attr)
 {

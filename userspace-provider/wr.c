@@ -11,7 +11,7 @@
 
 #include "xiw.h"
 
-/* Is the entry under construction, if there is one, complete? */
+/* Set the error if the entry under construction is not complete. */
 static void wr_finish(struct xiw_wr_build *wr)
 {
 	const struct xiw_sqe *sqe = wr->sqe;

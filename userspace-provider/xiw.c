@@ -91,7 +91,7 @@ err_uninit:
 	return NULL;
 }
 
-/* Every kernel that allows to import a context has these. */
+/* Not reported for an imported context; every kernel with imports has them. */
 #define XIW_CAPS_IMPORTED	(XIW_CAP_ATOMIC | XIW_CAP_IMM |                \
 				 XIW_CAP_SEND_IMM | XIW_CAP_SQ_DONE)
 

@@ -198,9 +198,9 @@ struct xiw_srq {
 
 /*
  * Release the slots of requests after a poll of their completions: of all sends
- * before @sq_done, or of so many receives. The slots of the completions must be
- * free before, because the next requests may complete at once. The caller holds
- * the lock of the completion queue since it has looked up the queue pair:
+ * before @sq_done, or of a number of receives. The completions' own slots must
+ * be released first, because the next requests may complete at once. The caller
+ * has held the lock of the completion queue since it looked up the queue pair:
  * xiw_destroy_qp() takes it to remove the queue pair from the table. Wrong
  * values in a completion make only the indices of the ring wrong: slots are
  * masked, and the kernel checks each request.

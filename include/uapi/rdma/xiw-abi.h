@@ -27,7 +27,7 @@
 #define XIW_CAP_ATOMIC		(1U << 0)
 #define XIW_CAP_IMM		(1U << 1)
 #define XIW_CAP_SEND_IMM	(1U << 2)	/* if the peer is xiw, too */
-#define XIW_CAP_SQ_DONE		(1U << 3)	/* sq_done, dropped */
+#define XIW_CAP_SQ_DONE		(1U << 3)	/* @sq_done, @dropped are set */
 
 /* Methods of UVERBS_OBJECT_QP: process new entries of a ring. */
 enum xiw_qp_methods {
@@ -40,7 +40,7 @@ enum xiw_srq_methods {
 	XIW_METHOD_SRQ_DOORBELL = (1U << UVERBS_ID_NS_SHIFT),
 };
 
-/* Method of UVERBS_OBJECT_CQ: run the work announced by XIW_RING_BUSY_POLL. */
+/* Method of UVERBS_OBJECT_CQ: run the work that XIW_RING_BUSY_POLL reports. */
 enum xiw_cq_methods {
 	XIW_METHOD_CQ_BUSY_POLL = (1U << UVERBS_ID_NS_SHIFT),
 };
@@ -119,14 +119,17 @@ struct xiw_uresp_create_srq {
 };
 
 /* Bits of xiw_ring_ctrl.flags, written by the kernel only. */
-#define XIW_RING_NEED_DB	(1U << 0)	/* ring the doorbell now */
-#define XIW_RING_DEFER_DB	(1U << 1)	/* ring it before waiting */
-#define XIW_RING_BUSY_POLL	(1U << 2)	/* pending, for busy pollers */
+#define XIW_RING_NEED_DB	(1U << 0)	/* a post needs the doorbell */
+#define XIW_RING_DEFER_DB	(1U << 1)	/* only before the user waits */
+#define XIW_RING_BUSY_POLL	(1U << 2)	/* busy-poll work is pending */
 
-/* Empty polls with XIW_RING_BUSY_POLL set that count as busy-polling */
+/*
+ * The user should run busy-poll work after this many empty polls in a row with
+ * XIW_RING_BUSY_POLL set: fewer are not busy-polling.
+ */
 #define XIW_RING_MIN_POLLS	128
 
-/* Bits of xiw_ring_ctrl.arm: or-ed in by the user, cleared by the kernel. */
+/* Bits of xiw_ring_ctrl.arm, set by the user, cleared by the kernel. */
 #define XIW_ARM_NEXT		(1U << 0)
 #define XIW_ARM_SOLICITED	(1U << 1)
 
@@ -138,14 +141,14 @@ struct xiw_uresp_create_srq {
  * @cons: number of entries consumed, free running. Stored with release by the
  *	consumer after it has copied the entry out
  * @flags: XIW_RING_*. After storing @prod the user executes a full barrier
- *	and reads this word; with XIW_RING_NEED_DB set it calls the doorbell
- *	method of the ring, otherwise the kernel sees the entry without it.
- *	With XIW_RING_DEFER_DB, on send rings only, that may take some
- *	microseconds: the user should ring the doorbell when it has nothing
- *	more to post, for example when a completion ring is empty. On
- *	completion rings XIW_RING_BUSY_POLL means that a queue pair of this
- *	ring has work that the user should run by XIW_METHOD_CQ_BUSY_POLL. Set
- *	only if @polls of a ring of that queue pair advances
+ *	and reads this word. With XIW_RING_NEED_DB the user calls the doorbell
+ *	method of the ring; otherwise the kernel reads the ring without it.
+ *	With XIW_RING_DEFER_DB, on send rings only, the kernel does so after
+ *	some microseconds: the user should ring the doorbell before it waits,
+ *	for example when a completion ring is empty. On completion rings
+ *	XIW_RING_BUSY_POLL means that a queue pair of this ring has work that
+ *	the user should run by XIW_METHOD_CQ_BUSY_POLL. The kernel sets it only
+ *	if @polls of a ring of that queue pair advances
  * @polls: completion rings only: number of polls that found the ring empty,
  *	free running. A user that does not busy-poll, or does not run the
  *	kernel's work, does not change it
