@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The connection manager: how an endpoint releases its resources, and the
- * endpoints of a device. The two sides are in cm_active.c and cm_passive.c,
- * listeners in cm_listen.c, the end of connections in cm_end.c.
+ * endpoints of a device. MPA startup is in cm_startup.c, listeners are in
+ * cm_listen.c, the end of connections in cm_end.c.
  */
 #include "cm.h"
 

@@ -29,26 +29,12 @@ void xiw_cm_device_open(struct xiw_dev *dev);
 void xiw_cm_device_kill(struct xiw_dev *dev);
 void xiw_cm_device_exit(struct xiw_dev *dev);
 
-/* cm_active.c */
-enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep);
-enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep);
-enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep);
-enum xiw_ep_state xiw_active_established(struct xiw_ep *ep);
-int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
-			   sa_family_t family, int tos);
-void xiw_active_drop_sock(struct xiw_ep *ep);
-
 /* cm_conn.c */
 enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep);
 int xiw_conn_bound_if(const struct xiw_ep *ep,
 		      const struct sockaddr_storage *addr);
 bool xiw_conn_may_use(const struct xiw_dev *dev, const struct net *net);
 struct net *xiw_conn_get_net(const struct xiw_dev *dev);
-int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
-		       const void *pdata);
-int xiw_conn_send_frame(struct xiw_ep *ep);
-int xiw_conn_get_frame(struct xiw_ep *ep, bool reply,
-		       struct xiw_mpa_frame *frame);
 void xiw_conn_detach_qp(struct xiw_ep *ep);
 
 /* cm_end.c */
@@ -90,7 +76,19 @@ int xiw_cm_listen_any(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 void xiw_cm_follow_addresses(struct xiw_ep *ep);
 void xiw_cm_addresses_changed(struct xiw_dev *dev);
 
-/* cm_passive.c */
+/* cm_startup.c */
+int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
+		       const void *pdata);
+int xiw_conn_send_frame(struct xiw_ep *ep);
+int xiw_conn_get_frame(struct xiw_ep *ep, bool reply,
+		       struct xiw_mpa_frame *frame);
+enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep);
+enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep);
+enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep);
+enum xiw_ep_state xiw_active_established(struct xiw_ep *ep);
+int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
+			   sa_family_t family, int tos);
+void xiw_active_drop_sock(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_failed(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep);

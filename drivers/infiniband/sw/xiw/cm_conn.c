@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Functions that all files of the connection manager share: the socket of an
- * endpoint, its network namespace, startup frames, and the QP.
+ * endpoint, its network namespace, and the QP.
  */
 #include "cm.h"
 
@@ -113,110 +113,6 @@ struct net *xiw_conn_get_net(const struct xiw_dev *dev)
 		return NULL;
 	}
 	return net;
-}
-
-/*
- * Startup frames
- *
- * The rest of the connection manager handles frames as struct xiw_mpa_frame
- * with Private Data. Only these functions depend on their encoding as bytes of
- * a TCP stream. SCTP has messages of its own for the same negotiation, the
- * session control of DDP over SCTP.
- */
-
-/**
- * xiw_conn_put_frame() - prepare a frame to be sent
- * @ep: endpoint in startup, with no frame of the peer in use
- * @frame: the frame
- * @pdata: its Private Data
- *
- * Return: 0, or -EINVAL if it cannot be sent.
- */
-int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
-		       const void *pdata)
-{
-	struct xiw_ep_startup *st = ep->startup;
-	int len = xiw_mpa_frame_encode(st->frame, sizeof(st->frame), frame,
-				       pdata);
-
-	st->len = len < 0 ? 0 : len;
-	st->own = *frame;
-	return len < 0 ? len : 0;
-}
-
-/* The Private Data is the end of the encoded frame. */
-static int conn_send_own(struct xiw_ep *ep)
-{
-	const struct xiw_ep_startup *st = ep->startup;
-	const struct xiw_sock_proto *proto = ep->xs->proto;
-
-	return proto->send_frame(ep->xs, &st->own,
-				 st->frame + st->len - st->own.pd_len) ?
-		-ECONNRESET : 0;
-}
-
-/**
- * xiw_conn_send_frame() - send the prepared frame
- * @ep: endpoint after xiw_conn_put_frame()
- *
- * Return: 0, or -ECONNRESET.
- */
-int xiw_conn_send_frame(struct xiw_ep *ep)
-{
-	struct xiw_ep_startup *st = ep->startup;
-
-	st->have = 0;
-	if (ep->xs->proto)
-		return conn_send_own(ep);
-	return xiw_sock_send_buf(ep->xs, st->frame, st->len) == st->len ?
-		0 : -ECONNRESET;
-}
-
-/* Reads no byte after the frame. Returns its length when it is complete. */
-static int conn_collect(struct xiw_ep *ep, bool reply)
-{
-	struct xiw_ep_startup *st = ep->startup;
-	size_t missing;
-	int len;
-	int ret;
-
-	for (;;) {
-		len = xiw_mpa_frame_len(st->frame, st->have, reply);
-		if (len < 0)
-			return len;
-		missing = xiw_mpa_frame_missing(len, st->have);
-		if (!missing)
-			return len;
-		ret = xiw_sock_recv_buf(ep->xs, st->frame + st->have, missing);
-		if (ret <= 0)
-			return ret ? ret : -ECONNRESET;
-		st->have += ret;
-	}
-}
-
-/**
- * xiw_conn_get_frame() - receive the peer's frame
- * @ep: endpoint in startup
- * @reply: a Reply is expected, else a Request
- * @frame: set when it is complete; its Private Data is in startup.frame
- *
- * Return: 0; -EAGAIN if more must arrive; -EPROTO if it is improperly formatted
- * (RFC 5044 section 7.1.1); -ECONNRESET if the peer closed; another negative
- * errno of the socket.
- */
-int xiw_conn_get_frame(struct xiw_ep *ep, bool reply,
-		       struct xiw_mpa_frame *frame)
-{
-	int len;
-
-	if (ep->xs->proto)
-		return ep->xs->proto->recv_frame(ep->xs, frame,
-						 ep->startup->frame);
-	len = conn_collect(ep, reply);
-	if (len < 0)
-		return len;
-	return xiw_mpa_frame_decode(ep->startup->frame, len, reply, frame) ?
-		-EPROTO : 0;
 }
 
 /* Detaches the QP of an endpoint, if it has one. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Listeners and their children: connections that were accepted from TCP and
- * have not been answered yet. cm_passive.c handles the events of children.
+ * have not been answered yet. cm_startup.c handles the events of children.
  */
 
 /**

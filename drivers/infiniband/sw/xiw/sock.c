@@ -1147,24 +1147,6 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
 }
 
 /**
- * xiw_sock_unread() - get the number of received, unread bytes
- * @xs: connected socket
- *
- * Context: Sleeps.
- * Return: Bytes, not counting a FIN.
- */
-int xiw_sock_unread(struct xiw_sock *xs)
-{
-	struct xiw_llp *llp = &xs->llp;
-	int ret;
-
-	llp->ops->lock(llp);
-	ret = llp->ops->unread(llp);
-	llp->ops->unlock(llp);
-	return ret;
-}
-
-/**
  * xiw_sock_error() - get the reason why a connection is lost
  * @xs: socket
  *

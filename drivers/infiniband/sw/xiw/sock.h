@@ -130,7 +130,6 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort);
 /* MPA startup frames */
 int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len);
 int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len);
-int xiw_sock_unread(struct xiw_sock *xs);
 int xiw_sock_error(struct xiw_sock *xs);
 void xiw_sock_discard(struct xiw_sock *xs);
 u32 xiw_sock_taken(const struct xiw_sock *xs);
