@@ -17,6 +17,7 @@
 #include <linux/in.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include <rdma/ib_addr.h>
 
 #include "dev.h"
 #include "ep.h"
@@ -106,20 +107,10 @@ int xiw_cm_create_sock(struct xiw_ep *ep, struct net *net, int family,
 static bool cm_sctp_sockaddr(struct sockaddr_storage *to, sa_family_t family,
 			     const struct in6_addr *addr, __be16 port)
 {
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)to;
-	struct sockaddr_in *in = (struct sockaddr_in *)to;
-
 	memset(to, 0, sizeof(*to));
-	if (ipv6_addr_v4mapped(addr)) {
-		in->sin_family = AF_INET;
-		in->sin_port = port;
-		in->sin_addr.s_addr = addr->s6_addr32[3];
-		return true;
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = port;
-	in6->sin6_addr = *addr;
-	return family == AF_INET6;
+	rdma_gid2ip((struct sockaddr *)to, (const union ib_gid *)addr);
+	xiw_sock_set_port(to, port);
+	return to->ss_family == AF_INET || family == AF_INET6;
 }
 
 /* Copies the further addresses of the administrator; returns how many. */

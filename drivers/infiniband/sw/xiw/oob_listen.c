@@ -8,7 +8,6 @@
  */
 #include "oob.h"
 
-#include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -16,11 +15,13 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
 
 #include "cm.h"
 #include "dev.h"
 #include "ep.h"
 #include "qp.h"
+#include "sock.h"
 
 /**
  * struct xiw_oob_port - a listener; protected by xiw_dev.oob_lock
@@ -54,21 +55,14 @@ void xiw_oob_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		     struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *in6 = (void *)addr;
-	struct sockaddr_in *in = (void *)addr;
-	struct in6_addr ip;
+	union ib_gid ip;
 
 	memset(addr, 0, sizeof(*addr));
-	memcpy(&ip, gid, sizeof(ip));
-	if (ipv6_addr_v4mapped(&ip)) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		in->sin_addr.s_addr = ip.s6_addr32[3];
-		return;
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(port);
-	in6->sin6_addr = ip;
-	if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&ip)))
+	memcpy(ip.raw, gid, sizeof(ip.raw));
+	rdma_gid2ip((struct sockaddr *)addr, &ip);
+	xiw_sock_set_port(addr, htons(port));
+	if (addr->ss_family == AF_INET6 &&
+	    __ipv6_addr_needs_scope_id(__ipv6_addr_type(&in6->sin6_addr)))
 		in6->sin6_scope_id = dev->netdev->ifindex;
 }
 
