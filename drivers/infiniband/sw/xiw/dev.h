@@ -103,8 +103,7 @@ enum xiw_limits {
  * @iwcm_user: functions of the endpoints of rdma_cm
  * @oob_user: functions of the endpoints of out-of-band connections
  * @cm_wq: runs the work items of endpoints
- * @ep_lock: protects @eps, @listeners, @eps_closed, @lingering, @oob_dialled
- *	and @oob_dialled_at
+ * @ep_lock: protects @eps, @listeners, @eps_closed and @lingering
  * @eps: all endpoints of the device, for teardown
  * @listeners: listeners of rdma_cm, by port; see xiw_quirk_get_twin()
  * @eps_closed: teardown has begun, no endpoint may be added
@@ -118,8 +117,6 @@ enum xiw_limits {
  *	outside of the endpoints' mutexes
  * @oob_ports: listeners for out-of-band connections
  * @oob_port: TCP port for new ones, 0 to refuse them
- * @oob_dialled: number of connects by their Initiators since @oob_dialled_at
- * @oob_dialled_at: start of that count, in jiffies
  * @stats: event counters
  * @env: state shared by the streams
  */
@@ -174,8 +171,6 @@ struct xiw_dev {
 	struct mutex oob_lock; /* see above */
 	struct list_head oob_ports;
 	u16 oob_port;
-	u32 oob_dialled;
-	unsigned long oob_dialled_at;
 
 	struct xiw_stats __percpu *stats;
 	struct xiw_stream_env env;

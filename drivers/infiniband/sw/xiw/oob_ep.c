@@ -15,7 +15,6 @@
  */
 #include "oob.h"
 
-#include <linux/jiffies.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -31,10 +30,6 @@
 #include "qp_stream.h"
 #include "sock.h"
 #include "stream_run.h"
-
-/* Rate limit of a device: connection attempts per window, in jiffies */
-#define DIAL_MAX	1024
-#define DIAL_WINDOW	(HZ / 10)
 
 /* Source ports of Initiators that have run into the Responder's limits */
 #define PRIVILEGED_MIN	512
@@ -135,37 +130,13 @@ static int oob_active_open_socket(struct xiw_ep *ep)
 	return ret;
 }
 
-static enum xiw_ep_state oob_active_pause(struct xiw_ep *ep)
-{
-	xiw_ep_set_timer(ep, xiw_oob_pause_ms(++ep->tries, get_random_u32()));
-	return XIW_EPS_PAUSE;
-}
-
 /* Drop the connection, if there is one, and retry after a pause. */
 static enum xiw_ep_state oob_active_retry(struct xiw_ep *ep)
 {
 	xiw_active_drop_sock(ep);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
-	return oob_active_pause(ep);
-}
-
-/*
- * Limits the rate of connection attempts. It does not limit those in progress,
- * as a host that does not answer would then block connections to others.
- */
-static bool oob_active_may_dial(struct xiw_dev *dev)
-{
-	bool may;
-
-	spin_lock(&dev->ep_lock);
-	if (time_after_eq(jiffies, dev->oob_dialled_at + DIAL_WINDOW)) {
-		dev->oob_dialled_at = jiffies;
-		dev->oob_dialled = 0;
-	}
-	may = dev->oob_dialled < DIAL_MAX;
-	dev->oob_dialled += may;
-	spin_unlock(&dev->ep_lock);
-	return may;
+	xiw_ep_set_timer(ep, xiw_oob_pause_ms(++ep->tries, get_random_u32()));
+	return XIW_EPS_PAUSE;
 }
 
 /* Connect, for the first time or again. */
@@ -178,8 +149,6 @@ static enum xiw_ep_state oob_active_try(struct xiw_ep *ep)
 		xiw_oob_give_up(ep->qp);
 		return XIW_EPS_PAUSE;
 	}
-	if (!oob_active_may_dial(ep->dev))
-		return oob_active_pause(ep);
 	if (!ep->startup)
 		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
 	if (!ep->startup)
