@@ -78,7 +78,7 @@ static void listen_wake_no_room(struct xiw_ep_listen *listen)
 }
 
 /**
- * xiw_listen_has_room() - iw_cm may have room for a request
+ * xiw_listen_has_room() - retry a request that waits for room in iw_cm
  * @ep: listener
  *
  * Context: Process context.
@@ -198,7 +198,10 @@ static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 	spin_lock(&listen->lock);
 	if (listen->closed)
 		goto unlock;
-	/* A twin may exceed the limit for the rest of the grace period. */
+	/*
+	 * If all are in their grace period, nothing is evicted. Only a twin
+	 * gets a child then, and exceeds the limit until the period is over.
+	 */
 	while (listen->half_open.count >= XIW_EP_BACKLOG &&
 	       !listen_grace_left(listen))
 		listen_drop_child(listen);

@@ -472,7 +472,7 @@ const struct attribute_group xiw_config_group = {
 	.attrs = config_attrs,
 };
 
-/* The folder xiw in debugfs; has one for each device, named by its index */
+/* Directory xiw in debugfs; it has a directory per device, named by index. */
 static struct dentry *config_debug_root;
 
 static int config_debug_get(struct xiw_dev *dev, enum config_field field,
@@ -540,13 +540,13 @@ void xiw_config_debug_remove(struct xiw_dev *dev)
 	debugfs_remove(dev->debugfs);
 }
 
-/* Add the folder in debugfs. */
+/* Create the directory in debugfs. */
 void __init xiw_config_module_init(void)
 {
 	config_debug_root = debugfs_create_dir("xiw", NULL);
 }
 
-/* Remove the folder in debugfs, after the last device. */
+/* Remove the directory in debugfs, after the last device. */
 void xiw_config_module_exit(void)
 {
 	debugfs_remove(config_debug_root);

@@ -801,7 +801,7 @@ int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	hrtimer_cancel(&cq->mod.timer);
 	xiw_bh_cancel_sync(&cq->notify_work);
 	xa_erase(&dev->cqs, cq->id);
-	/* Older kernels may still be showing the queue, see restrack.c. */
+	/* On older kernels netlink may still read the ring, see restrack.c. */
 	spin_lock_irq(&cq->lock);
 	queue = cq->queue;
 	cq->queue.ctrl = NULL;

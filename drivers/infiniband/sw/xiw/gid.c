@@ -51,13 +51,13 @@ enum gid_place {
  * struct gid_look - a walk over the addresses of a netdev
  * @dev: its device
  * @visit: called for each usable address; false ends the walk
- * @again: visit addresses that are tentative again as well
+ * @again: also visit addresses that have become tentative again
  * @seen: indices of addresses that the netdev has
  * @unseen: how many GIDs are not among them yet
  * @tentative: some address may become usable without a notification
  * @changed: the GIDs have changed
  * @full: the table was full, and @left_out has no GID
- * @left_out: address
+ * @left_out: that address
  */
 struct gid_look {
 	struct xiw_dev *dev;

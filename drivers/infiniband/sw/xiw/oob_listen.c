@@ -363,10 +363,11 @@ void xiw_oob_set_port(struct xiw_dev *dev, u16 port)
 }
 
 /**
- * xiw_oob_device_exit() - a device ends, or moves to another namespace
+ * xiw_oob_device_exit() - release all reserved ports
  * @dev: device without queue pairs, which is not registered
  *
- * Either way xiw_cm_device_kill() has ended the listeners.
+ * The device ends or moves to another namespace. Either way
+ * xiw_cm_device_kill() has ended the listeners.
  */
 void xiw_oob_device_exit(struct xiw_dev *dev)
 {

@@ -118,7 +118,7 @@ int xiw_fill_res_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 		{ "posted" },
 	};
 
-	/* The ring is freed before the object. */
+	/* The ring may be freed already, as the object outlives it. */
 	spin_lock_irq(&srq->rq.lock);
 	if (srq->rq.queue.ctrl)
 		facts[4].value = READ_ONCE(srq->rq.queue.ctrl->prod);

@@ -61,7 +61,7 @@ void xiw_rq_destroy(struct xiw_rq *rq)
 
 	if (!queue.ctrl)
 		return;
-	/* Older kernels may still be showing the queue, see restrack.c. */
+	/* On older kernels netlink may still read the ring, see restrack.c. */
 	spin_lock_irq(&rq->lock);
 	rq->queue.ctrl = NULL;
 	spin_unlock_irq(&rq->lock);

@@ -392,7 +392,7 @@ static void sctp_llp_space(const struct xiw_llp *llp,
 {
 	const struct xiw_sctp *c = xiw_sctp_from_llp(llp);
 
-	/* The EMSS of which an FPDU without Markers leaves this MULPDU. */
+	/* The EMSS at which a full FPDU without Markers has this MULPDU. */
 	space->emss = READ_ONCE(c->mulpdu) + XIW_MPA_LEN_FIELD +
 		      XIW_MPA_CRC_LEN;
 	space->tail_fill = 0;

@@ -122,7 +122,7 @@ void xiw_sock_listener_event(struct sock *sk)
 
 static void xiw_sock_on_data_ready(struct sock *sk)
 {
-	/* A listener that is being closed no longer has an owner. */
+	/* If a listener is being closed, the other function finds no owner. */
 	if (inet_sk_state_load(sk) == TCP_LISTEN)
 		xiw_sock_listener_event(sk);
 	else

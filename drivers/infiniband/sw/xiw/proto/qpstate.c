@@ -81,7 +81,7 @@ static const struct xiw_qp_step steps[XIW_QPS_COUNT][XIW_QPE_COUNT] = {
 		/* RFC 5040 7.1: only the first fault is reported. */
 		[XIW_QPE_FAULT]		 = STAY(TERMINATE),
 		[XIW_QPE_FAULT_SILENT]	 = STAY(TERMINATE),
-		/* RFC 5040 6.2.1: close TCP gracefully, or it may be lost. */
+		/* RFC 5040 6.2.1: a reset may lose the Terminate. */
 		[XIW_QPE_TERM_SENT]	 = GO(TERMINATE, XIW_QPA_SHUTDOWN),
 		[XIW_QPE_TERM_RECEIVED]	 = STAY(TERMINATE),
 		[XIW_QPE_CLOSE_TIMEOUT]	 = GO(ERROR, END),

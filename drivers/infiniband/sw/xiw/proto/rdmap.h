@@ -88,7 +88,7 @@ void xiw_rdmap_read_req_advance(struct xiw_read_req *r, u32 done);
 
 void xiw_rdmap_atomic_req_encode(u8 *buf, const struct xiw_atomic_req *r);
 
-/* Fails with XIW_ATOMIC_BAD_OP, too, if the AOpCode is not assigned. */
+/* Also fails, with XIW_ATOMIC_BAD_OP, if the AOpCode is not assigned. */
 enum xiw_reason xiw_rdmap_atomic_req_decode(const u8 *buf, u32 len,
 					    struct xiw_atomic_req *r);
 
