@@ -18,9 +18,7 @@
 #include "iwcm.h"
 #include "iwcm_quirks.h"
 
-#include <linux/crc32c.h>
 #include <linux/jiffies.h>
-#include <linux/unaligned.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
@@ -36,6 +34,7 @@
 #include "qp_stream.h"
 #include "sock.h"
 #include "stream_run.h"
+#include "tx_mpa.h"
 
 /*
  * Reports
@@ -353,25 +352,14 @@ static u32 iwcm_build_terminate(const struct xiw_mpa_nego *nego,
 				enum xiw_reason reason, u8 *buf)
 {
 	u8 ulpdu[XIW_TERM_ULPDU_MAX];
-	struct xiw_mpa_tx tx;
 	u32 len = xiw_term_encode(ulpdu, reason, NULL);
-	u32 pos = 0;
+	struct xiw_tx_mpa m = {};
+	u32 gap;
 
-	xiw_mpa_tx_init(&tx, nego->tx_markers);
-	xiw_mpa_tx_begin(&tx, len);
-	/* The FPDU is too short for a second Marker. */
-	if (!xiw_mpa_tx_room(&tx)) {
-		xiw_mpa_tx_marker(&tx, buf);
-		pos = XIW_MPA_MARKER_LEN;
-	}
-	put_unaligned_be16(len, buf + pos);
-	pos += XIW_MPA_LEN_FIELD;
-	memcpy(buf + pos, ulpdu, len);
-	pos += len;
-	memset(buf + pos, 0, xiw_mpa_pad(len));
-	pos += xiw_mpa_pad(len);
-	put_unaligned_le32(~crc32c(~0, buf, pos), buf + pos);
-	return pos + XIW_MPA_CRC_LEN;
+	xiw_tx_mpa_start(&m, nego->tx_markers, true, 1);
+	gap = xiw_tx_mpa_gap(&m, len);
+	memcpy(buf + gap + XIW_MPA_LEN_FIELD, ulpdu, len);
+	return xiw_tx_mpa_seal(&m, buf, len, gap);
 }
 
 /*
