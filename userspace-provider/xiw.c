@@ -63,6 +63,21 @@ static const struct verbs_context_ops xiw_context_ops = {
 	.unimport_pd		= xiw_unimport_pd,
 };
 
+/* Completes a context, or frees it and sets errno if @ret is not 0. */
+static struct verbs_context *context_finish(struct xiw_context *ctx, int ret,
+					    uint32_t caps)
+{
+	if (ret) {
+		verbs_uninit_context(&ctx->vctx);
+		free(ctx);
+		errno = ret;
+		return NULL;
+	}
+	ctx->caps = caps;
+	verbs_set_ops(&ctx->vctx, &xiw_context_ops);
+	return &ctx->vctx;
+}
+
 static struct verbs_context *xiw_alloc_context(struct ibv_device *device,
 					       int cmd_fd, void *private_data)
 {
@@ -77,18 +92,7 @@ static struct verbs_context *xiw_alloc_context(struct ibv_device *device,
 		return NULL;
 
 	ret = xiw_cmd_get_context(&ctx->vctx, &cmd, &resp);
-	if (ret)
-		goto err_uninit;
-
-	ctx->caps = resp.caps;
-	verbs_set_ops(&ctx->vctx, &xiw_context_ops);
-	return &ctx->vctx;
-
-err_uninit:
-	verbs_uninit_context(&ctx->vctx);
-	free(ctx);
-	errno = ret;
-	return NULL;
+	return context_finish(ctx, ret, resp.caps);
 }
 
 /* Not reported for an imported context; every kernel with imports has them. */
@@ -107,15 +111,7 @@ static struct verbs_context *xiw_import_context(struct ibv_device *device,
 		return NULL;
 
 	ret = ibv_cmd_query_context(&ctx->vctx.context, NULL);
-	if (ret) {
-		verbs_uninit_context(&ctx->vctx);
-		free(ctx);
-		errno = ret;
-		return NULL;
-	}
-	ctx->caps = XIW_CAPS_IMPORTED;
-	verbs_set_ops(&ctx->vctx, &xiw_context_ops);
-	return &ctx->vctx;
+	return context_finish(ctx, ret, XIW_CAPS_IMPORTED);
 }
 
 static struct verbs_device *xiw_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
