@@ -13,10 +13,10 @@ import sys
 import time
 
 import wire
-from live import PROMPT, Starved, case, cases, main, segments_of_send
+from live import FLUSH, PROMPT, Starved, case, cases, main, segments_of_send
 
 FATAL, REQ_ERR, ACCESS_ERR = 1, 2, 3
-LEN_ERR, PROT_ERR, FLUSH, INV_REQ, ACCESS, OP = 1, 4, 5, 9, 10, 11
+LEN_ERR, PROT_ERR, INV_REQ, ACCESS, OP = 1, 4, 9, 10, 11
 READ, ATOMIC, IMM_OP = 2, 4, 129
 DATA = bytes(range(0x10, 0x18))
 BAD_STAG = 0xDEAD0001
@@ -31,8 +31,7 @@ def down(bench, conn, event, recvs=4, first=0):
     if event:
         conn.asynchronous(event)
     conn.event("DISCONNECTED")
-    for number in range(first, recvs):
-        conn.wc(f"r{number}", FLUSH)
+    conn.flushed(first, recvs)
     conn.nothing("wc")
     conn.nothing("async")
 
@@ -1137,8 +1136,7 @@ def behind_own_fin(bench, build):
     for number in range(2):
         conn.wc(f"s{number}")
     peer.send(build(bench.target))
-    for number in range(4):
-        conn.wc(f"r{number}", FLUSH)
+    conn.flushed()
     for msn in 1, 2:
         take_send(peer, msn, size)
     peer.expect_fin()

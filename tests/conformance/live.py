@@ -123,6 +123,9 @@ class Starved:
         self._affinity(self.cpus)
 
 
+FLUSH = 5  # IBV_WC_WR_FLUSH_ERR
+
+
 class Conn:
     """The device's end of one connection."""
 
@@ -182,6 +185,11 @@ class Conn:
         for key, value in want.items():
             assert fields[key] == str(value), f"{key}={value}: {fields}"
         return fields
+
+    def flushed(self, first=0, end=4):
+        """The receives from FIRST on, before END, are flushed."""
+        for number in range(first, end):
+            self.wc(f"r{number}", FLUSH)
 
     def asynchronous(self, number):
         fields = self.target.report(self.nr, "async")

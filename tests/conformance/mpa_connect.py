@@ -10,10 +10,10 @@ import struct
 import sys
 
 import wire
-from live import Refusal, case, cases, main, segments_of_send
+from live import FLUSH, Refusal, case, cases, main, segments_of_send
 
 FATAL = 1
-QP_OP_ERR, FLUSH = 2, 5
+QP_OP_ERR = 2
 DATA = bytes(range(0x20, 0x28))
 E = wire.C | wire.S
 BOTH = wire.enhanced(0x8004, 0xC004)
@@ -408,8 +408,7 @@ def given_up(bench):
         peer, conn, _ = bench.called()
         conn.fail()
         peer.expect_reset()
-        for number in range(4):
-            conn.wc(f"r{number}", FLUSH)
+        conn.flushed()
         not_connected(bench, conn, errno.ECONNABORTED)
 
 
@@ -595,8 +594,7 @@ def lost(bench):
     conn.event("ESTABLISHED", status=0)
     peer.reset()
     conn.event("DISCONNECTED")
-    for number in range(4):
-        conn.wc(f"r{number}", FLUSH)
+    conn.flushed()
 
 
 @case

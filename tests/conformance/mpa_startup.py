@@ -12,10 +12,10 @@ import sys
 import time
 
 import wire
-from live import case, cases, main, segments_of_send
+from live import FLUSH, case, cases, main, segments_of_send
 
 FATAL, REQ_ERR = 1, 2
-QP_OP_ERR, FLUSH = 2, 5
+QP_OP_ERR = 2
 DATA = bytes(range(0x20, 0x28))
 E = wire.C | wire.S
 
@@ -347,8 +347,7 @@ def terminate_as_rtr(bench):
     peer.expect_end()
     conn.event("ESTABLISHED")
     conn.event("DISCONNECTED")
-    for number in range(4):
-        conn.wc(f"r{number}", FLUSH)
+    conn.flushed()
 
 
 @case
@@ -707,8 +706,7 @@ def urgent(bench):
     peer.sock.send(b"!", socket.MSG_OOB)
     peer.expect_end()
     conn.event("DISCONNECTED")
-    for number in range(1, 4):
-        conn.wc(f"r{number}", FLUSH)
+    conn.flushed(1, 4)
     # As part of the startup frame.
     malformed = bench.counter("mpa_malformed")
     peer = bench.tcp()
@@ -771,8 +769,7 @@ def slow_rtr(bench):
     peer.expect_end()
     conn.event("ESTABLISHED")
     conn.event("DISCONNECTED")
-    for number in range(4):
-        conn.wc(f"r{number}", FLUSH)
+    conn.flushed()
     # Not in the client-server model, where the client may be silent.
     peer, conn = bench.open()
     time.sleep(0.6)
@@ -822,8 +819,7 @@ def cut_startup(bench):
                 peer.expect_end()
             conn.event("ESTABLISHED")
             conn.event("DISCONNECTED")
-            for number in range(4):
-                conn.wc(f"r{number}", FLUSH)
+            conn.flushed()
 
 
 @case

@@ -73,17 +73,7 @@ plain_segments
 # Covers: MPA-02 MPA-05 MPA-09 MPA-35 MPA-36 MPA-58 MPA-77 MPA-88
 policy fpdu_segments 1
 capture_start "$TMP/startup.pcap"
-talk "RTR by Write"
-policy rtr_types read
-talk "RTR by Read"
-policy rtr_types send
-talk "RTR by Send"
-policy rtr_types none
-talk "no RTR"
-policy rtr_types "write read"
-policy revision 1
-talk "revision 1"
-policy revision 2
+talk_variants "revision 1"
 policy crc 0
 talk "no CRC"
 policy crc 1

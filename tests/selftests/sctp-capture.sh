@@ -57,17 +57,7 @@ for side in "$NS_A $VETH_A" "$NS_B $VETH_B"; do
 done
 
 capture_start "$TMP/sctp.pcap"
-talk "RTR by Write"
-policy rtr_types read
-talk "RTR by Read"
-policy rtr_types send
-talk "RTR by Send"
-policy rtr_types none
-talk "no RTR"
-policy rtr_types "write read"
-policy revision 1
-talk "plain session"
-policy revision 2
+talk_variants "plain session"
 bulk ib_write_bw -s 20000 -n 20
 bulk ib_send_bw -s 20000 -n 20
 bulk ib_read_bw -s 20000 -n 20

@@ -19,6 +19,23 @@ plain_segments()
 	done
 }
 
+# talk_variants OLD: calls "talk WHAT" for each kind of RTR, and for revision 1, which
+# is described as OLD. The caller defines talk.
+talk_variants()
+{
+	talk "RTR by Write"
+	policy rtr_types read
+	talk "RTR by Read"
+	policy rtr_types send
+	talk "RTR by Send"
+	policy rtr_types none
+	talk "no RTR"
+	policy rtr_types "write read"
+	policy revision 1
+	talk "$1"
+	policy revision 2
+}
+
 capturing()
 {
 	grep -q 'listening on' "$TMP/tcpdump.log"
