@@ -199,12 +199,7 @@ void xiw_busy_poll_cancel(struct xiw_stream *s)
 		s->ops->put(s);
 }
 
-/**
- * xiw_busy_poll_init() - set up without posted work
- * @s: new stream
- *
- * Context: Any.
- */
+/* Sets up a new stream without posted work. */
 void xiw_busy_poll_init(struct xiw_stream *s)
 {
 	spin_lock_init(&s->busy_poll.lock);

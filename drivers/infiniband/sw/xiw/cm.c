@@ -13,10 +13,7 @@
 #include "ep.h"
 #include "sock.h"
 
-/**
- * xiw_cm_teardown() - release what an endpoint has
- * @ep: endpoint that ends, with or without each of its parts
- */
+/* Releases what an endpoint that ends has, with or without each part of it. */
 void xiw_cm_teardown(struct xiw_ep *ep)
 {
 	xiw_conn_detach_qp(ep);
@@ -60,11 +57,9 @@ static bool cm_no_endpoints(struct xiw_dev *dev)
 	return empty;
 }
 
-/**
- * xiw_cm_device_open() - permit new endpoints
- * @dev: device that is being registered, for the first time or again
- *
- * Context: Process context.
+/*
+ * Permits new endpoints of a device that is being registered, for the first
+ * time or again. Process context.
  */
 void xiw_cm_device_open(struct xiw_dev *dev)
 {
@@ -97,11 +92,9 @@ void xiw_cm_device_kill(struct xiw_dev *dev)
 	spin_unlock(&dev->ep_lock);
 }
 
-/**
- * xiw_cm_device_exit() - end every endpoint of a device
- * @dev: device that is not registered any more
- *
- * Context: Sleeps until all endpoints are dead, which no peer can delay.
+/*
+ * Ends every endpoint of a device that is not registered any more. Sleeps until
+ * all of them are dead, which no peer can delay.
  */
 void xiw_cm_device_exit(struct xiw_dev *dev)
 {

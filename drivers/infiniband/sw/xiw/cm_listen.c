@@ -77,12 +77,7 @@ static void listen_wake_no_room(struct xiw_ep_listen *listen)
 	}
 }
 
-/**
- * xiw_listen_has_room() - retry a request that waits for room in iw_cm
- * @ep: listener
- *
- * Context: Process context.
- */
+/* Retries a child's request that waits for room in iw_cm. Process context. */
 void xiw_listen_has_room(struct xiw_ep *ep)
 {
 	spin_lock(&ep->listen->lock);

@@ -277,8 +277,8 @@ static int cm_sctp_bind_missing(struct xiw_ep *ep,
 
 /*
  * Replaces the addresses by the wanted ones; retries a failed one at the next
- * change. The second round replaces the last old address, which SCTP keeps
- * until there is a new one, and which may take the place of one.
+ * change. SCTP keeps the last old address until there is a new one. The second
+ * round removes it, and binds the address for which it left no room.
  */
 static int cm_sctp_sync(struct xiw_ep *ep)
 {
@@ -324,12 +324,7 @@ int xiw_cm_listen_any(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 	return cm_sctp_sync(ep);
 }
 
-/**
- * xiw_cm_follow_addresses() - bind to the addresses of the netdev, if changed
- * @ep: listener
- *
- * Context: The endpoint is locked.
- */
+/* Binds a locked listener to the addresses of the netdev, if changed. */
 void xiw_cm_follow_addresses(struct xiw_ep *ep)
 {
 	struct xiw_cm_any *any = ep->listen->any;
@@ -340,12 +335,7 @@ void xiw_cm_follow_addresses(struct xiw_ep *ep)
 	cm_sctp_sync(ep);
 }
 
-/**
- * xiw_cm_addresses_changed() - let listeners follow a change of the GIDs
- * @dev: device
- *
- * Context: Process context.
- */
+/* Lets listeners follow a change of the device's GIDs. Process context. */
 void xiw_cm_addresses_changed(struct xiw_dev *dev)
 {
 	struct xiw_ep_listen *listen;

@@ -775,12 +775,7 @@ static const struct xiw_cm_user iwcm_user = {
 	.teardown = iwcm_teardown,
 };
 
-/**
- * xiw_iwcm_device_init() - prepare a device for connections of iw_cm
- * @dev: device under construction
- *
- * Context: Any.
- */
+/* Prepares a device under construction for connections of iw_cm. */
 void xiw_iwcm_device_init(struct xiw_dev *dev)
 {
 	dev->iwcm_user = &iwcm_user;

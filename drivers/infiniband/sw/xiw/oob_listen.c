@@ -217,10 +217,7 @@ static void oob_put_port(struct xiw_oob_port *p)
 	kfree(p);
 }
 
-/**
- * xiw_oob_port_put() - drop a Responder's use of its listener
- * @qp: queue pair that has a listener
- */
+/* Drops a Responder's use of its listener. */
 void xiw_oob_port_put(struct xiw_qp *qp)
 {
 	struct xiw_oob_port *p = qp->oob.listener;

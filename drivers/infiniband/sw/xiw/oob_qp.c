@@ -233,10 +233,7 @@ void xiw_oob_give_up(struct xiw_qp *qp)
 	spin_unlock_irq(&oob->lock);
 }
 
-/**
- * xiw_oob_wait_end() - end all waits of a queue pair and cancel their timer
- * @qp: queue pair
- */
+/* Ends all waits of a queue pair, and cancels their timer. */
 void xiw_oob_wait_end(struct xiw_qp *qp)
 {
 	struct xiw_oob *oob = &qp->oob;

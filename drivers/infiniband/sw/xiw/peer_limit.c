@@ -43,12 +43,7 @@ static u8 peer_limit_slot_of(const struct xiw_peer_limit *limit,
 	return hash % XIW_PEER_LIMIT_SLOTS;
 }
 
-/**
- * xiw_peer_limit_init() - set up without entries
- * @limit: zeroed
- *
- * Context: Any.
- */
+/* Sets up a zeroed limit without entries. Any context. */
 void xiw_peer_limit_init(struct xiw_peer_limit *limit)
 {
 	INIT_LIST_HEAD(&limit->list);
@@ -56,12 +51,9 @@ void xiw_peer_limit_init(struct xiw_peer_limit *limit)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_init);
 
-/**
- * xiw_peer_limit_add() - add an entry
- * @limit: limit
- * @m: entry in no list, with its @peer set
- *
- * Context: Any, with the caller's lock for @limit held.
+/*
+ * Adds an entry in no list, with its @peer set. Any context, with the caller's
+ * lock held.
  */
 void xiw_peer_limit_add(struct xiw_peer_limit *limit, struct xiw_peer_entry *m)
 {
@@ -80,13 +72,7 @@ void xiw_peer_limit_add(struct xiw_peer_limit *limit, struct xiw_peer_entry *m)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_add);
 
-/**
- * xiw_peer_limit_remove() - remove an entry
- * @limit: limit
- * @m: entry of it
- *
- * Context: Any, with the caller's lock for @limit held.
- */
+/* Removes an entry. Any context, with the caller's lock held. */
 void xiw_peer_limit_remove(struct xiw_peer_limit *limit,
 			   struct xiw_peer_entry *m)
 {

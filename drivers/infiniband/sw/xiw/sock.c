@@ -690,12 +690,7 @@ static int xiw_sock_addr_len(const struct sockaddr_storage *addr)
 					     sizeof(struct sockaddr_in);
 }
 
-/**
- * xiw_sock_set_freebind() - permit binding to an address not yet usable
- * @xs: new socket
- *
- * Context: Sleeps.
- */
+/* Permits binding a new socket to an address not yet usable. Sleeps. */
 void xiw_sock_set_freebind(struct xiw_sock *xs)
 {
 	ip_sock_set_freebind(xs->sk);
@@ -1167,12 +1162,7 @@ static int xiw_sock_discard_actor(read_descriptor_t *desc, struct sk_buff *skb,
 	return len;
 }
 
-/**
- * xiw_sock_discard() - discard all received data
- * @xs: connected socket
- *
- * Context: Sleeps.
- */
+/* Discards all data that a connected socket has received. Sleeps. */
 void xiw_sock_discard(struct xiw_sock *xs)
 {
 	struct xiw_llp *llp = &xs->llp;
