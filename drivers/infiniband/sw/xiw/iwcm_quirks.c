@@ -600,7 +600,7 @@ static int quirks_upcall(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 
 	xa_lock(&dev->requests);
 	ep = xa_load(&dev->requests, xa_to_value(event->provider_data));
-	/* An endpoint in this array still has all that it was created with. */
+	/* An endpoint in this array has not released @parent and @startup. */
 	if (!ep || ep->delivered) {
 		/* The endpoint has ended before the request was delivered. */
 		ret = -ECONNRESET;
@@ -934,7 +934,7 @@ void xiw_quirk_listening(struct xiw_ep *ep)
 	spin_unlock(&dev->ep_lock);
 }
 
-/* The listener ends; it still has its cm_id. */
+/* Removes a listener that ends, and still has its cm_id, from the table. */
 void xiw_quirk_unlisten(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
@@ -1011,7 +1011,7 @@ void xiw_quirk_watch(struct xiw_ep *ep)
 	ep->ending = false;
 }
 
-/* iw_cm does not wait for the endpoint any more. */
+/* Stops checking the process: iw_cm does not wait for the endpoint now. */
 void xiw_quirk_unwatch(struct xiw_ep *ep)
 {
 	put_pid(ep->process);
@@ -1113,7 +1113,7 @@ int xiw_quirk_module_init(void)
 #endif
 }
 
-/* No device exists any more. */
+/* Undoes xiw_quirk_module_init(), after the last device. */
 void xiw_quirk_module_exit(void)
 {
 #ifndef XIW_HAVE_DISABLE_DRIVER

@@ -434,7 +434,7 @@ static bool oob_passive_is_from(struct xiw_ep *ep,
 	struct xiw_ep_names *names = &ep->startup->names;
 	union ib_gid local = {};
 
-	/* While a Request waits, the listener compares this under its lock. */
+	/* Constant while the Request waits: the listener compares it. */
 	if (!ep->ready)
 		ep->privileged = ntohs(xiw_sock_port_of(&names->remote)) <
 				 PROT_SOCK;
@@ -568,7 +568,7 @@ static enum xiw_ep_state oob_passive_request(struct xiw_ep *ep)
 		return oob_passive_refuse(ep, XIW_OOB_MALFORMED, NULL);
 	if (!req.proves)
 		return oob_passive_challenge(ep, &req);
-	/* While a Request waits, the listener compares these under its lock. */
+	/* Constant while the Request waits: the listener compares them. */
 	if (!ep->ready) {
 		ep->qpn = req.resp.qpn;
 		ep->peer_qpn = req.init.qpn;

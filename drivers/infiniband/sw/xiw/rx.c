@@ -335,7 +335,7 @@ static void rx_check_end(struct xiw_stream *s)
 	/* A message that waits for its receive precedes the FIN. */
 	if (s->rx.mpa.ready && s->rx.stalled)
 		return;
-	/* The peer's FIN may be the last of both. */
+	/* If both FINs are exchanged, the connection has ended, too. */
 	rx_peer_closed(s);
 	if (status == XIW_LLP_CLOSED)
 		rx_connection_gone(s, false);

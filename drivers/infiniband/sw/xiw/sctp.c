@@ -31,7 +31,7 @@
 #include "sctp_rx.h"
 #include "sctp_tx.h"
 
-/* The receive window is half of SCTP_RCVBUF. Set before the association is. */
+/* Set before there is an association: half of it becomes the receive window. */
 #define SCTP_RCVBUF		(1024 * 1024)
 #define SCTP_SNDBUF		(512 * 1024)
 
@@ -540,7 +540,7 @@ static int sctp_recv_frame(struct xiw_sock *xs, struct xiw_mpa_frame *frame,
 	int ret = -EAGAIN;
 
 	xiw_sctp_own(c);
-	/* The work may have received it before it has seen the indication. */
+	/* The frame may be received before the indication was checked. */
 	if (c->up)
 		ret = xiw_sctp_take_frame(c, frame, pdata);
 	if (ret) {
@@ -673,7 +673,7 @@ static int sctp_set_timers(struct socket *sock,
 		.spp_hbinterval = SCTP_HEARTBEAT,
 		.spp_pathmaxrxt = SCTP_PATH_RETRANS +
 				  sctp_short_timeouts(policy->sctp_rto_ms),
-		/* An answer must come before the peer's timeout. */
+		/* A delayed SACK must be sent before the peer's timeout. */
 		.spp_sackdelay = min(SCTP_SACK_DELAY, policy->sctp_rto_ms / 2),
 		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
 	};

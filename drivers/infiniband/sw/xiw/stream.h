@@ -129,7 +129,7 @@ enum xiw_work {
 enum xiw_busy_poll_limits {
 	/* Time until busy-poll work expires */
 	XIW_BUSY_POLL_NS	= 1000 * 1000,
-	/* Limit for the expiry score: 63 offers are skipped. */
+	/* Limit for the expiry score n: 2^n - 1 offers are skipped. */
 	XIW_BUSY_POLL_MAX_EXPIRED	= 6,
 };
 

@@ -815,7 +815,7 @@ void xiw_tx_sched_rewind(struct xiw_stream *s)
 		wr->done = false;
 		wr->encoded = false;
 		wr->has_msn = false;
-		/* The wrong peer may have set an error. */
+		/* The connection that is rolled back may have set an error. */
 		wr->status = IB_WC_SUCCESS;
 		wr->vendor_err = 0;
 	}
