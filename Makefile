@@ -47,6 +47,8 @@ help-all: help
 #+                        the leak scan; takes hours
 #+   make check-core      tests of connections on a kernel with
 #+                        packaging/patches-for/linux
+#+   make check-stripped  these with the driver of "make series", and tests of its
+#+                        extensions
 #+   make check-races     tests of the data path on a kernel with KCSAN
 #+   make check-ulp       storage protocols and other RDMA applications, on the
 #+                        distribution's kernel
@@ -142,6 +144,9 @@ check-packaging:
 check-series:
 	@tests/packaging/run bisect
 
+check-stripped:
+	@T="$(T)" tests/check series
+
 check-ulp:
 	@T="$(T)" LEAKS="$(LEAKS)" tests/check ulp $(if $(T),,guests)
 
@@ -189,5 +194,5 @@ clean:
 
 .PHONY: all help help-all module provider progs install uninstall deb rpm dist \
 	patches series demo check check-arch check-blktests check-core check-guests \
-	check-kernels check-long check-packaging check-pyverbs check-races check-series check-ulp \
-	check-xfstests bench profile kunit selftests fuzz vm lint clean
+	check-kernels check-long check-packaging check-pyverbs check-races check-series \
+	check-stripped check-ulp check-xfstests bench profile kunit selftests fuzz vm lint clean
