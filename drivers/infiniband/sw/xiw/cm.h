@@ -75,6 +75,7 @@ int xiw_cm_listen_any(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 		      bool afonly);
 void xiw_cm_follow_addresses(struct xiw_ep *ep);
 void xiw_cm_addresses_changed(struct xiw_dev *dev);
+void xiw_cm_release_any(struct xiw_ep *ep);
 
 /* cm_startup.c */
 int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,

@@ -11,12 +11,19 @@
  * wildcard listener is bound to the addresses of its netdev, which are the GIDs
  * of the port, and follows their changes. It begins to listen when there is an
  * address.
+ *
+ * One socket only can have an address and a port. If two devices name each
+ * other's addresses, the first of the two listeners of a ULP gets all of them.
+ * It passes connections to the other one, see xiw_cm_user.get_twin, which has
+ * no address of its own until the first one ends.
  */
 #include "cm.h"
 
 #include <linux/in.h>
+#include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
 
 #include "dev.h"
@@ -275,6 +282,80 @@ static int cm_sctp_bind_missing(struct xiw_ep *ep,
 	return ret;
 }
 
+/* What cm_sctp_has_first() looks for: @addr of the listener @any. */
+struct cm_sctp_sought {
+	const struct xiw_cm_any *any;
+	const struct in6_addr *addr;
+};
+
+/*
+ * Calls @fn for each other device of the namespace, until it returns true.
+ * Returns whether it has.
+ */
+static bool cm_sctp_other_devs(const struct xiw_ep *ep, struct net *net,
+			       bool (*fn)(struct xiw_dev *dev, const void *arg),
+			       const void *arg)
+{
+	struct net_device *netdev;
+	struct ib_device *ibdev;
+	bool done = false;
+
+	rcu_read_lock();
+	for_each_netdev_rcu(net, netdev) {
+		ibdev = ib_device_get_by_netdev(netdev, XIW_RDMA_DRIVER_ID);
+		if (!ibdev)
+			continue;
+		done = to_xdev(ibdev) != ep->dev && fn(to_xdev(ibdev), arg);
+		ib_device_put(ibdev);
+		if (done)
+			break;
+	}
+	rcu_read_unlock();
+	return done;
+}
+
+/* Does a listener of @dev listen at the address, as one of sctp_addresses? */
+static bool cm_sctp_has_first(struct xiw_dev *dev, const void *arg)
+{
+	const struct cm_sctp_sought *sought = arg;
+	const struct xiw_cm_any *any = sought->any;
+	struct in6_addr paths[XIW_SCTP_ADDRS];
+	struct xiw_ep_listen *listen;
+	bool found = false;
+	int bucket;
+
+	if (!cm_sctp_has(paths, cm_sctp_get_paths(dev, paths), sought->addr))
+		return false;
+	spin_lock(&dev->ep_lock);
+	hash_for_each(dev->listeners, bucket, listen, by_port)
+		found |= listen->any && listen->any->port == any->port &&
+			 listen->any->family == any->family;
+	spin_unlock(&dev->ep_lock);
+	return found;
+}
+
+/*
+ * The listener could not get its first address, because of @err. That is none
+ * if another one of the ULP has it.
+ */
+static int cm_sctp_no_address(struct xiw_ep *ep, const struct in6_addr *first,
+			      int err)
+{
+	const struct cm_sctp_sought sought = {
+		.any = ep->listen->any,
+		.addr = first,
+	};
+	struct net *net;
+	bool has;
+
+	if (err != -EADDRINUSE)
+		return err;
+	net = xiw_sock_get_net(ep->xs);
+	has = cm_sctp_other_devs(ep, net, cm_sctp_has_first, &sought);
+	put_net(net);
+	return has ? 0 : err;
+}
+
 /*
  * Replaces the addresses by the wanted ones; retries a failed one at the next
  * change. SCTP keeps the last old address until there is a new one. The second
@@ -293,7 +374,7 @@ static int cm_sctp_sync(struct xiw_ep *ep)
 		ret = cm_sctp_bind_missing(ep, wanted, count);
 	}
 	if (!any->count)
-		return ret;
+		return cm_sctp_no_address(ep, &wanted[0], ret);
 	ret = any->listening ? 0 : xiw_sock_listen(ep->xs, XIW_EP_BACKLOG);
 	any->listening |= !ret;
 	return ret;
@@ -349,4 +430,26 @@ void xiw_cm_addresses_changed(struct xiw_dev *dev)
 		xiw_ep_raise(listen->ep, XIW_EPE_SOCK);
 	}
 	spin_unlock(&dev->ep_lock);
+}
+
+static bool cm_sctp_freed(struct xiw_dev *dev, const void *arg)
+{
+	xiw_cm_addresses_changed(dev);
+	return false;
+}
+
+/**
+ * xiw_cm_release_any() - close the socket of a wildcard listener
+ * @ep: listener that ends; another one of its ULP may get its addresses
+ *
+ * Context: The endpoint is locked; sleeps.
+ */
+void xiw_cm_release_any(struct xiw_ep *ep)
+{
+	struct net *net = xiw_sock_get_net(ep->xs);
+
+	xiw_sock_release(ep->xs, true);
+	ep->xs = NULL;
+	cm_sctp_other_devs(ep, net, cm_sctp_freed, NULL);
+	put_net(net);
 }

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# A host with a device on each of two networks, each of which names the address of the
+# other one in sctp_addresses: a server that listens everywhere is reached through both,
+# by connections with two paths. When one of the devices goes, the other one still
+# serves its own address.
+#
+# Covers: SCTP-32
+# xiw-kernel: uml debug
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+PORT=7471
+OTHER4=10.78.0.1
+PATHS="$A4 $OTHER4"
+
+# devices: a second one at both ends.
+devices()
+{
+	second_network &&
+	link_add "$NS_A" "${DEV_A}2" va2 && link_add "$NS_B" "${DEV_B}2" vb2
+}
+
+name_each_other()
+{
+	local dev
+
+	for dev in "$DEV_A" "$DEV_B" "${DEV_A}2" "${DEV_B}2"; do
+		policy_of "$dev" sctp_ports "$PORT" || return
+	done
+	policy_of "$DEV_A" sctp_addresses "$OTHER4" &&
+	policy_of "${DEV_A}2" sctp_addresses "$A4"
+}
+
+# listens ADDRESS...: something in xa listens at all of these.
+listens()
+{
+	local address
+
+	for address; do
+		in_ns "$NS_A" grep -q " $PORT .* $address " /proc/net/sctp/eps ||
+			return
+	done
+}
+
+# served ADDRESS DEVICE: the device of A gets the connection.
+served()
+{
+	local before
+
+	before=$(counter "$2" connections_passive)
+	in_ns "$NS_B" rping -c -V -a "$1" -p "$PORT" -C 5 &&
+		(($(counter "$2" connections_passive) == before + 1))
+}
+
+needs_sctp
+topo_up
+tap_run "two networks with devices" devices
+tap_run "the devices name each other's address" name_each_other
+start_server wildcard "$NS_A" rping -s -P -p "$PORT"
+# shellcheck disable=SC2086  # words
+tap_run "a server listens at both addresses" wait_for 10 listens $PATHS
+tap_run "the first device serves its address" served "$A4" "$DEV_A"
+tap_run "the second one its own" served "$OTHER4" "${DEV_A}2"
+tap_run "the first device is removed" link_del "$DEV_A"
+tap_run "there is a listener at the other address" wait_for 10 listens "$OTHER4"
+tap_run "by which the second device serves it" \
+	served "$OTHER4" "${DEV_A}2"
+stop_server wildcard
+tap_run "the first device is there again" link_add "$NS_A" "$DEV_A" "$VETH_A"
+link_del "${DEV_A}2"
+link_del "${DEV_B}2"
+tap_done
