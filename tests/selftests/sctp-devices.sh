@@ -4,9 +4,9 @@
 # A host with a device on each of two networks, each of which names the address of the
 # other one in sctp_addresses: a server that listens everywhere is reached through both,
 # by connections with two paths. When one of the devices goes, the other one still
-# serves its own address.
+# serves its own address. Then both interfaces are in a VRF.
 #
-# Covers: SCTP-32
+# Covers: SCTP-32 SCTP-33
 # xiw-kernel: uml debug
 
 . "$(dirname "$0")/lib.sh"
@@ -32,6 +32,21 @@ name_each_other()
 	done
 	policy_of "$DEV_A" sctp_addresses "$OTHER4" &&
 	policy_of "${DEV_A}2" sctp_addresses "$A4"
+}
+
+enslaved()
+{
+	ip -n "$NS_A" link add red type vrf table 77 &&
+	ip -n "$NS_A" link set red up &&
+	ip -n "$NS_A" link set "$VETH_A" master red &&
+	ip -n "$NS_A" link set va2 master red
+}
+
+name_both()
+{
+	policy_of "$DEV_A" sctp_ports "$PORT" &&
+	policy_of "$DEV_A" sctp_addresses "$OTHER4" &&
+	policy_of "$DEV_B" sctp_addresses 10.78.0.2
 }
 
 # listens ADDRESS...: something in xa listens at all of these.
@@ -72,4 +87,16 @@ stop_server wildcard
 tap_run "the first device is there again" link_add "$NS_A" "$DEV_A" "$VETH_A"
 link_del "${DEV_A}2"
 link_del "${DEV_B}2"
+objects >"$TMP/baseline"
+
+tap_run "the interfaces of A are in a VRF" enslaved
+tap_run "the device names both of its addresses" name_both
+start_server vrf "$NS_A" rping -s -P -a "$A4" -p "$PORT"
+tap_run "a server listens in the VRF" wait_for 10 listens "$A4" "$OTHER4"
+start_server client "$NS_B" rping -c -V -a "$A4" -p "$PORT" -C 1000000
+tap_run "SCTP can use the first path" wait_for 60 path_works "$A4"
+tap_run "and the second one" wait_for 60 path_works "$OTHER4"
+stop_server client
+stop_server vrf
+tap_objects "nothing is left behind" "$TMP/baseline"
 tap_done

@@ -8,6 +8,7 @@
 #include <linux/in.h>
 #include <linux/netdevice.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/net_namespace.h>
 
 #include "dev.h"
@@ -33,6 +34,19 @@ enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep)
 	return status;
 }
 
+/*
+ * What a socket in a VRF is bound to: the netdev, or over SCTP the whole VRF,
+ * as further paths may use other netdevs of it. 0 outside of a VRF.
+ */
+static int conn_bound_vrf(const struct xiw_ep *ep)
+{
+	struct net_device *netdev = ep->dev->netdev;
+
+	if (!netif_is_l3_slave(netdev))
+		return 0;
+	return ep->sctp ? l3mdev_master_ifindex(netdev) : netdev->ifindex;
+}
+
 /**
  * xiw_conn_bound_if() - must a socket be bound to the netdev
  * @ep: endpoint
@@ -45,7 +59,7 @@ enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep)
  * netdev in a VRF is not reachable from a socket outside of it.
  *
  * Context: Any.
- * Return: Index of the netdev, or 0.
+ * Return: Index of the netdev, or of its VRF, or 0.
  */
 int xiw_conn_bound_if(const struct xiw_ep *ep,
 		      const struct sockaddr_storage *addr)
@@ -53,19 +67,19 @@ int xiw_conn_bound_if(const struct xiw_ep *ep,
 	const struct net_device *netdev = ep->dev->netdev;
 	const struct sockaddr_in6 *in6 = (const void *)addr;
 	const struct sockaddr_in *in = (const void *)addr;
-	bool bound = netif_is_l3_slave(netdev);
+	bool bound;
 	int type;
 
 	if (addr->ss_family == AF_INET) {
-		bound |= in->sin_addr.s_addr == htonl(INADDR_ANY) ||
-			 (ep->listen && ipv4_is_loopback(in->sin_addr.s_addr));
+		bound = in->sin_addr.s_addr == htonl(INADDR_ANY) ||
+			(ep->listen && ipv4_is_loopback(in->sin_addr.s_addr));
 	} else {
 		type = __ipv6_addr_type(&in6->sin6_addr);
-		bound |= type == IPV6_ADDR_ANY ||
-			 (ep->listen && (type & IPV6_ADDR_LOOPBACK)) ||
-			 __ipv6_addr_needs_scope_id(type);
+		bound = type == IPV6_ADDR_ANY ||
+			(ep->listen && (type & IPV6_ADDR_LOOPBACK)) ||
+			__ipv6_addr_needs_scope_id(type);
 	}
-	return bound ? netdev->ifindex : 0;
+	return bound ? netdev->ifindex : conn_bound_vrf(ep);
 }
 
 /**
