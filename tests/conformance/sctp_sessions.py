@@ -9,6 +9,7 @@ The device's list of ports has those below when the cases begin.
 import contextlib
 import errno
 import os
+import random
 import resource
 import select
 import signal
@@ -43,6 +44,8 @@ READS = 32
 # A Write that fits the device's send buffer, but not the window of a slow peer; and
 # chunks that a peer sends in spite of the end of the session.
 UNREAD, BEHIND = 32768, 2000
+# Sessions of mutants, and the seconds that they may take.
+MUTANTS, MUTANT_TIME = 60, 30
 DATA = bytes(range(0x20, 0x28))
 # IRD and ORD of 4, without and with the peer-to-peer model
 PLAIN, P2P = wire.enhanced(4, 4), wire.enhanced(0x8004, 0xC004)
@@ -516,6 +519,75 @@ def ssn_wraps(bench):
             peer.segment(wire.read_req(msn, 4, rw.stag, rw.base))
     peer.finished()
     conn.event("DISCONNECTED")
+
+
+def some_ulpdus(rnd, rw):
+    """Of a peer that does nothing wrong."""
+    sends = reads = 0
+    for _ in range(rnd.randrange(2, 12)):
+        kind = rnd.randrange(3)
+        if kind == 1 and sends < 4:
+            sends += 1
+            yield wire.send(sends, rnd.randbytes(rnd.randrange(64)))
+        elif kind == 2 and reads < 4:
+            reads += 1
+            yield wire.read_req(reads, rnd.randrange(64), rw.stag, rw.base)
+        else:
+            yield wire.write(rw.stag, rw.base, rnd.randbytes(rnd.randrange(64)))
+
+
+def mutant(rnd, ppid, data):
+    """A chunk that differs from this one in one respect."""
+    at = rnd.randrange(len(data))
+    kind = rnd.randrange(6)
+    if kind == 0:
+        return rnd.randrange(20), data
+    if kind == 1:
+        return ppid, data[:at + 1]
+    if kind == 2:
+        return ppid, data[:at] + rnd.randbytes(rnd.randrange(1, 2000)) + data[at:]
+    if kind == 3:
+        return ppid, data[at:] + data[:at]
+    changed = bytes([data[at] ^ 1 << rnd.randrange(8)])
+    return ppid, data[:at] + changed + data[at + 1:]
+
+
+def send_mutants(rnd, peer, rw):
+    """Chunks of a session, in any order, some of them changed."""
+    chunks = [(SEGMENT, struct.pack(">H", ssn) + ulpdu)
+              for ssn, ulpdu in enumerate(some_ulpdus(rnd, rw), start=1)]
+    chunks.append((CONTROL, sctp_peers.control(len(chunks) + 1, TERMINATE)))
+    if rnd.random() < 0.3:
+        rnd.shuffle(chunks)
+    for chunk in chunks:
+        peer.send(*(mutant(rnd, *chunk) if rnd.random() < 0.2 else chunk))
+
+
+@case
+# Covers: SCTP-17
+def mutants(bench):
+    """sessions with chunks changed at random: each ends, no other memory is written"""
+    seed = int(os.environ.get("XIW_SEED") or random.randrange(1 << 32))
+    rnd = random.Random(seed)
+    bench.policy(rnr_timeout_ms=20)
+    target = bench.target
+    before = target.peek("other", 0, 64)
+    end = time.monotonic() + MUTANT_TIME
+    done = 0
+    while done < MUTANTS and time.monotonic() < end:
+        peer, conn = bench.open()
+        with contextlib.suppress(OSError):
+            send_mutants(rnd, peer, target.rw)
+            if rnd.random() < 0.5:
+                shut_down(peer)
+        peer.close()
+        bench.peers.remove(peer)
+        conn.event("DISCONNECTED")
+        conn.free()
+        target.conns.remove(conn)
+        done += 1
+    print(f"# {done} sessions, seed {seed}")
+    assert target.peek("other", 0, 64) == before, "it was written"
 
 
 def aborted(peer):
