@@ -121,6 +121,13 @@ bool xt_patched(void)
 	return patched && *patched;
 }
 
+bool xt_stripped(void)
+{
+	const char *stripped = getenv("XIW_STRIPPED");
+
+	return stripped && *stripped;
+}
+
 /* xt_fork: fork() for a child that is killed when its parent ends. */
 pid_t xt_fork(void)
 {

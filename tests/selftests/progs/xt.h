@@ -85,6 +85,8 @@ void xt_watchdog(unsigned int seconds);
 pid_t xt_fork(void);
 /* Does the kernel have packaging/patches-for/linux? */
 bool xt_patched(void);
+/* Has the driver no extensions, as make series writes it to 2-driver? */
+bool xt_stripped(void);
 
 /**
  * struct xt_side - where an end lives
