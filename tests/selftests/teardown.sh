@@ -36,6 +36,8 @@ connect_to_mute()
 	start_server "mute-$1" "$NS_B" python3 -c "if 1:
 		import socket
 		s, _ = socket.create_server(('$B4', $port)).accept()
+		# The namespace must not wait for a FIN to a removed peer.
+		s.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 3000)
 		print(len(s.recv(20)), flush=True)
 		s.recv(1000, socket.MSG_WAITALL)"
 	wait_listen "mute-$1" "$NS_B" "$port"
