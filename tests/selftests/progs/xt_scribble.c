@@ -328,6 +328,7 @@ static enum ibv_wc_status opcode_status(__u8 opcode)
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
 	case IBV_WR_SEND_WITH_INV:
 	case IBV_WR_RDMA_READ:
 		return IBV_WC_SUCCESS;
