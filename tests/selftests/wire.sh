@@ -55,9 +55,19 @@ capture_start()
 	}
 }
 
-# capture_stop: it writes its buffer when it gets the signal.
+# True if tcpdump has read all that arrived. The report of one call is looked at by the
+# next one.
+capture_is_read()
+{
+	kill -USR1 "$capture_pid"
+	tail -n 1 "$TMP/tcpdump.log" |
+		awk '/packets received by filter/ && $2 == $5 { read = 1 } END { exit !read }'
+}
+
+# capture_stop: what tcpdump has not read when it gets the signal is lost.
 capture_stop()
 {
+	wait_for 60 capture_is_read || bail "set-up: tcpdump is too slow"
 	kill -INT "$capture_pid"
 	wait "$capture_pid"
 	grep -q '^0 packets dropped by kernel' "$TMP/tcpdump.log" ||
