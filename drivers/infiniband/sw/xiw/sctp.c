@@ -75,11 +75,19 @@ static void sctp_call_reader(struct xiw_sctp *c)
 	c->busy = false;
 }
 
-/* The owner of @sk is only cleared with the socket lock held, as now. */
+/*
+ * The connection of a callback, or NULL if there is nothing left to do: the
+ * event of a listener is passed on. The owner of @sk is only cleared with the
+ * socket lock held, as now.
+ */
 static struct xiw_sctp *sctp_owner(struct sock *sk)
 {
 	struct xiw_sock *xs;
 
+	if (sctp_sstate(sk, LISTENING)) {
+		xiw_sock_listener_event(sk);
+		return NULL;
+	}
 	rcu_read_lock();
 	xs = rcu_dereference_sk_user_data(sk);
 	rcu_read_unlock();
@@ -88,13 +96,8 @@ static struct xiw_sctp *sctp_owner(struct sock *sk)
 
 static void sctp_on_event(struct sock *sk)
 {
-	struct xiw_sctp *c;
+	struct xiw_sctp *c = sctp_owner(sk);
 
-	if (sctp_sstate(sk, LISTENING)) {
-		xiw_sock_listener_event(sk);
-		return;
-	}
-	c = sctp_owner(sk);
 	if (c)
 		xiw_sctp_queue_work(c);
 }
@@ -116,13 +119,8 @@ static void sctp_read_now(struct xiw_sctp *c)
 /* SCTP calls this in softirq context, or when a process releases the socket. */
 static void sctp_on_data(struct sock *sk)
 {
-	struct xiw_sctp *c;
+	struct xiw_sctp *c = sctp_owner(sk);
 
-	if (sctp_sstate(sk, LISTENING)) {
-		xiw_sock_listener_event(sk);
-		return;
-	}
-	c = sctp_owner(sk);
 	if (!c)
 		return;
 	spin_lock_bh(&c->lock);
