@@ -10,7 +10,7 @@
 # number, 5 rounds), many (from 1 to 256 queue pairs, 3 rounds), idle (up to 10000
 # connections at once), delay (bulk over paths with delay and loss, 3 rounds), sctp
 # (connections over SCTP, 3 rounds), or icount: few messages in one round, for a guest
-# whose clock counts instructions.
+# with a clock that counts instructions.
 #
 # PATH: the veth pair at MTU 1500 and 9000, or the loopback device (lo); "1500,5ms"
 # and "1500,5ms,0.1%" delay each direction and lose packets in both.

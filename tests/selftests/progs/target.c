@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Programs for the device's end of connections whose other end is made by hand.
+ * Programs for the device's end of connections with a peer in Python.
  */
 #include "target.h"
 

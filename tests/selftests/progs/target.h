@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Programs for the device's end of connections whose other end is made by hand,
- * see tests/conformance. Such a program carries out the commands that it reads
+ * Programs for the device's end of connections with a peer in Python, see
+ * tests/conformance. Such a program carries out the commands that it reads
  * from stdin, one a line, and answers each by a line "ok ..." or "error ERRNO".
  * Before the answer it reports events, as "cN event|wc|async ...".
  */

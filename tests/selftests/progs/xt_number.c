@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The device's end of connections by number whose other end is made by hand,
- * see target.h and tests/conformance/oob.py. "cN" in a report is queue pair N.
+ * The device's end of connections by number with a peer in Python, see target.h
+ * and tests/conformance/oob.py. "cN" in a report is queue pair N.
  *
  * Its memory regions: "rw" with all rights for the peer, "sink" for its own
  * sends and reads, "recv" with the receives, a gap behind each.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The device's end of connections of rdma_cm whose other end is made by hand,
- * see target.h and tests/conformance/live.py. "cN" in a report is connection N.
+ * The device's end of connections of rdma_cm with a peer in Python, see
+ * target.h and tests/conformance/live.py. "cN" in a report is connection N.
  *
  * Its memory regions: "rw" with all rights, "local" with none for the peer,
  * "other" with all in another protection domain, "big" to be read, "sink" for

@@ -253,7 +253,7 @@ enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep)
 
 /**
  * xiw_passive_send_reject() - send a rejecting Reply
- * @ep: endpoint whose Request is complete
+ * @ep: endpoint with a complete Request
  * @pdata: Private Data
  * @pdata_len: its length in bytes
  *
@@ -274,7 +274,7 @@ bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata, u8 pdata_len)
 
 /**
  * xiw_passive_refuse() - reject a Request and end the connection
- * @ep: endpoint whose Request is complete
+ * @ep: endpoint with a complete Request
  * @pdata: Private Data
  * @pdata_len: its length in bytes
  *
