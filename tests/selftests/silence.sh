@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# mpa/silence_timeout_ms: how soon a peer that vanishes is found out, idle and
-# with data in flight; and that with a short time, too, a peer is waited for that
-# has no room, but answers.
+# mpa/silence_timeout_ms: how soon a peer that vanishes is found out, idle, with
+# data in flight, and after the process has ended; and that with a short time, too,
+# a peer is waited for that has no room, but answers.
 #
 # xiw-kernel: uml
 
@@ -99,6 +99,36 @@ full()
 	tap_run "full: the connection ends in order" load_end tun
 }
 
+# sockets: the TCP sockets of both ends that are connected, or are being closed.
+sockets()
+{
+	in_a ss -Htn
+	in_b ss -Htn
+}
+
+no_sockets()
+{
+	! sockets | grep -q .
+}
+
+# orphaned: the peer vanishes with its window closed, and the processes end. TCP
+# alone gives up after 102 s.
+orphaned()
+{
+	policy close_timeout_ms 500
+	tap_run "orphaned: a connection" load_up tun
+	touch "$TMP/shut"
+	tap_run "orphaned: the peer closes its window and drops what is in flight" \
+		wait_for 60 again
+	netem "$NS_A" ta loss 100%
+	netem "$NS_B" tb loss 100%
+	tap_run "orphaned: the processes are killed" load_kill {active,passive}-tun
+	tap_run "orphaned: TCP gives up" wait_for 40 no_sockets
+	sockets | while read -r line; do
+		tap_note "$line"
+	done
+}
+
 topo_up
 tap_is "a minute is the default" "$(<"$FILE")" 60000
 tap_run_not "less than six seconds are refused" write_file 5999
@@ -106,4 +136,5 @@ policy silence_timeout_ms $SILENCE
 vanishes idle 0
 vanishes busy 1
 full
+orphaned
 tap_done

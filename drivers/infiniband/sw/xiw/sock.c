@@ -447,6 +447,19 @@ static void xiw_sock_arm_zero_window(struct xiw_sock *xs)
 		xiw_llp_put(&xs->llp);
 }
 
+/*
+ * Let TCP give up a released socket after the user timeout, even if the peer
+ * has closed its window: no timer of xiw watches the peer any more.
+ */
+static void xiw_sock_stop_zero_window(struct xiw_sock *xs)
+{
+	if (cancel_delayed_work_sync(&xs->zero_window))
+		xiw_llp_put(&xs->llp);
+	if (xs->suspended)
+		WRITE_ONCE(inet_csk(xs->sk)->icsk_user_timeout,
+			   xs->user_timeout);
+}
+
 static const int sock_push_flags[] = {
 	[XIW_LLP_PUSH]	= 0,
 	[XIW_LLP_WAIT]	= MSG_MORE,
@@ -1047,8 +1060,7 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
 	if (xs->proto)
 		xs->proto->release(xs);
 	/* Nothing more is sent, so the timer is not armed again. */
-	if (cancel_delayed_work_sync(&xs->zero_window))
-		xiw_llp_put(&xs->llp);
+	xiw_sock_stop_zero_window(xs);
 	sock_release(xs->sock);
 	xiw_llp_put(&xs->llp);
 }
