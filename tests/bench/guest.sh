@@ -417,13 +417,15 @@ measure_many()
 }
 
 # On a clock that counts instructions only programs that wait for events can be
-# measured: the counts are those of both ends together.
+# measured: the counts are those of both ends together. The two processes share the
+# CPU until a tick of the scheduler, 4 million instructions, so a run that measures a
+# rate has to take many of these.
 measure_icount()
 {
 	perf send ib_send_bw 65536 4 MiB/Ginstr -e -n 500 -N -r 1024
 	perf read ib_read_bw 65536 4 MiB/Ginstr -e -n 500 -N
 	[[ $who != xiw-one ]] || return 0
-	perf send ib_send_bw 64 4 MiB/Ginstr -e -n 4000 -N -r 4096
+	perf send ib_send_bw 64 4 MiB/Ginstr -e -n 40000 -N -r 4096
 	perf send-lat ib_send_lat 8 5 kinstr -e -n 1000
 	perf read-lat ib_read_lat 8 5 kinstr -e -n 1000
 }
