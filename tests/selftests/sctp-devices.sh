@@ -4,7 +4,8 @@
 # A host with a device on each of two networks, each of which names the address of the
 # other one in sctp_addresses: a server that listens everywhere is reached through both,
 # by connections with two paths. When one of the devices goes, the other one still
-# serves its own address. Then both interfaces are in a VRF.
+# serves its own address. An address that another program has is an error. Then both
+# interfaces are in a VRF.
 #
 # Covers: SCTP-32 SCTP-33
 # xiw-kernel: uml debug
@@ -32,6 +33,26 @@ name_each_other()
 	done
 	policy_of "$DEV_A" sctp_addresses "$OTHER4" &&
 	policy_of "${DEV_A}2" sctp_addresses "$A4"
+}
+
+# refused ADDRESS: a server that listens everywhere, while a program that is no xiw
+# listens at this address.
+refused()
+{
+	local rc=0
+
+	start_server foreign "$NS_A" python3 -c "
+import socket, signal
+with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132) as sock:
+    sock.bind(('$1', $PORT))
+    sock.listen()
+    signal.pause()"
+	wait_for 10 listens "$1" || rc=1
+	in_ns "$NS_A" timeout 10 rping -s -p "$PORT" >"$TMP/refused.log" 2>&1 \
+		</dev/null && rc=1
+	grep -q 'in use' "$TMP/refused.log" || rc=1
+	stop_server foreign
+	return "$rc"
 }
 
 enslaved()
@@ -85,6 +106,11 @@ tap_run "by which the second device serves it" \
 	served "$OTHER4" "${DEV_A}2"
 stop_server wildcard
 tap_run "the first device is there again" link_add "$NS_A" "$DEV_A" "$VETH_A"
+tap_run "the devices name each other's address again" name_each_other
+for address in $PATHS; do
+	tap_run "a server is refused $address, where another program listens" \
+		refused "$address"
+done
 link_del "${DEV_A}2"
 link_del "${DEV_B}2"
 objects >"$TMP/baseline"

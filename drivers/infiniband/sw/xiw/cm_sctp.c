@@ -42,7 +42,9 @@
  * @listening: the socket listens
  * @stale: the addresses have changed since they were looked at; any context
  * @count: elements of @bound
- * @bound: addresses it is bound to, IPv4 ones mapped
+ * @bound: addresses it is bound to, IPv4 ones mapped. The endpoint is locked to
+ *	change them, and xiw_dev.ep_lock is held: listeners of other devices
+ *	look at them
  */
 struct xiw_cm_any {
 	sa_family_t family;
@@ -190,26 +192,48 @@ static bool cm_sctp_serves(const struct xiw_cm_any *any,
 	       !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
 }
 
-/* Collects the addresses that the listener should have; returns how many. */
-static u32 cm_sctp_wanted(struct xiw_dev *dev, const struct xiw_cm_any *any,
-			  struct in6_addr *wanted)
+/*
+ * Addresses that a listener should have: @own ones of the netdev, then those
+ * of the administrator, @count in all.
+ */
+struct cm_sctp_wanted {
+	u32 own;
+	u32 count;
+	struct in6_addr addrs[CM_SCTP_ANY];
+};
+
+static void cm_sctp_get_own(struct xiw_dev *dev, const struct xiw_cm_any *any,
+			    struct cm_sctp_wanted *wanted)
 {
-	struct in6_addr more[XIW_SCTP_ADDRS];
-	u32 paths = cm_sctp_get_paths(dev, more);
 	u32 count = 0;
 	u32 i;
 
 	spin_lock(&dev->port_lock);
 	for (i = 1; i < XIW_MAX_GIDS && count < CM_SCTP_ANY - XIW_SCTP_ADDRS;
 	     i++) {
-		memcpy(&wanted[count], &dev->gids[i], sizeof(*wanted));
-		count += cm_sctp_serves(any, &wanted[count]);
+		memcpy(&wanted->addrs[count], &dev->gids[i],
+		       sizeof(struct in6_addr));
+		count += cm_sctp_serves(any, &wanted->addrs[count]);
 	}
 	spin_unlock(&dev->port_lock);
+	wanted->own = count;
+	wanted->count = count;
+}
+
+static void cm_sctp_get_wanted(struct xiw_dev *dev,
+			       const struct xiw_cm_any *any,
+			       struct cm_sctp_wanted *wanted)
+{
+	struct in6_addr more[XIW_SCTP_ADDRS];
+	u32 paths = cm_sctp_get_paths(dev, more);
+	u32 i;
+
+	cm_sctp_get_own(dev, any, wanted);
+	if (!wanted->own)
+		return;
 	for (i = 0; i < paths; i++)
-		if (count && cm_sctp_serves(any, &more[i]))
-			wanted[count++] = more[i];
-	return count;
+		if (cm_sctp_serves(any, &more[i]))
+			wanted->addrs[wanted->count++] = more[i];
 }
 
 static bool cm_sctp_has(const struct in6_addr *list, u32 count,
@@ -221,6 +245,24 @@ static bool cm_sctp_has(const struct in6_addr *list, u32 count,
 		if (ipv6_addr_equal(&list[i], addr))
 			return true;
 	return false;
+}
+
+static void cm_sctp_add_bound(struct xiw_ep *ep, const struct in6_addr *addr)
+{
+	struct xiw_cm_any *any = ep->listen->any;
+
+	spin_lock(&ep->dev->ep_lock);
+	any->bound[any->count++] = *addr;
+	spin_unlock(&ep->dev->ep_lock);
+}
+
+static void cm_sctp_del_bound(struct xiw_ep *ep, u32 i)
+{
+	struct xiw_cm_any *any = ep->listen->any;
+
+	spin_lock(&ep->dev->ep_lock);
+	any->bound[i] = any->bound[--any->count];
+	spin_unlock(&ep->dev->ep_lock);
 }
 
 /* Binds the first address like that of any socket, or adds a further one. */
@@ -239,13 +281,13 @@ static int cm_sctp_bind_one(struct xiw_ep *ep, const struct in6_addr *addr)
 					 xiw_conn_bound_if(ep, &to),
 					 any->v6only);
 	if (!ret)
-		any->bound[any->count++] = *addr;
+		cm_sctp_add_bound(ep, addr);
 	return ret;
 }
 
 /* Removes addresses that are not wanted; SCTP keeps the last one. */
 static void cm_sctp_unbind_others(struct xiw_ep *ep,
-				  const struct in6_addr *wanted, u32 count)
+				  const struct cm_sctp_wanted *wanted)
 {
 	struct xiw_cm_any *any = ep->listen->any;
 	struct sockaddr_storage old;
@@ -253,33 +295,12 @@ static void cm_sctp_unbind_others(struct xiw_ep *ep,
 
 	while (i < any->count) {
 		cm_sctp_sockaddr(&old, any->family, &any->bound[i], any->port);
-		if (cm_sctp_has(wanted, count, &any->bound[i]) ||
+		if (cm_sctp_has(wanted->addrs, wanted->count, &any->bound[i]) ||
 		    xiw_sctp_unbind(ep->xs, &old))
 			i++;
 		else
-			any->bound[i] = any->bound[--any->count];
+			cm_sctp_del_bound(ep, i);
 	}
-}
-
-/* Binds the wanted addresses that are not bound; returns the first error. */
-static int cm_sctp_bind_missing(struct xiw_ep *ep,
-				const struct in6_addr *wanted, u32 count)
-{
-	struct xiw_cm_any *any = ep->listen->any;
-	int ret = 0;
-	int err;
-	u32 i;
-
-	for (i = 0; i < count; i++) {
-		if (cm_sctp_has(any->bound, any->count, &wanted[i]))
-			continue;
-		err = cm_sctp_bind_one(ep, &wanted[i]);
-		if (err)
-			xiw_ep_dbg(ep, "no listening on %pI6c: %d\n",
-				   &wanted[i], err);
-		ret = ret ?: err;
-	}
-	return ret;
 }
 
 /* What cm_sctp_has_first() looks for: @addr of the listener @any. */
@@ -314,46 +335,69 @@ static bool cm_sctp_other_devs(const struct xiw_ep *ep, struct net *net,
 	return done;
 }
 
-/* Does a listener of @dev listen at the address, as one of sctp_addresses? */
+/*
+ * Does a listener of @dev have the address? That sctp_addresses names it is no
+ * proof: a socket of another program may have it.
+ */
 static bool cm_sctp_has_first(struct xiw_dev *dev, const void *arg)
 {
 	const struct cm_sctp_sought *sought = arg;
 	const struct xiw_cm_any *any = sought->any;
-	struct in6_addr paths[XIW_SCTP_ADDRS];
 	struct xiw_ep_listen *listen;
 	bool found = false;
 	int bucket;
 
-	if (!cm_sctp_has(paths, cm_sctp_get_paths(dev, paths), sought->addr))
-		return false;
 	spin_lock(&dev->ep_lock);
 	hash_for_each(dev->listeners, bucket, listen, by_port)
 		found |= listen->any && listen->any->port == any->port &&
-			 listen->any->family == any->family;
+			 listen->any->family == any->family &&
+			 cm_sctp_has(listen->any->bound, listen->any->count,
+				     sought->addr);
 	spin_unlock(&dev->ep_lock);
 	return found;
 }
 
-/*
- * The listener could not get its first address, because of @err. That is none
- * if another one of the ULP has it.
- */
-static int cm_sctp_no_address(struct xiw_ep *ep, const struct in6_addr *first,
-			      int err)
+/* Does a listener of another device, of the same ULP, have the address? */
+static bool cm_sctp_others_have(struct xiw_ep *ep, const struct in6_addr *addr)
 {
 	const struct cm_sctp_sought sought = {
 		.any = ep->listen->any,
-		.addr = first,
+		.addr = addr,
 	};
-	struct net *net;
+	struct net *net = xiw_sock_get_net(ep->xs);
 	bool has;
 
-	if (err != -EADDRINUSE)
-		return err;
-	net = xiw_sock_get_net(ep->xs);
 	has = cm_sctp_other_devs(ep, net, cm_sctp_has_first, &sought);
 	put_net(net);
-	return has ? 0 : err;
+	return has;
+}
+
+/*
+ * Binds the wanted addresses that are not bound. Returns the first error of the
+ * netdev's own addresses; those of the administrator may be missing.
+ */
+static int cm_sctp_bind_missing(struct xiw_ep *ep,
+				const struct cm_sctp_wanted *wanted)
+{
+	struct xiw_cm_any *any = ep->listen->any;
+	const struct in6_addr *addr;
+	int ret = 0;
+	int err;
+	u32 i;
+
+	for (i = 0; i < wanted->count; i++) {
+		addr = &wanted->addrs[i];
+		if (cm_sctp_has(any->bound, any->count, addr))
+			continue;
+		err = cm_sctp_bind_one(ep, addr);
+		if (!err || (err == -EADDRINUSE &&
+			     cm_sctp_others_have(ep, addr)))
+			continue;
+		xiw_ep_dbg(ep, "no listening on %pI6c: %d\n", addr, err);
+		if (i < wanted->own)
+			ret = ret ?: err;
+	}
+	return ret;
 }
 
 /*
@@ -363,21 +407,22 @@ static int cm_sctp_no_address(struct xiw_ep *ep, const struct in6_addr *first,
  */
 static int cm_sctp_sync(struct xiw_ep *ep)
 {
-	struct in6_addr wanted[CM_SCTP_ANY];
 	struct xiw_cm_any *any = ep->listen->any;
-	u32 count = cm_sctp_wanted(ep->dev, any, wanted);
+	struct cm_sctp_wanted wanted;
 	int round;
 	int ret;
+	int err;
 
+	cm_sctp_get_wanted(ep->dev, any, &wanted);
 	for (round = 0; round < 2; round++) {
-		cm_sctp_unbind_others(ep, wanted, count);
-		ret = cm_sctp_bind_missing(ep, wanted, count);
+		cm_sctp_unbind_others(ep, &wanted);
+		ret = cm_sctp_bind_missing(ep, &wanted);
 	}
-	if (!any->count)
-		return cm_sctp_no_address(ep, &wanted[0], ret);
-	ret = any->listening ? 0 : xiw_sock_listen(ep->xs, XIW_EP_BACKLOG);
-	any->listening |= !ret;
-	return ret;
+	if (!any->count || any->listening)
+		return ret;
+	err = xiw_sock_listen(ep->xs, XIW_EP_BACKLOG);
+	any->listening = !err;
+	return ret ?: err;
 }
 
 /**
