@@ -5,7 +5,9 @@
 # address on a second network at both ends. The first network loses all packets, and
 # is there again; then the second one; then an address of the peer goes away that data
 # is sent to. No request fails, and the gaps are noted: the longest time in which no
-# MiB arrived, with the timeout that is usual and with a short one.
+# MiB arrived, with the timeout that is usual and with a short one. Then the second
+# network is slow and the first one fails again and again, so that chunks overtake
+# those that were sent over the other path, and wait for them.
 #
 # XIW_MIB=N (128): length of each stream at least; 1024 for the long form.
 #
@@ -73,6 +75,42 @@ survives()
 	tap_run "$1: the address can be added again" addr add "$2"
 }
 
+# overtaken: data is sent over the slow network, and again over the fast one.
+overtaken()
+{
+	local early
+
+	early=$(counter "$DEV_A" rx_early_chunks)
+	network_fails "$VETH_A" "$VETH_B" && returns "$VETH_A" "$VETH_B" &&
+		flows "$DEV_A" &&
+		wait_for 30 grown "$DEV_A" rx_early_chunks "$((early + 1))"
+}
+
+slow_network()
+{
+	netem "$NS_A" va2 delay 10ms 5ms && netem "$NS_B" vb2 delay 10ms 5ms
+}
+
+# alternates: between two paths, of which one takes longer.
+alternates()
+{
+	local round MIB=8 early
+
+	early=$(counter "$DEV_A" rx_early_chunks)
+	tap_run "the second network is slow" slow_network
+	tap_run "a stream starts over both" stream_starts "$A4" "$B4"
+	tap_run "SCTP reports both paths as active" \
+		wait_for "$PATH_LIMIT" path_works 10.78.0.1
+	for round in 1 2 3 4; do
+		tap_run "change $round of the path and back: chunks overtake others" \
+			overtaken
+	done
+	tap_run "the stream ends in order, with the right data" stream_ends ||
+		tap_show "$TMP/stream.log"
+	tap_note "$(($(counter "$DEV_A" rx_early_chunks) - early)) chunks were early"
+	returns va2 vb2
+}
+
 needs_sctp
 topo_up
 tap_run "a second network can be set up" second_network
@@ -89,5 +127,6 @@ policy sctp_rto_ms 20
 survives "IPv6, timeout of 20 ms" "$A6" "$B6" \
 	fd77:0000:0000:0000:0000:0000:0000:0001 \
 	fd78:0000:0000:0000:0000:0000:0000:0001
+alternates
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_done

@@ -21,6 +21,7 @@ static const struct rdma_stat_desc xiw_stat_descs[] = {
 	[XIW_STAT_RX_FPDU].name		= "rx_fpdus",
 	[XIW_STAT_RX_BYTES].name	= "rx_bytes",
 	[XIW_STAT_RX_SPLIT].name	= "rx_split_fpdus",
+	[XIW_STAT_RX_EARLY].name	= "rx_early_chunks",
 	[XIW_STAT_RX_NOMEM].name	= "rx_no_memory",
 	[XIW_STAT_RX_RNR].name		= "rx_rnr_waits",
 	[XIW_STAT_DOORBELL].name	= "doorbells",

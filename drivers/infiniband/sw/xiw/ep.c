@@ -142,6 +142,7 @@ static const struct xiw_llp_events ep_events = {
 void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
 {
 	ep->xs = xs;
+	xs->stats = ep->dev->stats;
 	xs->llp.ops->set_events(&xs->llp, &ep_events, ep);
 }
 

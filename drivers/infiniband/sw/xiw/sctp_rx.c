@@ -41,6 +41,7 @@
 #include <linux/unaligned.h>
 
 #include "sctp_conn.h"
+#include "stats.h"
 
 /* Bytes of early chunks: more than an honest peer can have in flight */
 #define SCTP_HELD_MAX		(1024 * 1024)
@@ -124,6 +125,8 @@ static void sctp_rx_hold(struct xiw_sctp *c, struct sk_buff *skb, u16 ssn)
 	u32 mem = c->held_mem + skb->truesize;
 
 	xiw_session_confirm(&c->session);
+	/* Chunks are early in a session only, which has an endpoint. */
+	xiw_stat_inc(c->xs.stats, XIW_STAT_RX_EARLY);
 	if (mem <= SCTP_HELD_MAX && !xa_insert(&c->held, ssn, skb, GFP_NOIO)) {
 		c->held_mem = mem;
 		return;

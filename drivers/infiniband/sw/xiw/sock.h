@@ -21,6 +21,7 @@ struct net;
 struct sock;
 struct xiw_mpa_frame;
 struct xiw_sock;
+struct xiw_stats;
 
 /**
  * struct xiw_sock_proto - operations of a protocol other than TCP
@@ -71,6 +72,7 @@ struct xiw_sock_proto {
  * @events: callbacks of the user; changed with both the socket lock and
  *	sk_callback_lock held
  * @ctx: argument of the callbacks; changed with @events
+ * @stats: counters of the device; NULL until the socket has an endpoint
  * @busy: callbacks must not run now; owner: socket lock holder
  * @pending: callbacks that are due; owner: socket lock holder
  * @suspended: TCP's user timeout is suspended; owner of this and the next two:
@@ -91,6 +93,7 @@ struct xiw_sock {
 	struct socket *sock;
 	const struct xiw_llp_events *events;
 	void *ctx;
+	struct xiw_stats __percpu *stats;
 	bool busy;
 	u8 pending;
 	bool suspended;
