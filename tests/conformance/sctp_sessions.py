@@ -673,6 +673,23 @@ def restarted(bench):
 
 
 @case
+# Covers: SCTP-12
+def restarted_waiting(bench):
+    """while a Send waits for a receive: the new association's chunks are not read"""
+    rw = bench.target.rw
+    peer, conn = stalled(bench)
+    before = bench.target.peek("rw", 0, 8)
+    other = restart(bench, peer)
+    # What would be the next SSN of the old association
+    other.send(SEGMENT, struct.pack(">H", peer.sent) +
+               wire.write(rw.stag, rw.base, DATA))
+    conn.recv()
+    conn.event("DISCONNECTED")
+    other.ends()
+    assert bench.target.peek("rw", 0, 8) == before, "it was written"
+
+
+@case
 # Covers: SCTP-12 SCTP-19 SCTP-27
 def disconnects(bench):
     """the ULP disconnects: a Terminate, and the association ends with the session"""

@@ -194,6 +194,7 @@ static void sctp_rx_notified(struct xiw_sctp *c, const struct sk_buff *skb)
 	    change->sac_state == SCTP_COMM_LOST) {
 		xiw_sctp_lose(c, ECONNRESET);
 		c->gone = true;
+		c->foreign = true;
 	} else if (change->sac_state == SCTP_CANT_STR_ASSOC) {
 		xiw_sctp_lose(c, ECONNREFUSED);
 	}
@@ -317,11 +318,13 @@ static bool sctp_rx_copy(struct xiw_sctp *c, u32 len)
  * Reading in place
  */
 
-/* The first unread message. The socket lock is held. */
+/* The first unread message of the association. The socket lock is held. */
 static struct sk_buff *sctp_rx_first(const struct xiw_sctp *c)
 {
 	struct sk_buff_head *queue = &c->xs.sk->sk_receive_queue;
 
+	if (c->foreign)
+		return NULL;
 	return c->last ? skb_peek_next(c->last, queue) : skb_peek(queue);
 }
 
