@@ -212,7 +212,7 @@ static bool rx_take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 		break;
 	}
 	xiw_budget_charge(&rx->budget, left - p->left);
-	if (ret == XIW_DELIVER_OK && rx_may_go_on(rx))
+	if (ret == XIW_DELIVER_OK && !f.h.last && rx_may_go_on(rx))
 		xiw_series_take(s, &f, p);
 	return more && rx_may_go_on(rx);
 }

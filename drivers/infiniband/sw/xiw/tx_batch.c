@@ -224,11 +224,21 @@ static bool tx_batch_build_term(struct xiw_stream *s)
 	return true;
 }
 
+/* Limit of the next ULPDU. For the last of a message it need not be exact. */
+static u32 tx_batch_limit(const struct xiw_tx *tx)
+{
+	u64 rest = (u64)tx->msg.head.len - tx->msg.offset + XIW_UNTAGGED_LEN;
+
+	if (xiw_tx_mpa_fits(&tx->mpa, rest))
+		return tx->mpa.full;
+	return xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->batch.len);
+}
+
 /* Chooses the next segment of the message in progress; false without room. */
 static bool tx_batch_next_segment(struct xiw_stream *s, struct xiw_seg *seg)
 {
 	struct xiw_tx *tx = &s->tx;
-	u32 limit = xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->batch.len);
+	u32 limit = tx_batch_limit(tx);
 	u32 ulpdu_len;
 	u32 want;
 	u32 room;
@@ -389,6 +399,9 @@ void xiw_tx_batch_build(struct xiw_stream *s)
 	xiw_tx_mpa_batch(&tx->mpa, tx->space.emss, tx->space.tail_fill);
 	while (!tx_batch_is_full(tx)) {
 		if (tx->msg.source == XIW_TX_NONE) {
+			/* The usual case after a single message */
+			if (tx->batch.len && xiw_tx_sched_idle(s))
+				break;
 			if (!xiw_tx_sched_next(s))
 				break;
 			/* Local requests may have used up the budget. */

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "proto/mpa.h"
+#include "proto/wire.h"
 
 struct xiw_txbuf;
 
@@ -50,6 +51,18 @@ static inline u32 xiw_tx_mpa_gap(const struct xiw_tx_mpa *m, u32 ulpdu_len)
 static inline u32 xiw_tx_mpa_room(const struct xiw_tx_mpa *m, u32 ulpdu_len)
 {
 	return xiw_mpa_fpdu_len(ulpdu_len) + xiw_tx_mpa_gap(m, ulpdu_len);
+}
+
+/*
+ * Is the rest of a message, a ULPDU of @ulpdu_len bytes, certain to fit into
+ * the current unit? Then @full is as good as xiw_tx_mpa_limit().
+ */
+static inline bool xiw_tx_mpa_fits(const struct xiw_tx_mpa *m, u64 ulpdu_len)
+{
+	/* Padding has up to three bytes. */
+	return m->fill && !m->mpa.markers &&
+	       m->fill + XIW_MPA_LEN_FIELD + ulpdu_len + 3 + XIW_MPA_CRC_LEN <=
+		       m->unit;
 }
 
 void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,

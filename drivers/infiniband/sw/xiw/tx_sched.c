@@ -397,6 +397,14 @@ static bool tx_sched_is_local_done(const struct xiw_swr *wr)
 	       wr->status == IB_WC_SUCCESS;
 }
 
+/* Is there a request at sq.next? Those fetched before are started first. */
+static bool tx_sched_has_wr(struct xiw_stream *s)
+{
+	/* Pairs with the release in xiw_sq_post(). */
+	return s->sq->next != smp_load_acquire(&s->sq->prod) ||
+	       tx_sched_fetch(s, s->tx.budget.cost);
+}
+
 /*
  * Starts the next work request, and executes local ones before it. Each of
  * these, or its completion, may end the stream, so the loop checks
@@ -408,8 +416,7 @@ static bool tx_sched_next_wr(struct xiw_stream *s)
 	struct xiw_swr *wr;
 
 	while (!tx_sched_is_over(s) && !tx_sched_at_limit(s) &&
-	       !xiw_budget_spent(&s->tx.budget) &&
-	       tx_sched_fetch(s, s->tx.budget.cost)) {
+	       !xiw_budget_spent(&s->tx.budget) && tx_sched_has_wr(s)) {
 		wr = xiw_sq_wr(sq, sq->next);
 		if (tx_sched_is_local_done(wr)) {
 			sq->next++;
@@ -665,10 +672,9 @@ bool xiw_tx_sched_idle(const struct xiw_stream *s)
 {
 	const struct xiw_tx *tx = &s->tx;
 
-	return tx->msg.source == XIW_TX_NONE && !tx->rtr && !tx->term_len &&
-	       s->ird_head == s->ird_tail &&
-	       s->sq->next == READ_ONCE(s->sq->prod) &&
-	       xiw_sq_ring_empty(s->sq);
+	return s->sq->next == READ_ONCE(s->sq->prod) &&
+	       tx->msg.source == XIW_TX_NONE && !tx->rtr && !tx->term_len &&
+	       s->ird_head == s->ird_tail && xiw_sq_ring_empty(s->sq);
 }
 
 /**
