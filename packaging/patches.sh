@@ -135,10 +135,13 @@ copy_driver()
 document()
 {
 	sed -e 's/^\.\. image:: data-flow/.. kernel-image:: xiw-data-flow/' \
-		-e 's/\boob\.rst/xiw-&/' \
+		-e 's/\b\(oob\|mpa-policy\)\.rst/xiw-&/' \
 		-e '/^``make lint /d' \
 		-e 's/ See "[^"]*" in ..user-guide\.rst..\.//' \
 		-e 's/ ..performance-notes\.rst.. has .*//' \
+		-e 's/ (..security\.rst..)//' \
+		-e '/ When to use it, and how to set up$/{N
+			s/ When to use it.*, \*Paths that fail\*\.//}' \
 		"$XIW_TOP/Documentation/$1" \
 		>"Documentation/infiniband/$2"
 }
