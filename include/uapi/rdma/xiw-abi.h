@@ -20,7 +20,7 @@
 #define XIW_RDMA_DRIVER_ID	0x78697700
 
 /* Limits that size the structures below. */
-#define XIW_ABI_MAX_SGE		16
+#define XIW_ABI_MAX_SGE		32
 #define XIW_ABI_MAX_INLINE	512
 
 /* Bits of xiw_uresp_alloc_ctx.caps. */
