@@ -208,7 +208,7 @@ rdma_core_series()
 		kernel-headers/CMakeLists.txt kernel-headers/rdma/siw-abi.h \
 		kernel-headers/rdma/ib_user_ioctl_verbs.h \
 		libibverbs/{verbs,driver}.h debian/control redhat/rdma-core.spec \
-		suse/rdma-core.spec
+		suse/rdma-core.spec tests/CMakeLists.txt
 	pabi=$(sed -n 's/^set(IBVERBS_PABI_VERSION "\([0-9]*\)").*/\1/p' \
 	       CMakeLists.txt)
 	"$XIW_TOP/userspace-provider/into-rdma-core" "$repo"
@@ -234,10 +234,19 @@ rdma_core_series()
 		append "$file" '- libvmw_pvrdma: VMware paravirtual RDMA device' \
 			'- libxiw: A software implementation of the iWarp protocol'
 	done
-	commit "xiw: Add the provider" . <<-END
+	commit "xiw: Add the provider" . ':!tests' <<-END
 		For the xiw kernel driver, iWARP over TCP in software. Queues are
 		mapped; receives, polling and arming do not enter the kernel, sends
 		only when it is idle.
+	END
+	commit "tests: Add tests of iWARP" tests <<-END
+		Where its verbs differ from those of InfiniBand, for any device with
+		that transport: a Write says nothing of the peer when it completes,
+		but is placed before a Send that follows; an error ends the
+		connection instead of a request; private data is not padded; QPs
+		are connected by rdma_cm alone.
+
+		They were run on xiw.
 	END
 	finish "$@"
 }

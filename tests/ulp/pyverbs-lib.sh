@@ -21,7 +21,8 @@ pyverbs_suite()
 	}
 }
 
-# pyverbs_built SUITE: as above, with the libraries and tests from build-client.
+# pyverbs_built SUITE: as above, with the libraries and tests from build-client, and
+# those that "make series" adds.
 pyverbs_built()
 {
 	local top
@@ -29,5 +30,7 @@ pyverbs_built()
 	top=$(echo "$XIW_CACHE/client-pyverbs-$1"-*)
 	local -x RDMAV_DRIVERS=$top/build/lib/libxiw
 	local -x LD_LIBRARY_PATH=$top/build/lib PYTHONPATH=$top/build/python
-	pyverbs_suite "$top/tests"
+	cp -r "$top/tests" "$TMP/tests"
+	cp "$HERE/../../userspace-provider/tests"/*.py "$TMP/tests/"
+	pyverbs_suite "$TMP/tests"
 }
