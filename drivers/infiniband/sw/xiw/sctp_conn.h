@@ -31,8 +31,8 @@
  * @peer_shutdown: the peer sent SHUTDOWN, and SCTP has delivered everything
  * @gone: there is no association any more
  * @more: the socket has messages that were not read
- * @foreign: unread messages are not of the session: its association was lost, or
- *	the peer has begun another one
+ * @foreign: unread messages are not of the session: its association was lost,
+ *	or the peer has begun another one
  * @fin: the session is to be terminated
  * @shut: SHUTDOWN was requested
  * @session: state of the session
