@@ -13,7 +13,7 @@
 #include "ep.h"
 #include "sock.h"
 
-/* Releases what an endpoint that ends has, with or without each part of it. */
+/* Releases all resources of an endpoint that ends; it may lack any of them. */
 void xiw_cm_teardown(struct xiw_ep *ep)
 {
 	xiw_conn_detach_qp(ep);

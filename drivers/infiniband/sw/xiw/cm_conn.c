@@ -111,7 +111,7 @@ bool xiw_conn_may_use(const struct xiw_dev *dev, const struct net *net)
  *
  * Context: Any.
  * Return: That of the netdev, with a reference for the caller, or NULL if the
- * namespace is going, or the netdev from there.
+ * namespace is being deleted, or the netdev is about to leave it.
  */
 struct net *xiw_conn_get_net(const struct xiw_dev *dev)
 {

@@ -336,8 +336,8 @@ static bool cm_sctp_other_devs(const struct xiw_ep *ep, struct net *net,
 }
 
 /*
- * Does a listener of @dev have the address? That sctp_addresses names it is no
- * proof: a socket of another program may have it.
+ * Does a listener of @dev have the address? Do not infer it from
+ * sctp_addresses: a socket of another program may be bound to the address.
  */
 static bool cm_sctp_has_first(struct xiw_dev *dev, const void *arg)
 {

@@ -45,7 +45,7 @@ enum xiw_llp_status {
 	XIW_LLP_OPEN,		/* established, nothing closed yet */
 	XIW_LLP_PEER_CLOSED,	/* FIN received and everything before it read */
 	XIW_LLP_CLOSED,		/* both FINs exchanged and everything read */
-	XIW_LLP_BROKEN,		/* by a fault of the peer; being closed */
+	XIW_LLP_BROKEN,		/* fault of the peer found; being closed */
 	XIW_LLP_LOST,		/* reset or timed out */
 };
 

@@ -166,7 +166,7 @@ static enum xiw_ep_state oob_active_try(struct xiw_ep *ep)
  * xiw_oob_active_start() - begin to connect a QP to its peer
  * @qp: queue pair; its modify_lock is held
  *
- * Return: 0, -ENOMEM, or -ENODEV if the device is going.
+ * Return: 0, -ENOMEM, or -ENODEV if the device is being removed.
  */
 int xiw_oob_active_start(struct xiw_qp *qp)
 {

@@ -39,7 +39,7 @@
 #define SCTP_CHUNKS_MAX		32767
 static_assert(SCTP_SNDBUF / sizeof(struct sctp_chunk) <= SCTP_CHUNKS_MAX);
 
-/* Messages copied, or passes of the user, before the state is checked. */
+/* Messages copied, or calls of data_ready, before the state is checked */
 #define SCTP_BATCH		64
 
 /* Timers in milliseconds: the defaults of SCTP take minutes. */
@@ -63,7 +63,10 @@ static DEFINE_MUTEX(sctp_wq_mutex);
  * Callbacks of SCTP
  */
 
-/* Lets the user read. The lock is held. */
+/*
+ * Calls data_ready, in which the stream or the endpoint reads. The lock is
+ * held.
+ */
 static void sctp_call_reader(struct xiw_sctp *c)
 {
 	const struct xiw_llp_events *events = READ_ONCE(c->xs.events);
@@ -76,9 +79,9 @@ static void sctp_call_reader(struct xiw_sctp *c)
 }
 
 /*
- * The connection of a callback, or NULL if there is nothing left to do: the
- * event of a listener is passed on. The owner of @sk is only cleared with the
- * socket lock held, as now.
+ * The connection to which SCTP's callback for @sk belongs. NULL for a listener,
+ * whose event is handled here, and for a socket that is being released. The
+ * caller holds the socket lock, under which the owner of @sk is cleared.
  */
 static struct xiw_sctp *sctp_owner(struct sock *sk)
 {
@@ -102,11 +105,15 @@ static void sctp_on_event(struct sock *sk)
 		xiw_sctp_queue_work(c);
 }
 
-/* Lets the user read new messages. The spinlock is held. */
+/*
+ * New messages have arrived: calls data_ready, or queues the work to copy them.
+ */
 static void sctp_read_now(struct xiw_sctp *c)
 {
 	c->in_callback = true;
-	/* In full operation it usually is a segment: the user looks. */
+	/*
+	 * In full operation a message is mostly a segment: do not check here.
+	 */
 	if (c->session.state == XIW_SESSION_OPEN ||
 	    xiw_sctp_next(c) == XIW_SCTP_READ)
 		sctp_call_reader(c);
@@ -163,7 +170,10 @@ static bool sctp_all_read(const struct xiw_sctp *c)
 	return !c->ready_bytes && !c->more;
 }
 
-/* The user has to see the fault, even if the association is gone by then. */
+/*
+ * Is the session broken? The stream must report the fault of the peer, even if
+ * the association has ended in the meantime.
+ */
 static bool sctp_is_broken(const struct xiw_sctp *c)
 {
 	return c->session.broken && !(c->gone && c->fin);
@@ -295,7 +305,7 @@ static void sctp_llp_lock(struct xiw_llp *llp)
 	xiw_sctp_own(xiw_sctp_from_llp(llp));
 }
 
-/* Lets the user read what has arrived, without a switch to the work. */
+/* Calls data_ready in the process that owns the lock, not in the work item. */
 static void sctp_read_pending(struct xiw_sctp *c)
 {
 	struct sock *sk = c->xs.sk;
@@ -455,7 +465,9 @@ static void sctp_init(struct xiw_sock *xs, bool accepted)
 	add_wait_queue(sk_sleep(xs->sk), &c->room);
 }
 
-/* Accepted connections may have data already, which no callback reports. */
+/*
+ * An accepted connection may have received data before the callbacks were set.
+ */
 static void sctp_start(struct xiw_sock *xs)
 {
 	xiw_sctp_queue_work(xiw_sctp_from_sock(xs));
@@ -479,7 +491,7 @@ static void sctp_release(struct xiw_sock *xs)
 	WRITE_ONCE(c->closed, true);
 	xiw_sctp_disown(c);
 	remove_wait_queue(sk_sleep(xs->sk), &c->room);
-	/* Work and retry may have queued each other before they saw @closed. */
+	/* Each of the two work items may have queued the other one again. */
 	cancel_work_sync(&c->work);
 	cancel_delayed_work_sync(&c->retry);
 	cancel_work_sync(&c->work);
@@ -538,7 +550,7 @@ static int sctp_recv_frame(struct xiw_sock *xs, struct xiw_mpa_frame *frame,
 	int ret = -EAGAIN;
 
 	xiw_sctp_own(c);
-	/* The frame may be received before the indication was checked. */
+	/* The Adaptation Indication must be checked before a frame is used. */
 	if (c->up)
 		ret = xiw_sctp_take_frame(c, frame, pdata);
 	if (ret) {
@@ -633,9 +645,10 @@ static int sctp_set(struct socket *sock, int name, void *value, int len)
 }
 
 /*
- * Further timeouts until a short one has grown to the usual one. Without them
- * both paths of a busy peer would count as dead after a tenth of a second, and
- * the association soon after.
+ * Number of timeouts, each twice as long as the one before, until a first
+ * timeout of @rto_ms has grown to SCTP_RTO_USUAL. If they were not allowed in
+ * addition, both paths to a busy peer would count as dead after a tenth of a
+ * second, and the association soon after.
  */
 static u32 sctp_short_timeouts(u32 rto_ms)
 {

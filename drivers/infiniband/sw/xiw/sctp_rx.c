@@ -52,7 +52,11 @@
 /* The largest message: DDP has 16 bits for the length of a segment. */
 #define SCTP_MESSAGE_MAX	(XIW_SESSION_SSN_LEN + U16_MAX)
 
-/* A longer message is copied into pages, but for its first bytes. */
+/*
+ * A message up to SCTP_LINEAR_MAX bytes is copied into a linear skb. Of a
+ * longer one only the first SCTP_HEAD_LEN bytes are linear, the rest is in
+ * pages.
+ */
 #define SCTP_LINEAR_MAX		SKB_MAX_ORDER(0, 2)
 #define SCTP_HEAD_LEN		256
 
@@ -66,7 +70,7 @@
 /* Bytes for each of them: a sixteenth of the receive window, and a quarter */
 #define SCTP_REAP_BYTES		2048
 
-/* More bytes make no difference to the stream. */
+/* Limit for counting unread bytes: beyond it the stream treats all alike. */
 #define SCTP_UNREAD_MAX		(128 * 1024)
 
 /* The control buffer of a chunk, with the way in which SCTP delivered it */
@@ -125,7 +129,7 @@ static void sctp_rx_hold(struct xiw_sctp *c, struct sk_buff *skb, u16 ssn)
 	u32 mem = c->held_mem + skb->truesize;
 
 	xiw_session_confirm(&c->session);
-	/* Chunks are early in a session only, which has an endpoint. */
+	/* A session has an endpoint, so the counters are set. */
 	xiw_stat_inc(c->xs.stats, XIW_STAT_RX_EARLY);
 	if (mem <= SCTP_HELD_MAX && !xa_insert(&c->held, ssn, skb, GFP_NOIO)) {
 		c->held_mem = mem;
@@ -387,7 +391,7 @@ enum xiw_sctp_next xiw_sctp_receive(struct xiw_sctp *c)
 	enum xiw_sctp_next next;
 	u32 len = 0;
 
-	/* Before the look: a message that it misses sets this again. */
+	/* A message that arrives after the check below sets this again. */
 	WRITE_ONCE(c->pending, false);
 	lock_sock(sk);
 	next = xiw_sctp_next(c);
@@ -481,7 +485,7 @@ static int sctp_rx_read_ready(struct xiw_sctp *c, sk_read_actor_t actor,
 	return done;
 }
 
-/* Both locks are held. */
+/* Reads segments in place. Both locks are held. Returns the bytes consumed. */
 static int sctp_rx_read_queue(struct xiw_sctp *c, sk_read_actor_t actor,
 			      read_descriptor_t *desc)
 {
@@ -497,12 +501,14 @@ static int sctp_rx_read_queue(struct xiw_sctp *c, sk_read_actor_t actor,
 		c->seen++;
 		c->seen_bytes += skb->len;
 	}
-	/* The user checks the state next. */
+	/*
+	 * The stream checks the state of the connection when it has read all.
+	 */
 	c->more = skb;
 	return done;
 }
 
-/* The lock is owned. */
+/* As sctp_rx_read_queue(), with the lock owned and the socket lock not held */
 static int sctp_rx_lock_and_read(struct xiw_sctp *c, sk_read_actor_t actor,
 				 read_descriptor_t *desc)
 {

@@ -106,7 +106,10 @@ static int sctp_tx_fpdus(struct xiw_sctp *c, struct bio_vec *bv,
 		ret = sctp_tx_fpdu_at(c, bv, nr, done, len, more);
 		if (ret == -EAGAIN && !c->want_space) {
 			WRITE_ONCE(c->want_space, true);
-			/* Request the wakeup, then retry: sctp_on_room(). */
+			/*
+			 * Pairs with sctp_on_room(): request its call, then
+			 * retry.
+			 */
 			smp_mb();
 			continue;
 		}
@@ -134,8 +137,8 @@ bool xiw_sctp_has_room(const struct xiw_sctp *c)
 }
 
 /*
- * SCTP sees a new MTU when it sends, and no callback follows. A batch of @len
- * bytes that fits in any MTU is no reason to look.
+ * Reads the MTU, as SCTP notices a new one when it sends, and calls nothing. A
+ * batch of @len bytes that fits in every MTU needs no check.
  */
 static void sctp_tx_update_mulpdu(struct xiw_sctp *c, size_t len)
 {
@@ -246,7 +249,7 @@ int xiw_sctp_send_frame(struct xiw_sctp *c, const struct xiw_mpa_frame *frame,
 	return 0;
 }
 
-/* Without memory there is a retry, as no event need follow. */
+/* Without memory it is retried after a delay: no event may follow. */
 static void sctp_tx_terminate(struct xiw_sctp *c)
 {
 	u8 buf[XIW_SESSION_HDR_LEN];

@@ -31,8 +31,8 @@ has IMPORT_NS_STRING		'"import_ns" "=" "XIW_PROBE"'
 has IW_CM_ID_ANY_PORT		'\<struct iw_cm_id\{[^}]*\<bool any_port\>'
 has IW_CM_ID_NET		'\<struct iw_cm_id\{[^}]*\<struct net\*net;'
 has IW_CONN_PARAM_USER		'\<struct iw_cm_conn_param\{[^}]*\<bool user;'
-# The patches of iw_cm in packaging/patches-for/linux that no header shows are all
-# in front of this one.
+# Also stands for the patches of iw_cm in packaging/patches-for/linux that change
+# no header: all of them precede the one that changes this operation.
 has IW_GET_QP_REF		'\(\*iw_get_qp\)\(struct ib_device\*device,u32 qpn\)'
 has KUNIT_ADD_ACTION		'\<kunit_add_action\('
 has NETNS_TRACKER_FREE		'\<__netns_tracker_free\('

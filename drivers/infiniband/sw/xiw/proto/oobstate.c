@@ -40,7 +40,7 @@ static const u8 next_state[XIW_OOBS_COUNT][XIW_OOBE_COUNT] = {
 		[XIW_OOBE_ROLLED_BACK]	= XIW_OOBS_DEAD_EARLY,
 	},
 	[XIW_OOBS_DEAD_EARLY] = {
-		/* The first FPDU has arrived at the same time. */
+		/* The first FPDU has arrived while the queue pair was ended. */
 		[XIW_OOBE_ESTABLISH]	= XIW_OOBS_DEAD,
 	},
 };

@@ -13,7 +13,7 @@
 #define SACK_ROOM	20
 
 #define TO(state)	{ .legal = true, .next = XIW_SESSION_##state }
-/* A received chunk that ends the session; the own Terminate is still owed. */
+/* A received chunk breaks the session; the own Terminate must still be sent. */
 #define BREAK		{ .next = XIW_SESSION_BROKEN }
 /* As BREAK, where no Terminate may be sent, or one was sent. */
 #define DROP		{ .next = XIW_SESSION_DONE }
@@ -36,7 +36,10 @@ session_steps[XIW_SESSION_STATES][XIW_SESSION_EVENTS] = {
 		[XIW_SESSION_RX_INITIATE]	= BREAK,
 		[XIW_SESSION_RX_ACCEPT]		= TO(OPEN),
 		[XIW_SESSION_RX_REJECT]		= TO(DONE),
-		/* RFC 5043 6.4: the peer refused without its ULP. */
+		/*
+		 * RFC 5043 6.4: the peer's driver refused, without asking its
+		 * ULP.
+		 */
 		[XIW_SESSION_RX_TERMINATE]	= TO(DONE),
 		[XIW_SESSION_RX_SEGMENT]	= BREAK,
 		[XIW_SESSION_RX_INVALID]	= BREAK,
@@ -375,7 +378,7 @@ bool xiw_session_receive(struct xiw_session *s,
 	enum xiw_session_event event = session_rx_event(s, msg);
 	bool legal = session_may(s, event);
 
-	/* Behind its end a session cannot be broken. */
+	/* A chunk after the end of the session does not break it. */
 	s->broken |= !legal && s->state != XIW_SESSION_DONE;
 	session_enter(s, event);
 	if (!legal)

@@ -94,7 +94,7 @@ struct xiw_oob_req_hdr {
 static_assert(sizeof(struct xiw_oob_req_hdr) == XIW_OOB_REQ_LEN);
 
 #define XIW_OOB_REP_LEN		44
-/* Part of a refusal that is the same in every version */
+/* Bytes of a refusal that have the same layout in every version */
 #define XIW_OOB_REFUSAL_LEN	28
 
 struct xiw_oob_rep_hdr {

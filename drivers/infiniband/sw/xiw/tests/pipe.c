@@ -480,10 +480,10 @@ void pipe_use_chunks(struct pipe_end *e)
 	e->llp.ops = &e->ops;
 }
 
-/* Lose the connection after @octets more bytes sent from this end. */
-void pipe_break_after(struct pipe_end *e, u32 octets)
+/* Lose the connection after @bytes more bytes sent from this end. */
+void pipe_break_after(struct pipe_end *e, u32 bytes)
 {
-	e->left = octets;
+	e->left = bytes;
 	e->breaks = true;
 }
 

@@ -73,7 +73,7 @@ struct pipe_end {
 
 void pipe_init(struct pipe_end *a, struct pipe_end *b, u64 seed);
 void pipe_use_chunks(struct pipe_end *e);
-void pipe_break_after(struct pipe_end *e, u32 octets);
+void pipe_break_after(struct pipe_end *e, u32 bytes);
 void pipe_fault(struct pipe_end *e);
 void pipe_hold(struct pipe_end *e, bool held);
 bool pipe_feed(struct pipe_end *e, const u8 *src, u32 len);

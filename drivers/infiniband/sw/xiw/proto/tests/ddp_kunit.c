@@ -84,7 +84,7 @@ static void ddp_fields_are_where_rfc5041_puts_them(struct kunit *test)
 /* A message vector with one byte changed and the expected result. */
 struct change_row {
 	const char *vector;
-	unsigned int octet;
+	unsigned int at;
 	u8 value;
 	u32 features;
 	enum xiw_reason want;
@@ -141,7 +141,7 @@ static void ddp_checks_find_every_bad_field(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(change_rows); i++) {
 		row = &change_rows[i];
 		len = vector(test, row->vector, buf, sizeof(buf));
-		buf[row->octet] = row->value;
+		buf[row->at] = row->value;
 		KUNIT_EXPECT_EQ_MSG(test,
 				    xiw_ddp_decode(buf, len, row->features, &h),
 				    row->want, "row %u", i);

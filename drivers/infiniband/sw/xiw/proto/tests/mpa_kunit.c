@@ -252,7 +252,7 @@ static void mpa_crc_covers_every_byte(struct kunit *test)
 		rx.pos = 492;
 		KUNIT_EXPECT_EQ_MSG(test,
 				    xiw_test_rx_fpdu(&rx, buf, sizeof(buf), &n),
-				    XIW_TEST_RX_CRC, "octet %u", i);
+				    XIW_TEST_RX_CRC, "byte %u", i);
 	}
 }
 

@@ -869,7 +869,8 @@ static void session_no_pattern(struct kunit *test)
 }
 
 /*
- * A fault behind the own Terminate is one; behind the end there is none.
+ * A chunk that fits no pattern breaks a session whose own Terminate was sent,
+ * but not one that has ended.
  * Covers: SCTP-17
  */
 static void session_late_fault(struct kunit *test)
@@ -901,7 +902,7 @@ static void session_kinds_match(struct kunit *test)
 	decode_hex(test, 17, "0000 0006 8010c010", &msg);
 	KUNIT_EXPECT_FALSE(test, xiw_session_receive(&act, &msg));
 	KUNIT_EXPECT_EQ(test, (int)act.state, (int)XIW_SESSION_BROKEN);
-	/* A Reject of the other kind is a Reject. */
+	/* A Reject is valid even if its kind is not that of the Initiate. */
 	sides(&act, &pas, true);
 	decode_hex(test, 17, "0000 0003 6e6f", &msg);
 	KUNIT_EXPECT_TRUE(test, xiw_session_receive(&act, &msg));
@@ -929,7 +930,7 @@ static void session_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, decode(17, buf, 4, &msg));
 	KUNIT_EXPECT_TRUE(test, xiw_session_receive(&act, &msg));
 	KUNIT_EXPECT_EQ(test, (int)act.state, (int)XIW_SESSION_DONE);
-	/* Nothing follows. */
+	/* After the end nothing can be sent, and no chunk is legal. */
 	KUNIT_EXPECT_EQ(test, -EINVAL, xiw_session_encode_terminate(&act, buf));
 	KUNIT_EXPECT_FALSE(test, xiw_session_segment(&act, &ssn));
 	KUNIT_EXPECT_FALSE(test, xiw_session_receive(&pas, NULL));
