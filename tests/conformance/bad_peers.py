@@ -4,9 +4,9 @@
 nonsense, before, during and right after the startup frames, as Initiators and
 as Responders. Each connection they opened must end within the timeout.
 
-XIW_BAD_PEERS: how many (120). XIW_SUMMARY: a file for what became of them.
-XIW_SECOND: another address here, for those whose Request is to be reported at
-once: at the same one it would wait for the silent ones.
+XIW_BAD_PEERS: how many (120). XIW_SUMMARY: a file for the results.
+XIW_SECOND: another address of this side, for peers whose Request must be reported
+at once: from the first address it would wait for older, silent connections.
 """
 
 import collections
@@ -38,7 +38,7 @@ NONSENSE = bytes(random.Random(5044).randbytes(64))
 
 
 class Bad:
-    """A bad peer: the pieces that it sends, and what it does then."""
+    """A bad peer: the pieces that it sends, and its action after the last one."""
 
     def __init__(self, sock, pieces, then, pause=0.0):
         self.sock = sock
@@ -69,7 +69,8 @@ def cut(octets, rng):
 
 
 def kinds(frame):
-    """name, and from a random generator: pieces, what then, pause."""
+    """Yields kinds of bad peers: the name, and a function that draws pieces, last
+    action and pause from a random generator."""
     behind = [frame, RTR]
     return (
         ("silent", lambda r: ([], "wait", 0)),
@@ -88,7 +89,7 @@ def kinds(frame):
 
 
 class Crowd:
-    """Keeps AT_ONCE bad peers active until the wanted number is done."""
+    """Keeps AT_ONCE bad peers active until the wanted number has ended."""
 
     def __init__(self, frame, count, seed):
         self.kinds = kinds(frame)
@@ -108,7 +109,7 @@ class Crowd:
         return self.kinds[self.begun % len(self.kinds)]
 
     def next_goes_on(self):
-        """Whether the next peer completes its startup frame."""
+        """True if the next peer will send a complete startup frame."""
         name, _ = self.next_kind()
         return "behind" in name or name == "leaves"
 
@@ -126,8 +127,8 @@ class Crowd:
         if lasted > BOUND:
             self.late.append((name, lasted))
 
-    def hear(self, sock):
-        """Read. Returns whether the device has not closed the connection."""
+    def read(self, sock):
+        """Read what the device has sent. False if it has closed the connection."""
         try:
             return bool(sock.recv(4096))
         except BlockingIOError:
@@ -141,7 +142,7 @@ class Crowd:
         self.last = now
         for sock, (_, bad) in list(self.present.items()):
             try:
-                stays = (sock not in readable or self.hear(sock)) and \
+                stays = (sock not in readable or self.read(sock)) and \
                     (now < bad.due or bad.step())
             except BlockingIOError:
                 stays = True
@@ -168,9 +169,9 @@ class Crowd:
                 for name, lasted in sorted(self.longest.items()):
                     print(f"{title} that {name}: {lasted:.2f} s at most",
                           file=file)
-                print(f"who look up every {self.pause:.2f} s at least",
+                print(f"checked every {self.pause:.2f} s at least",
                       file=file)
-        # Nobody was looked at while this process did not run.
+        # The ages are this imprecise, as this process may have been suspended.
         late = [one for one in self.late if one[1] > BOUND + 2 * self.pause]
         assert not late, f"late: {late[:5]}, of {len(late)}"
 
@@ -304,6 +305,6 @@ def flood(bench):
 
 
 if __name__ == "__main__":
-    # The good connection's programs shall not wait for this one's processor.
+    # Prefer the programs of the good connection, whose pauses are measured.
     os.nice(19)
     sys.exit(main())

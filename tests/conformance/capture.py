@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """capture.py FILE [ADDRESS]: every byte of the iWARP streams in a capture.
 
-Puts the TCP streams of FILE (Ethernet, complete from their first segment on)
-together, takes them apart again by the RFCs, and fails at the first byte that
-is not as it must be: framing, PAD, CRC, Markers, DDP and RDMAP headers, message
+Reassembles the TCP streams of FILE (Ethernet, complete from their first segment
+on), parses them by the RFCs, and fails at the first byte that violates one:
+framing, PAD, CRC, Markers, DDP and RDMAP headers, message
 sequence numbers, the answers to requests, Immediate Data behind its Write.  The
 PAD that ADDRESS sends is only counted.
 
@@ -108,7 +108,7 @@ def connections(path):
     for source, destination, seq, flags, payload in packets(path):
         key = source, destination
         if flags & SYN:
-            # Ports may be used again.
+            # Another sequence number: a new connection between the same ports.
             if key not in halves or halves[key].isn != seq:
                 halves[key] = Half(seq, source[0])
                 if flags & ACK:
@@ -216,7 +216,7 @@ class Direction:
         elif op == ATOMIC_RESP:
             self.answers.append((op, *struct.unpack(">I", body[:4])))
         else:
-            # Nothing of the send queue comes between it and its Write.
+            # Immediate Data follows its Write; only responses may be between them.
             assert self.previous == (WRITE, True), \
                 f"Immediate Data after {self.previous}"
             assert body[4:] == bytes(4), f"bytes 4..7: {body[4:].hex()}"
@@ -237,7 +237,7 @@ class Direction:
 
 
 def words(frame):
-    """What a startup frame says."""
+    """A startup frame as text: revision, flags, private data, IRD, ORD, RTR."""
     flags = "".join(name if frame.flags & bit else "-"
                     for name, bit in (("M", M), ("C", C), ("R", R), ("S", S)))
     text = f"rev{frame.rev} {flags} pd{len(frame.data)}"

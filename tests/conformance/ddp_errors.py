@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""DDP and RDMAP: what a peer may do wrong, and what follows from it.
+"""DDP and RDMAP: faults of a peer, and how the device responds.
 
 Most cases send one segment with one fault on a fresh connection. They check
 the Terminate byte by byte, that it is the last thing sent, the asynchronous
@@ -27,7 +27,7 @@ def with_bounds(change):
 
 
 def down(bench, conn, event, recvs=4, first=0):
-    """The stream has ended: the event, what was posted, the connection."""
+    """Checks the end of the stream: event, flushed requests, end of connection."""
     if event:
         conn.asynchronous(event)
     conn.event("DISCONNECTED")
@@ -48,9 +48,8 @@ def clean(bench):
 
 
 def read_responses(peer, enough=float("inf")):
-    """Bytes of Read Responses until there are enough or something else comes.
-
-    That is the second result, None if there were enough.
+    """Counts bytes of Read Responses, until there are enough or another message
+    arrives. That message is the second result, None if there were enough bytes.
     """
     got = 0
     while got < enough:
@@ -61,7 +60,7 @@ def read_responses(peer, enough=float("inf")):
     return got, None
 
 
-# Name, claim, segments of which the first is at fault, code, event.
+# Name, claim, segments (the first one is invalid), Terminate code, event.
 # Covers: TERM-17
 @cases([
     # Covers: DDP-04 TERM-01 TERM-02 TERM-03
@@ -259,7 +258,7 @@ def inject(bench, build, code, event):
     peer.send(*segments)
     quoted = None if code == 0x1000 else segments[0]
     peer.expect_terminate(code, quoted)
-    # For a Send the buffer is a receive, which has begun with it.
+    # The Send with the wrong MO has taken the first receive.
     opened_recv = 1 if code == 0x1204 else 0
     if opened_recv:
         conn.wc("r0", FLUSH)
@@ -272,7 +271,7 @@ def inject(bench, build, code, event):
 @case
 # Covers: DDP-29 MPA-16
 def short_segments(bench):
-    """segments of each length that holds no header, whole and in bytes"""
+    """segments shorter than a header, sent at once and byte by byte: 0x1000"""
     rw = bench.target.rw
     for head in wire.send(1), wire.write(rw.stag, rw.base):
         for size in range(1, len(head)):
@@ -392,7 +391,7 @@ def N32_N33(bench):
             peer.expect_terminate(code, segment)
             conn.wc("r0", INV_REQ, vendor=code)
             down(bench, conn, ACCESS_ERR, first=1)
-    # The region is still valid.
+    # The STag that was not invalidated is still valid.
     peer, conn = bench.open()
     peer.send(wire.write(target.rw.stag, target.rw.base, DATA),
               wire.send(1))
@@ -411,7 +410,7 @@ def N29(bench):
                 for msn in range(1, 13)]
     peer.send(*requests)
     conn.asynchronous(FATAL)
-    # Whole segments that were sent before may come first.
+    # Read Responses to the valid requests may precede the Terminate.
     _, ulpdu = read_responses(peer)
     assert ulpdu[1] & 0xF == wire.TERMINATE
     msn = struct.unpack(">I", ulpdu[24 + 10:24 + 14])[0]
@@ -618,7 +617,7 @@ def unknown_opcode(bench):
         conn.wc("s0", FLUSH)
         conn.wc("s1", INV_REQ, vendor=code)
         down(bench, conn, FATAL)
-    # Any other code does not blame the Atomic.
+    # With any other code the Atomic is flushed, as it did not cause the Terminate.
     peer, conn = bench.open()
     peer.send(wire.RTR["C"])
     conn.post("fadd", 8, 1, 0xCAFE, 0x5000)
@@ -739,7 +738,7 @@ def ord_limit(bench):
         peer.expect_silence()
         peer.send(response(*sinks.pop(0), bytes(16)))
         sinks.append(request(peer, msn, 16)[:2])
-    # The Send is posted after the last Read and is sent right after it.
+    # The Send follows the last Read, and does not wait for the Read's response.
     got = peer.rx.fpdu()
     assert got[:18] == wire.send(1) and len(got) == 26
     for sink in sinks:
@@ -858,7 +857,7 @@ def several_segments(bench):
         conn.wc("s0")
         emss = emss or lengths[0] + 6
         whole = min((value or 1) * emss - 6, 64768)
-        # The buffers that TCP gets end where an FPDU does.
+        # No FPDU is cut at the end of a buffer that was passed to TCP.
         assert lengths[0] == whole == max(lengths), (value, lengths)
         assert lengths.count(whole) >= ((1 << 17) - 65536) // whole, lengths
 
@@ -874,7 +873,7 @@ def new_mtu(bench):
     try:
         for msn, mtu in (2, 900), (4, 1300):
             bench.set_mtu(mtu)
-            # TCP notices when it sends.
+            # TCP notices the new MTU during the first Send: check the second one.
             longest_segment(peer, conn, msn)
             got = longest_segment(peer, conn, msn + 1)
             assert mtu - overhead - 4 < got <= mtu - overhead + 4, (mtu, got)
@@ -924,7 +923,7 @@ def atomics(bench):
     """Read, two Fetch&Add, Read: answered in order, each seeing the last"""
     target, rw = bench.target, bench.target.rw
     peer, _ = bench.open()
-    # 28 reserved bits in front of the operation are not looked at.
+    # The 28 reserved bits in front of the AOpCode are ignored.
     peer.send(wire.read_req(1, 8, rw.stag, rw.base),
               wire.atomic_req(2, rw.stag, rw.base, 0xA1, aop=0xFFFFFFF0),
               wire.atomic_req(3, rw.stag, rw.base, 0xA2),
@@ -947,7 +946,7 @@ def masked_atomics(bench):
     target, rw = bench.target, bench.target.rw
     peer, _ = bench.open()
     steps = (
-        # aop, add or swap, its mask, compare, its mask, value afterwards
+        # AOpCode, add or swap data, its mask, compare data, its mask, new value
         (0, 0xFFFFFFFF, 0, 0, ALL, 0xFFFFFFFF),
         (0, 0x0000000100000001, 0x8000000080000000, 0, ALL, 0x100000000),
         (2, 0x1122334455667788, ALL, 0x100000000, ALL, 0x1122334455667788),
@@ -1026,13 +1025,13 @@ def reset_behind_fin(bench):
     """a reset behind a FIN, both behind unread bulk: lost, not an orderly end"""
     rw = bench.target.rw
     lost = bench.counter("connections_lost")
-    # One packet is more than a softirq takes.
+    # With this MTU a packet has more bytes than the work budget of a softirq.
     bench.set_mtu(40000)
     try:
         peer, conn = bench.open(recvs=1)
         segments = [wire.write(rw.stag, rw.base, b"\0" * 1024)] * 56
-        # The first bulk data may follow a message of this side, and is then
-        # read at once; the second does not.
+        # The device may process the first bulk data at once, if it has sent
+        # something before, but leaves the second to a work item.
         peer.send(*segments, wire.send(1, DATA))
         conn.wc("r0")
         taken = bench.counter("rx_bytes")
@@ -1043,7 +1042,7 @@ def reset_behind_fin(bench):
             read = bench.counter("rx_bytes") - taken
             assert read < 56 * 1024, "all was read"
             peer.reset()
-            # TCP reports the reset once only: it must not be lost.
+            # The post runs the engine, to which TCP reports the reset once.
             conn.post("send", 8)
         bench.counter_is("connections_lost", lost + 1)
         conn.event("DISCONNECTED")
@@ -1058,7 +1057,7 @@ def reset_behind_fin(bench):
     ("closing_crc", "a wrong CRC: 0x2002", None, 1, 0x2002, FATAL),
 ])
 def fault_while_closing(bench, stag, crc_xor, code, event):
-    # The application disconnects; its FIN waits for the Read.
+    # The application disconnects; the FIN waits for the end of its Read.
     peer, conn = reading(bench)
     request(peer, 1, 16)
     conn.disconnect()
@@ -1073,9 +1072,9 @@ def fault_while_closing(bench, stag, crc_xor, code, event):
 
 
 def revoked(bench, peer):
-    """Revokes what all Reads but the first are of: bytes read, what follows.
-
-    The first is of all of "big", and the second is being answered by then.
+    """Revokes the region of all Reads but the first, while the second Read is being
+    answered. The first one reads all of "big". Returns the bytes of responses and
+    the message behind them.
     """
     got, other = read_responses(peer, bench.target.big.len + 100000)
     assert other is None, other.hex()
@@ -1128,8 +1127,8 @@ def late_fault(bench):
      lambda t: wire.atomic_req(1, t.rw.stag, t.rw.base)),
 ])
 def behind_own_fin(bench, build):
-    # TCP has it all, but the peer has not: it cannot know of the FIN. TCP's
-    # buffer may not have grown enough yet for more than that.
+    # TCP has taken both Sends and the FIN, but the peer has not received the FIN.
+    # More data may not fit into TCP's send buffer, which grows with time.
     size = 72 << 10
     peer, conn = full_of_sends(bench, 2, size)
     conn.disconnect()
@@ -1262,7 +1261,7 @@ def slow_end(bench):
     conn.free()
     bench.target.conns.remove(conn)
     for _ in range(4):
-        # Each time a little, and thus an acknowledgment.
+        # Read a little each time, so that the peer's TCP acknowledges data.
         time.sleep(0.8)
         peer.take(40000)
     for msn in 1, 2:
@@ -1320,7 +1319,7 @@ def endless_close(bench):
             time.sleep(0.02)
     except ConnectionResetError:
         pass
-    # How much depends on the machine; slow_close claims the progress.
+    # The number of bytes depends on the machine; slow_close checks progress.
     assert got < 32 << 17, "it got all of it"
     conn.event("DISCONNECTED")
 
@@ -1400,7 +1399,8 @@ def revoked_in_between(bench):
     stag = int(bench.target.do("lend", "big"))
     peer, conn = bench.open(ird=4)
     sink, sink_to = 0xBEEF, 0x1000
-    # The first fills all buffers, the second is the one that is revoked.
+    # The response to the first Read fills all buffers; the region of the second
+    # one is revoked in the meantime.
     peer.send(wire.read_req(1, big.len, big.stag, big.base),
               wire.read_req(2, big.len, stag, big.base, sink, sink_to))
     got, ulpdu = revoked(bench, peer)

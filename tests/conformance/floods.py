@@ -73,14 +73,14 @@ def honest_median(bench, source):
 
 
 def open_silent(bench, sources, opened):
-    """Opens connections at RATE and says how many; keeps the last ones."""
+    """Opens connections at RATE, counts them in OPENED, keeps the newest open."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     kept = collections.deque(maxlen=min(hard - 100, 8000))
     begin = time.monotonic()
     while True:
         due = (time.monotonic() - begin) * RATE
-        # Not all at once what could not be done in time.
+        # After a pause, catch up with at most 50 at once.
         for _ in range(min(int(due - opened.value), 50)):
             sock = socket_from(bench, sources[opened.value % len(sources)])
             sock.setblocking(False)
@@ -103,7 +103,7 @@ class Flood:
         dropped = self.bench.counter("connections_timed_out")
         self.begin = time.monotonic()
         self.process.start()
-        # Until it is more than the listener holds.
+        # Wait until the listener is full, and drops some of them.
         while self.bench.counter("connections_timed_out") < dropped + 100:
             assert time.monotonic() < self.begin + PATIENCE, \
                 f"{self.opened.value} connections do not fill the listener"
@@ -147,7 +147,7 @@ def burst(bench):
         peers = [bench.tcp() for _ in range(BURST)]
         for peer in peers:
             peer.raw(request)
-        # Those for which ucma has no room are rejected, as they should be.
+        # rdma_ucm rejects the requests for which it has no room.
         answered = 0
         for peer in peers:
             while not peer.early:

@@ -24,8 +24,8 @@ import wire
 
 # Seconds that the slow debug kernel may need for a step.
 PATIENCE = 30
-# Seconds for a step that waits for no timer of the device; timers have ten or
-# more.
+# Seconds for a step that must not depend on a timer of the device: timers take ten
+# seconds or more.
 PROMPT = 5
 # Seconds without an event that prove that none comes.
 SILENCE = 0.3
@@ -61,8 +61,8 @@ class Refusal:
             "verbose": 0, "times": -1, "interval": 1,
             "ignore-gfp-wait": "N", "stacktrace-depth": 32,
             "require-start": hex(start), "require-end": hex(end),
-            # What an earlier test has spared may be this function now: modules
-            # are loaded again at other addresses.
+            # Clear the range that an earlier test has excluded: if the module was
+            # loaded again, another function may be at these addresses.
             "reject-start": 0, "reject-end": 0,
         }
 
@@ -80,10 +80,10 @@ class Refusal:
 
 
 class Starved:
-    """While it lasts, no work item that is not bound to a processor runs.
+    """A context in which no work item of an unbound workqueue runs.
 
-    They may use the last processor only, which a real-time task has; this
-    process and the target leave it to them.
+    Unbound work items are confined to the last processor, which a real-time task
+    occupies; this process and the target are confined to the others.
     """
 
     MASK = pathlib.Path("/sys/devices/virtual/workqueue/cpumask")
@@ -111,7 +111,7 @@ class Starved:
         *ours, theirs = self.cpus
         self._affinity(ours)
         self._write(self.MASK, f"{1 << theirs:x}")
-        # Newer kernels keep some of the time for ordinary tasks.
+        # Newer kernels reserve some time for ordinary tasks: disable that.
         fair = self.FAIR / f"cpu{theirs}" / "runtime"
         if fair.exists():
             self._write(fair, "0")
@@ -357,7 +357,7 @@ class Peer:
         return wire.Startup(head + self.read(size))
 
     def full_operation(self, own_flags, peer_flags):
-        """After the startup frames, whose M and C decide."""
+        """Set Markers and CRCs by the M and C flags of both startup frames."""
         self.tx.markers = bool(peer_flags & wire.M)
         self.rx.markers = bool(own_flags & wire.M)
         self.rx.crc = bool((own_flags | peer_flags) & wire.C)
@@ -398,7 +398,8 @@ class Peer:
         raise AssertionError(f"no reset: {data.hex() or 'FIN'}")
 
     def expect_reset_behind_fin(self):
-        """The same where reading only gives the FIN, again and again."""
+        """RST behind a FIN. Each read returns the FIN again, so check for the RST
+        by poll() and SO_ERROR."""
         poll = select.poll()
         poll.register(self.sock, select.POLLHUP)
         assert poll.poll(PROMPT * 1000), "no reset behind the FIN"
@@ -460,7 +461,7 @@ class Bench:
         self.debug_dir = pathlib.Path("/sys/kernel/debug/xiw",
                                       index_of(self.target.device))
         self.counter_dir = self.policy_dir.parent / "ports/1/hw_counters"
-        # No cached values of counters.
+        # Do not let the core cache the values of counters.
         (self.counter_dir / "lifespan").write_text("0")
         self.saved = {}
         self.peers = []
@@ -541,13 +542,13 @@ class Bench:
         return int((self.counter_dir / name).read_text())
 
     def counter_is(self, name, value):
-        """Wait until the counter has the value. An emulated clock may stop for
-        a while."""
+        """Wait until the counter has the value; the clock of an emulated machine may
+        stop for seconds."""
         end = time.monotonic() + PATIENCE
         while (got := self.counter(name)) != value:
             assert time.monotonic() < end, f"{name} is {got}, not {value}"
 
-    # Around a case.
+    # Before and after each case.
 
     def begin(self):
         if self.bystander is None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """MPA, with the hand-made peer as Responder: the device's Requests, its RTR, and
-what it makes of Replies good, bad, late and missing.
+how it handles valid, invalid, late and missing Replies.
 """
 
 import errno
@@ -169,7 +169,7 @@ def rtr(bench, policy, offered, sent):
         assert got[:18] == wire.send(2 if sent == "B" else 1), got.hex()
         conn.wc("s0")
         if sent == "D":
-            # Answered in silence; the next Read takes MSN 2.
+            # The response to the RTR Read completes nothing; the next Read has MSN 2.
             sink, sink_to = struct.unpack(">IQ", ulpdu[18:30])
             peer.send(wire.tagged(wire.READ_RESP, sink, sink_to))
             conn.post("read", 16, 1, 0xCAFE, 0x5000)
@@ -223,7 +223,7 @@ def no_rtr(bench, types, p2p, first, second):
 @case
 # Covers: MPA-80
 def no_memory(bench):
-    """no memory for what was agreed on: 0x2005, and the ULP is told"""
+    """no memory for the negotiated values: 0x2005, and the connect fails"""
     refusal = Refusal("xiw_stream_start")
     for flags in E, E | wire.M:
         peer, conn, req = bench.called()
@@ -237,13 +237,14 @@ def no_memory(bench):
 @case
 # Covers: MPA-91
 def long_fpdus(bench):
-    """the RTR asks whether the peer takes FPDUs of several segments"""
+    """the RTR asks if the peer accepts FPDUs of several TCP segments"""
     def longest(answer, rtr=wire.HELLO, types="C"):
         peer, conn, _ = agreed(bench, types)
         peer.expect(rtr)
         peer.send(answer)
         conn.event("ESTABLISHED", status=0)
-        # The event follows the RTR; what came behind the answer follows that.
+        # The device reports ESTABLISHED when it has sent the RTR, later messages of
+        # the peer after that event.
         peer.send(wire.send(1, DATA))
         conn.wc("r0", data=DATA.hex())
         length = max(segments_of_send(peer, conn, 1))
@@ -254,17 +255,17 @@ def long_fpdus(bench):
     several = longest(wire.HELLO)
     one = longest(wire.RTR["C"])
     assert several == 16384 // (one + 6) * (one + 6) - 6, (one, several)
-    # Reserved bits are ignored; the magic and the bit are required.
+    # Of the probe's answer, reserved bits are ignored; STag and bit 0 are required.
     assert longest(wire.write(0x78697721, 1 << 63 | 5)) == several
     assert longest(wire.write(0x78697721, 2)) == one
     assert longest(wire.write(0x78697722, 1)) == one
-    # With a fixed number of segments the device does not ask.
+    # With fpdu_segments set the RTR is no capability probe.
     bench.policy(fpdu_segments=1)
     assert longest(wire.HELLO, wire.RTR["C"]) == one
 
 
 def asks(bench, **dial):
-    """A peer that has not answered the probe: peer, connection."""
+    """Connects to a peer that has not answered the probe: peer, connection."""
     peer, conn, _ = agreed(bench, **dial)
     peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0)
@@ -332,7 +333,7 @@ def imm_behind_read(bench):
 @case
 # Covers: IMM-15
 def imm_without_reads(bench):
-    """without Reads nothing is asked; a full queue waits for the answer"""
+    """with an ORD of 0 no Read asks again; a full queue waits for the answer"""
     peer, conn = asks(bench, ord=0)
     conn.post("send_imm", 8)
     conn.post("send", 8, 30)
@@ -424,7 +425,7 @@ def depths(bench):
         assert int(fields["ird"]) in (min(r_ird, 255), min(r_ird, 128)), fields
         conn.post("read", 16, 5, 0xCAFE, 0x5000)
         if not limit:
-            # It can never be sent.
+            # With an IRD of 0 the Read can never be sent: it fails.
             peer.expect_terminate(0)
             conn.wc("s0", QP_OP_ERR)
             continue
@@ -600,7 +601,7 @@ def lost(bench):
 @case
 # Covers: MPA-39
 def urgent_reply(bench):
-    """an urgent byte inside the Reply: not a proper one"""
+    """an urgent byte inside the Reply: the connect fails"""
     peer, conn, _ = bench.called()
     peer.raw(reply()[:10])
     peer.sock.send(b"!", socket.MSG_OOB)

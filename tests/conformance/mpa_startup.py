@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""MPA, with the hand-made peer as Initiator: startup frames good and bad, what
-the two sides agree on, the first FPDU, framing, and peers that take their time.
+"""MPA, with the hand-made peer as Initiator: valid and invalid startup frames,
+negotiation, the first FPDU, framing, and slow peers.
 """
 
 import os
@@ -72,7 +72,7 @@ def bad_request_with_more(bench):
                 peer.raw(octets + bytes(8000))
                 getattr(peer, end)()
             except OSError:
-                pass  # It was hung up on before.
+                pass  # The device has closed the connection already.
         bench.others_are_well()
     bench.target.no_request()
     refused(bench, b"X")
@@ -99,7 +99,7 @@ def early_octets(bench):
     refused(bench, request(wire.C, 1) + b"\0")
     rtr = wire.Framer().fpdu(wire.RTR["C"])
     refused(bench, request(wire.C, 1) + rtr)
-    # The same when the request is already with the application.
+    # The same after the request was reported to the application.
     peer, conn = bench.ask()
     peer.raw(b"\0")
     peer.expect_end()
@@ -190,7 +190,7 @@ def depths(bench):
             E, 2, wire.enhanced(i_ird, i_ord), ird=ird, ord=ord)
         got = int(conn.request["ird"]), int(conn.request["ord"])
         want = min(i_ird, 255), min(i_ord, 255)
-        # The core bounds what it passes on by the device's limits.
+        # Some kernels limit the reported values to the limits of the device, 128.
         assert got in (want, tuple(min(v, 128) for v in want)), (got, want)
         assert (reply.ird, reply.ord) == (r_ird, r_ord), \
             f"{(i_ird, i_ord, ird, ord)}: {(reply.ird, reply.ord)}"
@@ -226,7 +226,7 @@ def no_p2p(bench):
     for first, second in (0x4010, 0xC010), (0x0010, 0x0010):
         peer, conn, reply = bench.answered(E, 2, wire.enhanced(first, second))
         assert not reply.a and not reply.rtr
-        # Established at once, not only when the peer has spoken.
+        # Established at once, without waiting for the peer's first FPDU.
         conn.event("ESTABLISHED", status=0)
         peer.close()
 
@@ -312,7 +312,7 @@ def send_rtr(bench):
 @case
 # Covers: MPA-84
 def rtr_unchecked(bench):
-    """STag and offset of a Write as RTR are not looked at"""
+    """STag and offset of a Write as RTR are not checked"""
     peer, conn, _ = p2p(bench)
     peer.send(wire.write(0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF))
     conn.event("ESTABLISHED", status=0)
@@ -412,7 +412,7 @@ def close_behind_fence(bench):
             peer.expect_fin()
         conn.event("DISCONNECTED")
         all_flushed(conn, posted)
-    # What waits leaves if the peer does speak.
+    # The Send that waits is sent when the peer sends its first FPDU.
     peer, conn = bench.open()
     conn.post("send", 8)
     conn.disconnect()
@@ -447,7 +447,8 @@ def early_fpdus(bench):
     for attempt in range(40):
         peer, conn = bench.ask(E, 2, wire.enhanced(0x8004, 0xC004))
         conn.accept_soon()
-        # Somewhere about the time that it takes; at last it comes after it.
+        # Vary the delay around the duration of an accept; the last attempt sends
+        # the FPDUs long after the accept.
         time.sleep(attempt * 0.0005 if attempt < 39 else 1)
         peer.raw(peer.tx.fpdu(wire.RTR["C"]) +
                  peer.tx.fpdu(wire.read_req(1, 4, rw.stag, rw.base)))
@@ -456,7 +457,7 @@ def early_fpdus(bench):
         except ConnectionResetError:
             head = b""
         if not head:
-            # Too early: they were there before the accept.
+            # The FPDUs arrived before the accept, which closes the connection.
             conn.accepted()
             peer.close()
             continue
@@ -516,7 +517,7 @@ def markers_to_peer(bench):
             last = ulpdu[0] & 0x40
             data += ulpdu[14:]
         assert data == (bench.target.peek("big", 0, size) if size else b"")
-    # Every Marker there is was looked at, by where it had to be.
+    # The number of Markers that were checked follows from the stream's length.
     assert peer.rx.seen_markers == -(-peer.rx.pos // 512), vars(peer.rx)
     assert peer.rx.seen_markers > 130
 
@@ -573,7 +574,7 @@ def crc_covers_all(bench):
         fpdu = peer.tx.fpdu(ulpdu)
         assert len(fpdu) == 32 and spoil(fpdu) != fpdu, where
         peer.raw(spoil(fpdu))
-        # Behind the MPA fence there is no Terminate, so not the first FPDU.
+        # As the first FPDU: no Terminate, as the MPA fence is still set.
         peer.expect_end()
         conn.event("DISCONNECTED")
         peer, conn = bench.open()
@@ -585,7 +586,7 @@ def crc_covers_all(bench):
     peer, conn = bench.open()
     fpdu = peer.tx.fpdu(wire.RTR["C"])
     peer.raw(fpdu)
-    # The second Marker, 512 bytes on, its reserved half spoilt.
+    # Change the reserved half of the next Marker: the CRC covers it.
     fpdu = peer.tx.fpdu(wire.write(bench.target.rw.stag, bench.target.rw.base,
                                    bytes(700)))
     where = -(peer.tx.pos - len(fpdu)) % 512
@@ -618,7 +619,7 @@ def any_cut(bench):
 @case
 # Covers: MPA-91
 def long_fpdus(bench):
-    """a peer that announces xiw is announced xiw, and gets long FPDUs"""
+    """a capability probe is answered by one, and the peer gets long FPDUs"""
     needs_probe()
     def longest(rtr, answer=None):
         peer, conn, _ = bench.answered(E, 2, wire.enhanced(0x8010, 0xC010))
@@ -635,7 +636,7 @@ def long_fpdus(bench):
     one = longest(wire.RTR["C"])
     several = longest(wire.HELLO, wire.HELLO)
     assert several == 16384 // (one + 6) * (one + 6) - 6, (one, several)
-    # Reserved bits are ignored; the bit for long FPDUs is required.
+    # Of the probe, reserved bits are ignored; the bit for long FPDUs is required.
     assert longest(wire.write(0x78697721, 1 << 63 | 5), wire.HELLO) == several
     assert longest(wire.write(0x78697721, 2), wire.HELLO) == one
     assert longest(wire.write(0x78697721, 4)) == one
@@ -654,7 +655,7 @@ def long_fpdus(bench):
 def send_imm(bench, rtr, agreed):
     needs_probe()
     peer, conn, _ = bench.answered(E, 2, wire.enhanced(0x8010, 0xC010))
-    # It waits for the first FPDU as any other request.
+    # A Send with Immediate waits for the first FPDU, as any other request does.
     conn.post("send_imm", 8)
     conn.post("send", 8)
     peer.expect_silence()
@@ -684,13 +685,13 @@ def absurd_lengths(bench):
     peer.send(wire.RTR["C"], b"")
     peer.expect_terminate(0x1000)
     conn.asynchronous(FATAL)
-    # With all its bytes: a Send that is too long.
+    # A complete FPDU of that length: a Send that exceeds its receive.
     peer, conn = bench.open()
     ulpdu = wire.send(1, bytes(65535 - 18))
     peer.send(ulpdu)
     peer.expect_terminate(0x1205, ulpdu)
     conn.asynchronous(REQ_ERR)
-    # Without private data: the device waits, and serves other connections.
+    # Only its first bytes: the device waits, and serves other connections.
     peer, conn = bench.open()
     peer.raw(b"\xff\xff" + wire.send(1))
     bench.others_are_well()
@@ -709,7 +710,7 @@ def urgent(bench):
     peer.expect_end()
     conn.event("DISCONNECTED")
     conn.flushed(1, 4)
-    # As part of the startup frame.
+    # An urgent byte inside the Request.
     malformed = bench.counter("mpa_malformed")
     peer = bench.tcp()
     peer.raw(request(wire.C, 1)[:10])
@@ -730,7 +731,7 @@ def slow_request(bench):
     for start in b"", frame[:1], frame[:16], frame[:19]:
         peers.append(bench.tcp())
         peers[-1].raw(start)
-    # The time is for the whole frame, not for each byte.
+    # The timeout is that of the whole frame, and no byte restarts it.
     dripping = bench.tcp()
     begin = time.monotonic()
     try:
@@ -772,7 +773,7 @@ def slow_rtr(bench):
     conn.event("ESTABLISHED")
     conn.event("DISCONNECTED")
     conn.flushed()
-    # Not in the client-server model, where the client may be silent.
+    # No timeout in the client-server model, in which the client may be silent.
     peer, conn = bench.open()
     time.sleep(0.6)
     peer.send(wire.send(1, DATA))
@@ -800,7 +801,7 @@ def gone_before_accept(bench):
 @case
 # Covers: MPA-90
 def cut_startup(bench):
-    """FIN or RST at each place of the startup: no event but what is due"""
+    """FIN or RST at each byte of the startup: only the expected events"""
     frame = request(E, 2, wire.enhanced(0x8004, 0xC004))
     for end in "fin", "reset":
         for cut in 0, 1, 15, 16, 19, 20, 23:

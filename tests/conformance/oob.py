@@ -136,7 +136,7 @@ def request(init, resp, init_gid, resp_gid, s=True, psn=PEER_PSN,
             expected=OWN_PSN, rnr=7, flags=None, features=0, ird=16, ord=1,
             magic=MAGIC, version=2, mpa=E, rev=2, a=True, types="CD",
             size=None, nonces=None, proofs=None):
-    """The first one; or with both NONCES the one that proves."""
+    """The first Request; or, with both NONCES, the Request with proofs."""
     if flags is None:
         flags = flags_of(s, rnr) | (2 if nonces else 0)
     if proofs is None:
@@ -213,7 +213,7 @@ class Number(live.Conn):
         return int(self._do("query").split()[0])
 
     def is_as_before(self, state=RTS):
-        """No event and no completion has reached the consumer."""
+        """Checks that no event and no completion was reported to the application."""
         assert self.state() == state, self.state()
         self.nothing("wc")
         self.nothing("async")
@@ -225,7 +225,7 @@ class Number(live.Conn):
         return request(**{**args, **how})
 
     def proving(self, nonce, **how):
-        """The second Request, for the device's NONCE."""
+        """The second Request, with proofs for the device's NONCE."""
         return self.asking(nonces=(NONCE, nonce), **how)
 
     def ends(self, nonces):
@@ -234,7 +234,7 @@ class Number(live.Conn):
 
     def reply(self, s=True, psn=PEER_PSN, expected=OWN_PSN, rnr=7, flags=None,
               proofs=None, **how):
-        """An accepting one, to the Request that was proven last."""
+        """An accepting Reply to the last Request that had proofs."""
         if flags is None:
             flags = flags_of(s, rnr)
         if proofs is None:
@@ -272,7 +272,7 @@ class Bench(live.Bench):
     # Queue pairs of the device.
 
     def qp(self, role, state=RTS, recvs=4, **how):
-        """A queue pair in that state, its peer's number is NUMBER."""
+        """A new queue pair in that state, with a peer of the number NUMBER."""
         qp = Number(self, role, how.pop("peer", NUMBER),
                     how.pop("shared", False)).init(recvs)
         with_rtr = {k: how.pop(k) for k in ("expected", "min_rnr", "dgid")
@@ -284,7 +284,7 @@ class Bench(live.Bench):
         return qp
 
     def opener(self):
-        """A queue pair for which the port is open."""
+        """A Responder, whose listener keeps the port open."""
         return self.qp("R", RTR, peer=0xffffff)
 
     # The device's host.
@@ -323,7 +323,7 @@ class Bench(live.Bench):
         return peer
 
     def asked(self, qp, first=True, **how):
-        """As ask, accepted, and the first FPDU sent: peer, Reply."""
+        """As ask(), with the Request accepted and the first FPDU sent: peer, Reply."""
         peer = self.ask(qp, **how)
         rep = accepted(peer)
         peer.full_operation(E, rep.flags)
@@ -366,7 +366,7 @@ class Bench(live.Bench):
             return peer, req
 
     def answer(self, sock, qp, **how):
-        """As accept, answered with a Reply, and the first FPDU received."""
+        """As accept(); then sends the Reply, and receives the first FPDU."""
         peer, req = self.accept(sock)
         peer.raw(qp.reply(**how))
         peer.full_operation(E, req.flags)
@@ -374,7 +374,7 @@ class Bench(live.Bench):
         return peer, req
 
     def answer_last(self, sock, qp):
-        """As answer, after older tries that have ended."""
+        """As answer(), but skips older tries that have ended."""
         while True:
             try:
                 return self.answer(sock, qp)
@@ -406,7 +406,7 @@ def accepted(peer):
 
 
 def refused(peer, reason, init=0, resp=0):
-    """A refusing Reply of the specified bytes, then the end."""
+    """Expects a refusing Reply of exactly these bytes, then the end."""
     rep = peer.startup()
     want = head(init, resp, 0, 0) + bytes(8) + bytes([reason])
     assert rep.key == wire.REP_KEY and rep.flags & wire.R
@@ -449,7 +449,7 @@ def works(peer, qp, recv=0, sent=0):
 
 
 def end_silently(peer, how):
-    """An end that is not reported to the consumer."""
+    """The connection ends, and nothing is reported to the application."""
     if how == "fin":
         peer.fin()
         peer.expect_fin()
@@ -458,7 +458,7 @@ def end_silently(peer, how):
 
 
 def left_unanswered(bench, role="R", how="fin", number=NUMBER):
-    """A queue pair after its peer's end; a request waits for seconds."""
+    """A queue pair whose peer has ended; its requests wait for seconds."""
     qp = bench.qp(role, peer=number, timing=(20, 7))
     peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
     works(peer, qp)
@@ -468,7 +468,7 @@ def left_unanswered(bench, role="R", how="fin", number=NUMBER):
 
 
 def still_reachable(bench, qp, **how):
-    """An honest Request is served, and a first stream begins."""
+    """Checks that a valid Request is accepted, and a first stream begins."""
     peer, _ = bench.asked(qp, **how)
     works(peer, qp)
 
@@ -677,7 +677,7 @@ def long_fpdus(bench):
     assert one < several
     assert longest(LONG) == longest(LONG, "I") == several
     assert longest(0, "I") == one
-    # Who asks for so many gets them, whatever the peer is.
+    # With fpdu_segments set, the number applies to every peer.
     bench.policy(fpdu_segments=1)
     assert longest(LONG) == longest(LONG, "I") == one
     bench.policy(fpdu_segments=4)
@@ -865,7 +865,8 @@ def eight_wait(bench):
     for peer in peers:
         peer.expect_silence()
     refused_of(qp, bench.ask(qp, init=NUMBER + 8), BUSY, NUMBER + 8)
-    # Another host is not held up, nor a privileged port, nor another number.
+    # The limit does not apply to another host, to a privileged port, or to Requests
+    # for another queue pair.
     alias = ["ip", "-n", bench.namespaces[1], "addr"]
     subprocess.run([*alias, "add", f"{ELSEWHERE}/32", "dev", "lo"], check=True)
     try:
@@ -948,7 +949,7 @@ def port_closes_while_waiting(bench):
 
 
 def one_that_stays(first, second):
-    """Of two Requests one ends. Work items handle them in any order."""
+    """Waits until one of two Requests ends: work items run in any order."""
     ready, _, _ = select.select([first.sock, second.sock], [], [],
                                 first.sock.gettimeout())
     assert len(ready) == 1, f"{len(ready)} of two ended"
@@ -959,7 +960,7 @@ def one_that_stays(first, second):
 
 
 def end_of(peer):
-    """FIN or RST, perhaps behind a Reply that refuses."""
+    """Waits for FIN or RST; a refusing Reply may precede it."""
     try:
         while peer.sock.recv(4096):
             pass
@@ -980,7 +981,7 @@ def end_of(peer):
      lambda p: (p.raw(wire.Framer().fpdu(FIRST)[:9]), p.fin())),
 ])
 def before_first(bench, then):
-    """the connection ends instead of the first FPDU: it is forgotten"""
+    """the connection ends before the first FPDU: it is rolled back"""
     for state in RTR, RTS:
         qp = bench.qp("R", state)
         for _ in range(3):
@@ -999,7 +1000,7 @@ def before_first(bench, then):
 @case
 # Covers: RDV-16
 def silence_first(bench):
-    """the first FPDU does not come in time: the connection is forgotten"""
+    """the first FPDU is late: the connection is rolled back"""
     bench.policy(rtr_timeout_ms=300)
     qp = bench.qp("R")
     qp.post("send", 8)
@@ -1043,7 +1044,7 @@ def takes_its_place(bench):
             end_of(old)
         old = peer
     qp.is_as_before()
-    # A Request of another number does not.
+    # A Request of another queue pair, or with another PSN, replaces nothing.
     bench.ask(qp, init=NUMBER + 1).expect_silence()
     bench.ask(qp, psn=5).expect_silence()
     peer.send(FIRST)
@@ -1071,7 +1072,7 @@ def many_at_once(bench):
 @case
 # Covers: RDV-09
 def psn_at_rts(bench):
-    """at RTS the PSN differs: the stream is undone, the next one counts"""
+    """at RTS the PSN differs: rollback, and the next stream is established"""
     qp = bench.qp("R", RTR)
     peer, _ = bench.asked(qp, expected=0x333333)
     qp.asynchronous(COMM_EST)
@@ -1086,7 +1087,7 @@ def psn_at_rts(bench):
 @case
 # Covers: RDV-09 RDV-19
 def fault_after_undo(bench):
-    """after a stream that was undone, an error ends the next one"""
+    """after a rollback an error ends the next stream"""
     for role in "RI":
         qp = bench.qp(role, RTR)
         if role == "R":
@@ -1109,7 +1110,7 @@ def fault_after_undo(bench):
 @case
 # Covers: RDV-09 RDV-16
 def half_message_undone(bench):
-    """half a message on a stream that is undone: its receive is kept"""
+    """half a message on a stream that is rolled back: its receive is kept"""
     qp = bench.qp("R", RTR, recvs=1)
     peer, _ = bench.asked(qp, expected=0x333333)
     qp.asynchronous(COMM_EST)
@@ -1125,7 +1126,7 @@ def half_message_undone(bench):
 @case
 # Covers: RDV-09
 def posted_in_rtr_undone(bench):
-    """a Read on a stream that is undone is sent again on the next one"""
+    """a Read on a stream that is rolled back is sent again on the next one"""
     qp = bench.qp("R", RTR)
     peer, _ = bench.asked(qp, expected=0x333333)
     qp.asynchronous(COMM_EST)
@@ -1151,7 +1152,7 @@ def posted_in_rtr_undone(bench):
 @case
 # Covers: RDV-09
 def psn_at_rts_behind_end(bench):
-    """a stream with a differing PSN that ended before RTS is undone, too"""
+    """a stream with another PSN that ended before RTS is rolled back, too"""
     for role in "RI":
         for how in "fin", "rst":
             qp = bench.qp(role, RTR)
@@ -1176,7 +1177,7 @@ def psn_at_rts_behind_end(bench):
 @case
 # Covers: RDV-09 RDV-16
 def psn_at_rts_before_first(bench):
-    """a differing PSN before the first FPDU: the connection is undone"""
+    """another PSN before the first FPDU: the connection is rolled back"""
     qp = bench.qp("R", RTR)
     peer, _ = bench.asked(qp, first=False, expected=0x333333)
     qp.rts()
@@ -1210,7 +1211,7 @@ def goes_silently(bench, qp, peer, how):
 
 
 def waited(begin):
-    """HALF_A_SECOND, as long as RoCE would retransmit the request."""
+    """Checks the time of HALF_A_SECOND, in which RoCE would retransmit."""
     took = time.monotonic() - begin
     assert 0.5 < took < 0.5 + 2 * PROMPT, f"{took:.1f} s"
 
@@ -1463,7 +1464,7 @@ def reset_in_any_state(bench):
         qp.init().rtr().rts()
         still = bench.asked(qp)[0]
         message(still, qp, 1, 8)
-        # As Initiator: no listener, no answer, a pause.
+        # As Initiator: reset without a listener, without an answer, in a pause.
         qp = bench.qp("I", state)
         qp.reset().init().rtr()
         with bench.listening() as sock:
@@ -1763,7 +1764,7 @@ def rest_not_looked_at(bench):
      lambda p, q: p.raw(request(5, 6, bytes(16), bytes(16)))),
 ])
 def no_reply(bench, then):
-    """no Reply: the connect is tried again"""
+    """no valid Reply: the connect is tried again"""
     with bench.listening() as sock:
         qp = bench.qp("I")
         for _ in range(3):
@@ -1779,7 +1780,7 @@ def no_reply(bench, then):
 @case
 # Covers: RDV-15
 def silent_reply(bench):
-    """silence instead of a Reply: tried again when its time is over"""
+    """no Reply at all: the connect is tried again after the timeout"""
     bench.policy(reply_timeout_ms=400)
     with bench.listening() as sock:
         qp = bench.qp("I", timing=(20, 7))
@@ -1875,7 +1876,8 @@ def port_other(bench):
 # Covers: RDV-21
 def port_privileged(bench):
     """a Responder's port below 1024 needs the capability, open or not"""
-    # Another process: rdma_cm serves none that has changed its credentials.
+    # Start another process, as this case changes its credentials: rdma_cm refuses
+    # calls of a process that has done so.
     target, bench.target = bench.target, Target(
         f"{bench.namespaces[0]}/{bench.addr_a}", bench.addr_b)
     bench.policy(oob_port=700)
@@ -2249,9 +2251,9 @@ def late_receive(bench):
 @case
 # Covers: RDV-14
 def too_late_receive(bench):
-    """no receive, no RNR retries: Terminate when the time is over"""
+    """no receive, no RNR retries: Terminate after the RNR timeout"""
     bench.policy(rnr_timeout_ms=300)
-    # 0.01 ms and 327.68 ms
+    # min_rnr_timer of 0.01 ms and of 327.68 ms: the longer limit applies
     for min_rnr, rnr, least in (1, 0, 0.3), (30, 2, 0.98):
         qp = bench.qp("R", recvs=0, min_rnr=min_rnr)
         peer, _ = bench.asked(qp, rnr=rnr)
@@ -2266,7 +2268,7 @@ def too_late_receive(bench):
 @case
 # Covers: RDV-14
 def shared_receives(bench):
-    """a shared receive queue: a connection whose time is over ends alone"""
+    """a shared receive queue: an RNR timeout ends one connection only"""
     bench.policy(rnr_timeout_ms=300)
     first, second, last = (bench.qp("R", recvs=0, shared=True, min_rnr=1)
                            for _ in range(3))
@@ -2275,7 +2277,7 @@ def shared_receives(bench):
     impatient.send(wire.send(1, DATA))
     impatient.rx.fpdu()
     assert first.state() == ERR
-    # One after the other, as the oldest waiting connection is served first.
+    # Make them wait in this order: the oldest waiting connection is served first.
     late = bench.counter("rx_rnr_waits")
     one.send(wire.send(1, DATA))
     bench.counter_is("rx_rnr_waits", late + 1)
@@ -2283,12 +2285,14 @@ def shared_receives(bench):
     time.sleep(1)
     for qp in second, last:
         qp.is_as_before()
-    # Of two that are woken at once either may be the first to take one.
+    # Post one receive after the other: if two connections were woken together,
+    # either might take the first one.
     second.recv()
     second.wc("r0", data=DATA.hex())
     second.recv()
     last.wc("r1", data=DATA.hex())
-    # The silent end of one takes no receive away, nor does what it posts then.
+    # A connection that the peer has ended takes no receive, even if the application
+    # posts a request to it.
     second.recv()
     one.fin()
     one.expect_fin()
@@ -2318,7 +2322,7 @@ def receiver_not_ready(bench):
         assert qp.state() == ERR
 
 
-# ---- the device goes -------------------------------------------------------
+# ---- removal of the device -------------------------------------------------------
 
 @case
 # Covers: RDV-19
@@ -2326,7 +2330,7 @@ def device_goes(bench):
     """a device is deleted with queue pairs in all states, in bounded time"""
     side = f"{bench.namespaces[1]}/{bench.addr_b}"
     here = Target(side, bench.addr_b)
-    # Both ends at one address; the number says which one connects.
+    # Both ends have the same address: the lower queue pair number is the Initiator.
     other = copy.copy(bench)
     other.target, other.peers = here, []
     other.addr_a = other.responder = bench.addr_b

@@ -3,13 +3,13 @@
 """sctp_capture.py FILE: every byte of DDP over SCTP in a capture.
 
 FILE has Ethernet frames of whole associations that were accepted, without offloads. Checks each packet
-(CRC32c, padding, one size of the path), the parameters of INIT and INIT ACK, and the
-chunks of each direction in the order of their SSNs: session control messages, DDP
+(CRC32c, padding, size of at most the MTU), the parameters of INIT and INIT ACK, and
+the chunks of each direction in the order of their SSNs: session control messages, DDP
 segments, Terminate, SHUTDOWN (RFC 5043, RFC 6581 section 7). Segments are checked as
-those of TCP are. Fails at the first byte that is not as it must be.
+those over TCP are. Fails at the first byte that violates a rule.
 
-Prints a line for each association with what its startup messages say and the kind of
-the first message behind them, and how many of each kind were seen.
+Prints a line for each association with the fields of its startup messages and the kind
+of the first message behind them, and the number of messages of each kind.
 """
 
 import collections
@@ -27,9 +27,10 @@ KNOWN = {DATA, INIT, INIT_ACK, SACK, HEARTBEAT, HEARTBEAT_ACK, ABORT, SHUTDOWN,
          SHUTDOWN_ACK, COOKIE_ECHO, COOKIE_ACK, SHUTDOWN_COMPLETE}
 # Parameters of INIT
 ADAPTATION, FORWARD_TSN = 0xC006, 0xC000
-# Flags of DATA: both ends of a message, and unordered, and perhaps SACK at once
+# Flags of DATA: first and last fragment, and unordered; and the request for a SACK
+# without delay
 WHOLE_UNORDERED, IMMEDIATE = 7, 8
-# Function codes, and the enhanced one of each
+# Function codes of both kinds, and for each the code of the enhanced kind
 INITIATES, ACCEPTS = {1: 5, 5: 5}, {2: 6, 6: 6}
 MTU = 1500
 
@@ -129,7 +130,7 @@ class Side:
 
 
 def startup(message, codes, enhanced=None):
-    """(what the first message of a side says, is it enhanced)."""
+    """(fields of the first message of a side as text, is it enhanced)."""
     ppid, data = message
     assert ppid == CONTROL, f"the session begins with PPID {ppid}"
     code = struct.unpack(">H", data[:2])[0]

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Peers of DDP over SCTP that cost the device more than they should, alone or in number.
+"""Peers of DDP over SCTP that try to use up the resources of the device, alone or in
+large numbers.
 
-The device's list of ports has those of sctp_sessions when the cases begin.
+Before the cases begin, sctp_ports of the device has the ports of sctp_sessions.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ from live import PATIENCE, case, main
 from sctp_peers import SEGMENT, TERMINATE
 from sctp_sessions import PASSIVE, PLAIN, Bench, Peer
 
-# Those of the import are not meant.
+# Drop the cases that the import of sctp_sessions has registered.
 live.CASES.clear()
 
 PEERS = 50
@@ -57,8 +58,9 @@ def associate(bench):
 
 @contextlib.contextmanager
 def undisturbed():
-    """No work item runs on this processor. Where it is the only one, associations of
-    that time have ended when the listener takes them."""
+    """A context in which no work item runs on this processor. With one processor,
+    associations that begin and end in it have ended before the listener's work item
+    accepts them."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     yield
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
@@ -80,7 +82,7 @@ def shut_down(bench, asks):
                     peer.control(5, INITIATE[4:])
                 peer.sock.shutdown(socket.SHUT_WR)
             except OSError:
-                # A slow kernel has not associated it yet.
+                # On a slow kernel the association is not established yet.
                 peer.reset()
     wait_for_sockets(bench, before)
 
@@ -134,7 +136,7 @@ def reliable(bench):
 
 
 def terminated(bench):
-    """A session that the device has ended for a fault of the peer, who stays."""
+    """A session that the device has ended for a fault; the peer does not end it."""
     peer, conn = bench.open(recvs=0)
     peer.segment(sctp_peers.write(0)[2:] + b"data")
     ppid, _ = peer.recv()

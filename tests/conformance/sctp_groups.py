@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What a peer of DDP over SCTP sends, and the memory control group of the process.
+"""Memory control groups and DDP over SCTP: data from the peer is charged to the group
+of the process that owns the queue pair.
 
-The device's list of ports has those of sctp_sessions when the cases begin, and the root
-of the control groups gives memory to others.
+Before the cases begin, sctp_ports of the device has the ports of sctp_sessions, and the
+root control group has enabled the memory controller for its children.
 """
 
 import contextlib
@@ -24,12 +25,12 @@ from sctp_sessions import CROWDED, P2P, PLAIN, Bench, Target
 live.CASES.clear()
 
 EARLY = 1000
-# Less than the memory of so many chunks
+# Limit of a group, less than the memory of that many chunks
 LITTLE = 128 * 1024
 
 
 class Group:
-    """A control group, to which the target belongs for a while."""
+    """A context in which the target belongs to a control group of its own."""
 
     ROOT = pathlib.Path("/sys/fs/cgroup")
 
@@ -44,7 +45,7 @@ class Group:
 
     def __exit__(self, *_):
         self.limit("max")
-        # It may have been killed.
+        # The OOM killer may have killed the target.
         with contextlib.suppress(ProcessLookupError):
             (self.ROOT / "cgroup.procs").write_text(self.pid)
 
@@ -98,7 +99,7 @@ def before_answer(bench):
 
 
 class Victim(Target):
-    """A ULP beside the one of the other cases, at the third port."""
+    """Another process with a listener, at the third port."""
 
     PORT = CROWDED
 
@@ -110,7 +111,7 @@ class Victim(Target):
         return self
 
     def serve(self, bench):
-        """A session with it: peer, connection."""
+        """A session with that process: peer, connection."""
         peer = bench.initiate(self.PORT)
         conn = self.request()
         conn.accept()
@@ -120,8 +121,8 @@ class Victim(Target):
 
 
 class OomReports:
-    """What the OOM killer logs while it lasts. The log must be empty of it afterwards:
-    a guest fails if there is a call trace in it."""
+    """A context that collects the reports of the OOM killer, and removes them from the
+    kernel's log: a call trace in the log would fail the guest."""
 
     def __enter__(self):
         subprocess.run(["dmesg", "-n", "1"], check=True)
@@ -154,7 +155,7 @@ def stalled(group, peer, full):
 
 @case
 def at_limit(bench):
-    """at the limit of the group the peer waits; only what SCTP charges has processes killed"""
+    """at the limit of the group the peer waits; the driver's charges kill no process"""
     with OomReports() as log, Victim(*bench.sides) as victim, \
             Group(victim) as group:
         peer, conn = victim.serve(bench)

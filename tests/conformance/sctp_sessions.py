@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Sessions of DDP over SCTP with a hand-made peer on either side: what the ULP sees of
-the peer's messages, and what the peer sees of the ULP's decisions.
+"""Sessions of DDP over SCTP with a hand-made peer on either side: the events that the
+peer's messages cause at the ULP, and the messages that calls of the ULP cause.
 
-The device's list of ports has those below when the cases begin.
+Before the cases begin, sctp_ports of the device has the ports below.
 """
 
 import contextlib
@@ -27,24 +27,24 @@ from sctp_peers import CONTROL, SEGMENT, TERMINATE
 
 # Ports of the device's listener, of the peer's, and of one for many requests
 PASSIVE, ACTIVE, CROWDED = 7471, 7472, 7473
-# Requests of a listener that its ULP may have to answer, and some more.
+# Limit of a listener's requests without an answer, and requests beyond it
 BACKLOG, MORE = 1024, 3
 # RFC 5043 section 10
 UNACKNOWLEDGED = 32767
 # The netdev of side b
 NETDEV = "vb"
-# What a full segment leaves of the MTU: headers of IP, SCTP and its chunk, room for
-# a SACK; and the least that a segment has, whatever the MTU.
+# MTU less the bytes of a full segment: headers of IP, SCTP and the chunk, and room for
+# a SACK. The smallest limit of a segment, for any MTU.
 OVERHEAD, LEAST = 20 + 12 + 16 + 20, 2 + 518
 SO_LINGER_0 = struct.pack("ii", 1, 0)
 FLUSH = 5
 FATAL = 1
-# Reads at once
+# Outstanding Reads
 READS = 32
-# A Write that fits the device's send buffer, but not the window of a slow peer; and
-# chunks that a peer sends in spite of the end of the session.
+# Bytes of a Write that fits the device's send buffer, but not the window of a slow
+# peer; and number of chunks that a peer sends after the end of the session.
 UNREAD, BEHIND = 32768, 2000
-# Sessions of mutants, and the seconds that they may take.
+# Number of sessions with mutated chunks, and a limit for their time in seconds
 MUTANTS, MUTANT_TIME = 60, 30
 DATA = bytes(range(0x20, 0x28))
 # IRD and ORD of 4, without and with the peer-to-peer model
@@ -80,12 +80,12 @@ class Peer(sctp_peers.Peer):
         assert got is None, f"{got} in place of the end"
 
     def expect_shutdown(self):
-        """The end by a SHUTDOWN: after an ABORT this raises an exception."""
+        """Expects the end by a SHUTDOWN; raises an exception after an ABORT."""
         data = self.sock.recv(4096)
         assert not data, f"{data.hex()} in place of a SHUTDOWN"
 
     def expect_abort(self, seconds):
-        """An ABORT, whatever was received before, but not at once."""
+        """An ABORT after at least half of the time, with or without data before it."""
         poll = select.poll()
         poll.register(self.sock, select.POLLHUP)
         assert not poll.poll(seconds * 500), "an end before its time"
@@ -143,7 +143,8 @@ class Bench(live.Bench):
         super().__init__(args)
 
     def initiate(self, port=PASSIVE, code=5, data=PLAIN, window=0):
-        """The peer's Initiate, with a receive buffer of that size."""
+        """An association of a new peer, and its Initiate. WINDOW: bytes of its receive
+        buffer, 0 for the default."""
         sock = sctp_peers.new_socket(family=self.family)
         if window:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
@@ -259,7 +260,7 @@ def no_answer(bench):
 
 
 def terminated(peers):
-    """Those that have got a Terminate now, the others have got nothing."""
+    """The peers that have received a Terminate; all others have received nothing."""
     poll = select.poll()
     by_fd = {peer.sock.fileno(): peer for peer in peers}
     for number in by_fd:
@@ -278,7 +279,8 @@ def many_initiates(bench):
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with Crowded(*bench.sides):
         peers = [bench.initiate(CROWDED) for _ in range(BACKLOG)]
-        # Not for those, of which a busy device may read the last ones late.
+        # Reduce the timeout for the next ones only: a busy device may read the last
+        # Initiates of the backlog late.
         bench.policy(request_timeout_ms=2000)
         peers += [bench.initiate(CROWDED) for _ in range(MORE)]
         end = time.monotonic() + live.PATIENCE
@@ -330,7 +332,7 @@ def sends_at_once(bench):
 
 
 def taken(conn, number):
-    """Whether SCTP takes this request: it has room, or soon has."""
+    """True if request NUMBER completes: SCTP has room for it, or soon will have."""
     try:
         fields = conn.target.report(conn.nr, "wc", live.SILENCE)
     except AssertionError:
@@ -381,7 +383,7 @@ def mtu_changes(bench):
     for mtu in 1500, 1280, 576, 4000, 1500:
         bench.set_mtu(mtu)
         largest = max(mtu - OVERHEAD, LEAST)
-        # The first message makes SCTP see the change.
+        # SCTP notices the new MTU when it sends the first message.
         for _ in range(3):
             msn += 1
             *full, last = lengths_of_send(peer, conn, msn)
@@ -470,7 +472,7 @@ def segments_behind_fault(bench):
 
 
 def broken(conn, recvs=4):
-    """The peer has broken the session, and the ULP learns of it."""
+    """Checks that the ULP is notified of a session that the peer has broken."""
     conn.asynchronous(FATAL)
     conn.event("DISCONNECTED")
     for number in range(recvs):
@@ -482,7 +484,7 @@ def broken(conn, recvs=4):
 def nothing_behind_terminate(bench):
     """an Initiate behind a Terminate begins no other session"""
     peer, conn = bench.open()
-    # The later one first, or the association may have ended before it.
+    # Send the later chunk first: the other one may end the association at once.
     peer.send(CONTROL, sctp_peers.control(2, 5, PLAIN))
     peer.control(TERMINATE)
     peer.expect_control(TERMINATE)
@@ -525,7 +527,7 @@ def ssn_wraps(bench):
 
 
 def some_ulpdus(rnd, rw):
-    """Of a peer that does nothing wrong."""
+    """Yields valid ULPDUs: Writes, Sends and Reads."""
     sends = reads = 0
     for _ in range(rnd.randrange(2, 12)):
         kind = rnd.randrange(3)
@@ -540,7 +542,7 @@ def some_ulpdus(rnd, rw):
 
 
 def mutant(rnd, ppid, data):
-    """A chunk that differs from this one in one respect."""
+    """The chunk with one random change."""
     at = rnd.randrange(len(data))
     kind = rnd.randrange(6)
     if kind == 0:
@@ -646,7 +648,8 @@ def early_twice(bench):
 
 
 def restart(bench, peer):
-    """The peer forgets the association, and begins another one between the ports."""
+    """The peer drops the association without a packet, and begins another one between
+    the same ports."""
     name = peer.sock.getsockname()[:2]
     with without_answers():
         peer.reset()
@@ -680,7 +683,7 @@ def restarted_waiting(bench):
     peer, conn = stalled(bench)
     before = bench.target.peek("rw", 0, 8)
     other = restart(bench, peer)
-    # What would be the next SSN of the old association
+    # The SSN that would be the next one in the old association
     other.send(SEGMENT, struct.pack(">H", peer.sent) +
                wire.write(rw.stag, rw.base, DATA))
     conn.recv()
@@ -720,7 +723,7 @@ def terminate_later(bench):
 # ---- segments that wait in the socket's queue ------------------------------
 
 def stalled(bench, behind=()):
-    """The first Send waits for a receive, these segments behind it."""
+    """A session in which the first Send waits for a receive."""
     bench.policy(rnr_timeout_ms=20000)
     waits = bench.counter("rx_rnr_waits")
     peer, conn = bench.open(recvs=0)
@@ -737,7 +740,8 @@ def numbered(number):
 
 
 def later_segment(peer, distance, ulpdu):
-    """A chunk that is not the next one, and not counted."""
+    """Sends a segment whose SSN is DISTANCE after the next one, and does not count
+    it."""
     peer.send(SEGMENT, struct.pack(">H", peer.sent + distance & 0xFFFF) + ulpdu)
 
 
@@ -762,7 +766,7 @@ def early_behind_waiting(bench):
     """early segments behind one that waits for a receive"""
     peer, conn = stalled(bench)
     for first in 2, 5, 8:
-        # In this order: second, first, third
+        # Send the second segment first, then the first and the third one.
         later_segment(peer, 1, wire.send(first + 1, numbered(first + 1)))
         peer.segment(wire.send(first, numbered(first)))
         peer.sent += 1
@@ -786,7 +790,7 @@ def pairs_swapped(bench):
         later_segment(peer, 1, wire.send(msn + 1, numbered(msn + 1)))
         peer.segment(wire.send(msn, numbered(msn)))
         peer.sent += 1
-        # In time, so that both may be in the queue when the first one is read.
+        # Send it without a delay, so that both are in the queue when the first is read.
         while done < msn - 15:
             conn.wc(f"r{done}", data=numbered(done + 1).hex())
             conn.recv()
@@ -801,7 +805,7 @@ def pairs_swapped(bench):
 @case
 # Covers: SCTP-18
 def terminate_behind_waiting(bench):
-    """a Terminate behind a Send that waits for a receive: that is first"""
+    """a Terminate behind a Send that waits for a receive: the Send is first"""
     peer, conn = stalled(bench)
     peer.control(TERMINATE)
     conn.nothing("event")
@@ -867,7 +871,7 @@ def window_closes(bench):
     except TimeoutError:
         pass
     peer.sock.settimeout(live.PATIENCE)
-    # The one that was not taken has not used its SSN.
+    # The Send that SCTP refused for lack of room has used no SSN.
     assert posted > 100, posted
     conn.recv()
     conn.wc("r0", data=DATA.hex())
