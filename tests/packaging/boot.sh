@@ -6,11 +6,11 @@
 # boot.sh again: in the next guest, with the same disk: do they work after a
 # restart, and are they removed without a trace?
 #
-# systemd runs as the first process of a namespace of processes, with a root of
-# its own on the disk above the host's, and with the guest's devices, network
-# and cgroups.  DKMS takes what the host made with DKMS, MODULE, for what the
-# compiler made of the sources, which would take a guest ten minutes; KDIR is
-# where the kernel is built.
+# systemd runs as the first process of a PID namespace. Its root is an overlay of the
+# host's root, writable on the disk; devices, network and cgroups are the guest's.
+# MODULE is a module that DKMS has built on the host: a build in the guest would take
+# ten minutes, so make is replaced by a script that copies it. KDIR is the build
+# directory of the kernel.
 
 . "$(dirname "$0")/../selftests/lib.sh"
 ROOT=/mnt/root
@@ -22,21 +22,21 @@ conf=/etc/xiw/$NIC.conf
 xiw=xiw_$NIC
 mpa=/sys/class/infiniband/$xiw/mpa
 
-# sd CMD...: in there.
+# sd CMD...: runs a command in the namespaces and the root of systemd.
 sd()
 {
 	nsenter -t "$init" -m -p -r -w timeout -k 5 "$XIW_TIMEOUT" "$@"
 }
 
-# What has nothing to do here, would look through all of the host's files, or
-# wants what is not there.
+# Units that are useless here, scan all of the host's files, or need hardware that the
+# guest does not have.
 MASKED=(apparmor blk-availability console-setup ifupdown-pre keyboard-setup
 	lvm2-monitor nftables plymouth-start systemd-hwdb-update
 	systemd-modules-load systemd-pcrphase-sysinit systemd-pstore
 	systemd-random-seed systemd-sysusers systemd-timesyncd
 	systemd-tmpfiles-setup systemd-update-utmp)
 
-# disk_up: what is written in there ends up in $DISK.
+# disk_up: mounts the disk, and the root for systemd, an overlay that writes to $DISK.
 disk_up()
 {
 	mkdir -p $DISK $ROOT
@@ -49,14 +49,14 @@ disk_up()
 	{
 		layer root / $ROOT &&
 		layer modules /lib/modules $ROOT/lib/modules &&
-		# The kernel asks for modules where its first process has them.
+		# The kernel loads modules from the root of its first process.
 		mount --bind $ROOT/lib/modules /lib/modules &&
-		# The clone may be in there.
+		# The clone may be below /tmp.
 		mount --rbind /tmp $ROOT/tmp
 	} || bail "set-up: there is no root"
 }
 
-# layer NAME LOWER DIR
+# layer NAME LOWER DIR: mounts on DIR an overlay of LOWER, which writes to $DISK/NAME.
 layer()
 {
 	local dir=$DISK/$1
@@ -65,7 +65,7 @@ layer()
 		-o "lowerdir=$2,upperdir=$dir/upper,workdir=$dir/work"
 }
 
-# make_root MODULE KDIR
+# make_root MODULE KDIR: changes the root for systemd, see above.
 make_root()
 {
 	local name dir=$ROOT/etc/systemd/system
@@ -73,15 +73,15 @@ make_root()
 	for name in "${MASKED[@]}"; do
 		ln -sf /dev/null "$dir/$name.service"
 	done
-	# Of the host's, whose disks are not here.
+	# The host's file names disks that the guest does not have.
 	: >$ROOT/etc/fstab
-	# Images of containers forbid packages to stop a service.
+	# The host may be a container whose image forbids packages to stop a service.
 	rm -f $ROOT/usr/sbin/policy-rc.d
-	# That of this guest, which is for other tests.
+	# The module that other tests use in a guest.
 	rm -f "$ROOT/lib/modules/$kver"/updates/xiw*
 	ln -sfn "$2" "$ROOT/lib/modules/$kver/build"
 	cp "$1" $ROOT/usr/local/lib/made.ko
-	# In its place: rpm's scripts do not look into /usr/local.
+	# Replace make itself: rpm's scripts do not search /usr/local.
 	rm -f $ROOT/usr/bin/make
 	cat >$ROOT/usr/bin/make <<-'END'
 		#!/bin/sh
@@ -99,7 +99,7 @@ started()
 	[[ $(sd systemctl is-system-running) == @(running|degraded) ]]
 }
 
-# start_up: until nothing is queued any more.
+# start_up: starts systemd, and waits until it has no queued jobs.
 start_up()
 {
 	nic_add
@@ -114,7 +114,7 @@ start_up()
 
 shut_down()
 {
-	# Without D-Bus it says so, and asks systemd itself.
+	# systemctl prints that there is no D-Bus, and uses systemd's own socket.
 	sd systemctl --no-block poweroff 2>"$TMP/poweroff"
 	wait_for 120 box_gone || kill -9 "$init"
 	wait "$box"
@@ -139,7 +139,7 @@ nic_add()
 	ip link add $NIC type veth peer name far9 && ip link set far9 up
 }
 
-# begin: without systemd there is nothing to test with.
+# begin: starts systemd; ends the test if that fails.
 begin()
 {
 	start_up
@@ -151,7 +151,7 @@ begin()
 	}
 }
 
-# left: names of the files of xiw that an installation has left on the disk.
+# left: prints the names of all files of xiw that were written to the disk.
 left()
 {
 	find $DISK/*/upper ! -type c \( -name '*xiw*' \
@@ -175,7 +175,7 @@ hears()
 	[[ -n $(ss -Hltn "src $A4:7174") ]]
 }
 
-# no_trace: of a device, a module and a unit, now that the packages are gone.
+# no_trace: the claims that the removed packages have left no device, module or unit.
 no_trace()
 {
 	tap_run "the device went with the packages" dev_gone $xiw
@@ -196,7 +196,7 @@ check_install()
 {
 	local debs=("$XIW_TOP"/build/deb/xiw-{dkms,tools,ibverbs-provider}_*.deb)
 
-	# That of the manual pages alone would take minutes.
+	# Without triggers: the one of man-db alone would take minutes.
 	XIW_TIMEOUT=600 sd prlimit --memlock=65536 \
 		dpkg --no-triggers -i "${debs[@]}" >"$TMP/dpkg" 2>&1
 	tap_result $? "the packages can be installed"
@@ -271,7 +271,7 @@ check_restart()
 	tap_run "the device goes when the unit is disabled" dev_gone $xiw
 }
 
-# ---- the rule ----
+# ---- the udev rule ----
 
 check_rule()
 {
@@ -290,7 +290,7 @@ check_rule()
 
 # ---- without a trace ----
 
-# With the module's first, which the others still use.
+# The package of the module is removed first, while the others still use the module.
 check_removal()
 {
 	local names=(xiw-dkms xiw-tools xiw-ibverbs-provider)

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The workflow of Documentation/ci-recipe.rst, step by step, in a root of its own
-# above this machine's, by an ordinary user who may use sudo.
+# Runs the workflow of Documentation/ci-recipe.rst, step by step, in an overlay of this
+# machine's root, as an ordinary user with sudo.
 #
 # ci.sh build BOX RELEASE KDIR RDMA-CORE: on the host, as root, in a mount
-# namespace: the steps that need no more than headers and a compiler, for the
-# kernel RELEASE, which is built in KDIR.  What they wrote is in the archive BOX.
-# ci.sh run BOX: the others, in a guest with that kernel.  Speaks TAP.
+# namespace: the steps that need only headers and a compiler, for the kernel RELEASE,
+# which is built in KDIR. All files that they write are packed into the archive BOX.
+# ci.sh run BOX: the other steps, in a guest with that kernel. Prints TAP.
 #
-# There is no network: apt-get looks whether everything is there, git has the
-# repositories on disk; and on the host uname knows of the other kernel.
+# There is no network: apt-get is replaced by a script that checks if the packages are
+# installed, git finds its repositories on disk, and on the host uname prints RELEASE.
 
 . "$(dirname "$0")/../../scripts/common.sh"
 
@@ -24,7 +24,7 @@ workflow()
 	"$XIW_TOP/tests/packaging/workflow" "$@"
 }
 
-# root_up: what is written there lands in $LAYER/upper.
+# root_up: mounts the overlay, which writes to $LAYER/upper.
 root_up()
 {
 	local dir
@@ -43,7 +43,7 @@ root_up()
 	fi
 }
 
-# step NAME: as the service runs it.
+# step NAME: runs the script of that step as the CI service does.
 step()
 {
 	workflow run "$1" >$ROOT/tmp/step
@@ -54,14 +54,15 @@ step()
 		bash -e /tmp/step </dev/null
 }
 
-# stand_in NAME: a program of that name, from stdin, before the real one.
+# stand_in NAME: installs the script on stdin so that it is found before program NAME.
 stand_in()
 {
 	cat >"$ROOT/usr/local/bin/$1"
 	chmod 755 "$ROOT/usr/local/bin/$1"
 }
 
-# repository URL SOURCE TAG: what git finds at URL is the directory SOURCE.
+# repository URL SOURCE TAG: makes a repository of the directory SOURCE, with that tag,
+# and configures git to use it in place of URL.
 repository()
 {
 	local name=/srv/${1##*/}
@@ -123,7 +124,7 @@ build()
 	repository "$XIW_URL" "$XIW_TOP" main
 	repository "$RDMA_CORE_URL" "$rdma_core" \
 		"v$(pkg-config --modversion libibverbs | cut -d . -f 3,4)"
-	# Where the kernel's modules are, which this machine does not have.
+	# This machine does not have the modules of RELEASE: modinfo finds all of them.
 	stand_in modinfo <<<'#!/bin/sh'
 	for name in "${ON_HOST[@]}"; do
 		say "step '$name'"
@@ -144,7 +145,7 @@ run()
 	{
 		tar -C $LAYER/upper -xf "$1" && root_up
 	} || bail "set-up: the root"
-	# The guest's but for xiw, which the workflow installs.
+	# Modules of the guest, but without xiw, which the workflow installs.
 	cp -r "/lib/modules/$release" $ROOT/lib/modules/ || bail "set-up: modules"
 	rm -rf "$ROOT/lib/modules/$release/updates"
 	while read -r name; do

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# xiw-doctor finds nothing on a healthy host, and each of a number of set-ups
-# that were broken on purpose, by its line and with the remedy; xiw-link, which
-# xiw@.service calls, does what its head says.
+# xiw-doctor reports no problem of a healthy host, and each problem that this test
+# causes on purpose, with the remedy. xiw-link, which xiw@.service calls, does what its
+# head says.
 #
-# For a guest with the distribution's kernel, as the debug kernel knows no signed
-# modules. It has to have siw.
+# For a guest with the distribution's kernel, as the debug kernel does not support
+# signed modules. The guest must have siw.
 
 . "$(dirname "$0")/../selftests/lib.sh"
 DOCTOR=$XIW_TOP/tools/xiw-doctor
@@ -15,13 +15,13 @@ NODES=/dev/infiniband
 # Arguments of setpriv for a process that may do nothing special.
 NOBODY=(--reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
 
-# diagnose CMD...: what it prints is what the next claim is about.
+# diagnose CMD...: saves the output of CMD for the claims that follow.
 diagnose()
 {
 	"$@" >"$TMP/doctor"
 }
 
-# doctor [ARGS...]: in the first namespace, without a connection.
+# doctor [ARGS...]: saves the output of xiw-doctor in namespace xa, without its rping.
 doctor()
 {
 	diagnose in_a "$DOCTOR" -n "$@"
@@ -60,7 +60,7 @@ for what in kernel system module provider link policy counter; do
 	tap_result $? "a report has the line '$what'"
 done
 grep -q '^FAIL' "$TMP/healthy" && tap_show "$TMP/healthy"
-# What containers have, too: no capability, and systemd's limit.
+# As in many containers: no capability, and systemd's limit for locked memory.
 tap_run "a user without special rights has no FAIL" \
 	in_a prlimit --memlock=8388608 setpriv "${NOBODY[@]}" "$DOCTOR"
 grep -q "^ok  .*rping with itself over $A4" "$TMP/run.log"
@@ -94,7 +94,7 @@ ip -n $NS_A link set $VETH_A mtu 600
 finds warn "an MTU of 600" "mtu 1500"
 ip -n $NS_A link set $VETH_A mtu 1500
 
-# The peer has the address, too.
+# Add an address that the peer has, too: duplicate address detection fails.
 ip -n $NS_B addr add fd77::9/64 dev $VETH_B nodad
 ip -n $NS_A addr add fd77::9/64 dev $VETH_A
 doubled()
@@ -197,7 +197,7 @@ finds FAIL 'AppArmor .*profile="/usr/sbin/demo"' "aa-complain"
 
 # ---- settings in a file ----
 
-# The guest's /etc is the host's, and read-only.
+# The guest's /etc is that of the host, and read-only: make it writable in memory.
 mkdir "$TMP/upper" "$TMP/work"
 mount -t overlay overlay \
 	-o "lowerdir=/etc,upperdir=$TMP/upper,workdir=$TMP/work" /etc
