@@ -82,7 +82,7 @@ void xiw_qp_table_settle(struct xiw_qp_table *table)
 	}
 }
 
-/* By address: the kernel may have given the number to another queue pair. */
+/* Finds @link by address: another queue pair may have its number by now. */
 void xiw_qp_table_remove(struct xiw_qp_table *table, struct xiw_qp_link *link)
 {
 	struct xiw_qp_link **at;

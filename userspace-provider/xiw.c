@@ -134,7 +134,7 @@ static const struct verbs_match_ent xiw_match_table[] = {
 	{},
 };
 
-/* An attribute that devices of no other driver have. */
+/* A sysfs attribute that only devices of xiw have */
 #define XIW_SYSFS_ATTR	"mpa/oob_port"
 
 /*

@@ -128,7 +128,7 @@ void test_arm(void)
 	fake_destroy(&fake);
 }
 
-/* Did the process run the kernel's work since the last time, and how often? */
+/* Number of busy-poll calls by the process since the last time */
 static int num_helped(struct fake *fake)
 {
 	struct xiw_call call;
@@ -257,7 +257,7 @@ static void purge_between(unsigned int pattern, int taken)
 	int i;
 
 	fake_init(&fake, 8, 8, 0xfffffffc);
-	/* As for a queue that is used by one thread. */
+	/* xiw_cq_purge() takes the lock that start_poll has taken: elide it. */
 	fake.cq.lock.elide = true;
 	cq_ex = &fake.cq.vcq.cq_ex;
 	for (i = 0; i < 8; i++)

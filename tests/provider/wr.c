@@ -98,7 +98,9 @@ void test_wr_errors(void)
 	ibv_wr_set_sge(qp_ex, 1, 2, 4);
 	CHECK(ibv_wr_complete(qp_ex) == EINVAL);
 
-	/* A missing part is reported at the next request, or at the end. */
+	/*
+	 * A request without its payload: the next call, or wr_complete, fails.
+	 */
 	ibv_wr_start(qp_ex);
 	ibv_wr_atomic_fetch_add(qp_ex, 1, 8, 1);
 	CHECK(ibv_wr_complete(qp_ex) == EINVAL);

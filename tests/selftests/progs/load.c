@@ -26,7 +26,8 @@ struct offer {
 	__u32 len;
 };
 
-/*
+/**
+ * struct load - an end of a connection under load
  * @data: DEPTH blocks to write from and read into, a message to send, RECVS
  *	messages to receive
  * @open: a block that the peer writes, a block that it reads
@@ -50,7 +51,7 @@ struct load {
 
 static volatile sig_atomic_t told_to_end;
 
-/* load_end: a signal handler; some more messages, then a disconnect. */
+/* load_end: signal handler that ends the load after some more messages. */
 void load_end(int sig)
 {
 	(void)sig;
@@ -75,7 +76,7 @@ static void start(struct load *l, unsigned int slot)
 	l->busy[slot] = true;
 }
 
-/* The end of a work request, which has to be one under way. */
+/* Marks the work request of @slot as complete; it must be outstanding. */
 static void finish(struct load *l, __u64 slot)
 {
 	XT_CHECK(slot < XT_NELEM(l->busy) && l->busy[slot],
@@ -84,7 +85,8 @@ static void finish(struct load *l, __u64 slot)
 }
 
 /*
- * Calls fail with an error of their own before the event of a removed device.
+ * Handles the result of a post. After the removal of a device, calls fail with
+ * EIO or ENODEV even before the event is reported.
  */
 static void posted(struct load *l, int ret)
 {
@@ -115,7 +117,9 @@ static void receive(struct load *l, unsigned int slot)
 	posted(l, xt_try_recv(&l->e, slot, &sge, 1));
 }
 
-/* Never more than one under way in either direction: the peer is ready. */
+/*
+ * Sends the next message, when that of the peer has arrived: it has a receive.
+ */
 static void send_message(struct load *l)
 {
 	struct ibv_sge sge = xt_sge(&l->data, slot_off(DEPTH), MSG);
@@ -389,7 +393,7 @@ static void check_written(const struct load *l)
 	xt_fill(want, BLOCK, WRITE_SEED);
 	for (i = 0; i < BLOCK; i++)
 		XT_CHECK(!l->open.p[i] || l->open.p[i] == want[i],
-			 "octet %zu was written as %02x, not %02x", i,
+			 "byte %zu was written as %02x, not %02x", i,
 			 l->open.p[i], want[i]);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One end of a connection under load: Writes and Reads of the peer's memory
- * are always under way, and a Send goes back and forth; whatever arrives is
- * checked. When the connection ends each work request must have completed
- * exactly once.
+ * One end of a connection under load: there are always outstanding Writes and
+ * Reads of the peer's memory, the ends answer each other's Sends, and all
+ * received data is checked. When the connection ends, each work request must
+ * have completed exactly once.
  */
 #ifndef _LOAD_H
 #define _LOAD_H
@@ -11,13 +11,13 @@
 #include "xt.h"
 
 /**
- * struct load_opts - what an end does
- * @side: where it lives
- * @peer: for an active end, where the passive one is
+ * struct load_opts - parameters of an end
+ * @side: its namespace and address
+ * @peer: for an active end, those of the passive one
  * @port: of the passive end
- * @passive: which end it is
+ * @passive: it is the passive end
  * @limit: disconnect after so many messages, 0 for never
- * @tos: type of service of what it sends, 0 for what is usual
+ * @tos: type of service of its packets, 0 for the default
  * @listens: called when a passive end listens, or NULL
  * @runs: called when the first message has arrived
  */
@@ -33,10 +33,10 @@ struct load_opts {
 };
 
 /**
- * struct load_result - how it ended
- * @gone: the device is gone
- * @received: messages
- * @gap_ms: the longest time between two of them
+ * struct load_result - result of load_run()
+ * @gone: the device was removed
+ * @received: number of received messages
+ * @gap_ms: the longest time between two of these
  */
 struct load_result {
 	bool gone;

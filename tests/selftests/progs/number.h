@@ -35,7 +35,7 @@ int number_init(struct ibv_qp *qp);
 int number_rtr(struct ibv_qp *qp, const struct number_path *path);
 int number_rts(struct ibv_qp *qp, const struct number_path *path);
 
-/* The index of the GID of the side's address. */
+/* Sets @gid to the GID of the side's address; returns its index. */
 int number_gid(struct ibv_context *ctx, const struct xt_side *side,
 	       union ibv_gid *gid);
 

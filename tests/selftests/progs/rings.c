@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* How to find the queues, see rings.h. */
+/* Finds the mapped queues of a device, see rings.h. */
 #include "rings.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ __u8 *xt_find_word(__u8 *map, size_t len, __u64 word)
 	return NULL;
 }
 
-/* Two work requests with known numbers show where the queue is. */
+/* Finds the send queue: posts two requests, and searches for their wr_id. */
 struct xt_sq xt_find_sq(struct xt_maps *m, struct xt_end *e)
 {
 	struct xt_sq sq = {};
@@ -63,8 +63,8 @@ struct xt_sq xt_find_sq(struct xt_maps *m, struct xt_end *e)
 		first = xt_find_word(m->map[i], m->len[i], XT_MAGIC);
 		second = xt_find_word(m->map[i], m->len[i], XT_MAGIC + 1);
 		/*
-		 * Two completions show where the completion queue is; opcodes
-		 * differ.
+		 * The completion queue has the numbers, too. The opcode in the
+		 * entry tells the two queues apart.
 		 */
 		if (!first || !second ||
 		    ((struct xiw_sqe *)first)->opcode != IBV_WR_SEND)

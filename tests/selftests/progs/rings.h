@@ -47,7 +47,7 @@ struct xt_sq xt_find_sq(struct xt_maps *m, struct xt_end *e);
 struct xiw_sqe *xt_sqe(const struct xt_sq *sq, __u32 index);
 
 /**
- * struct xt_call - a call of a method, with room for attributes too many
+ * struct xt_call - a call of a method, with room for one attribute too many
  * @hdr: the method
  * @attrs: its attributes
  */

@@ -34,9 +34,9 @@ struct unit {
 };
 
 /**
- * struct draft - a session that is being made
+ * struct draft - a session under construction
  * @s: the session
- * @regions: what the peer knows of
+ * @regions: regions of the device that the peer may name
  * @units: its segments
  * @num: how many
  * @msn: next one per queue
@@ -288,7 +288,7 @@ static void flip(struct session *s, __u8 *p, size_t len)
 		p[below(s, len)] ^= 1 << below(s, 8);
 }
 
-static void mutate_octets(struct session *s, struct unit *u)
+static void mutate_head(struct session *s, struct unit *u)
 {
 	size_t head = u->len < 52 ? u->len : 52;
 	__u32 word = htonl(odd_value(s));
@@ -324,18 +324,18 @@ static void mutate_order(struct draft *d)
 	size_t cut;
 
 	switch (below(d->s, 4)) {
-	case 0:		/* exchanged */
+	case 0:		/* exchange two segments */
 		d->units[i] = d->units[j];
 		d->units[j] = tmp;
 		break;
-	case 1:		/* repeated */
+	case 1:		/* repeat one */
 		if (d->num < UNITS)
 			d->units[d->num++] = tmp;
 		break;
-	case 2:		/* lost */
+	case 2:		/* drop one */
 		d->units[i] = d->units[--d->num];
 		break;
-	default:	/* the head of one with the tail of another */
+	default:	/* join the head of one and the tail of another */
 		cut = below(d->s, tmp.len < d->units[j].len ?
 				  tmp.len : d->units[j].len);
 		d->units[i].len = cut;
@@ -350,7 +350,7 @@ static void mutate(struct draft *d)
 
 	while (n-- && d->num)
 		if (chance(d->s, 65))
-			mutate_octets(d->s, &d->units[below(d->s, d->num)]);
+			mutate_head(d->s, &d->units[below(d->s, d->num)]);
 		else
 			mutate_order(d);
 }
@@ -424,7 +424,7 @@ static void make_request(struct session *s)
 	put_noise(s, &u, private);
 	s->request_bad = chance(s, 12);
 	if (s->request_bad && chance(s, 50))
-		mutate_octets(s, &u);
+		mutate_head(s, &u);
 	else if (s->request_bad)
 		flip(s, u.b, u.len);
 	s->request_len = u.len < SESSION_REQUEST_MAX ? u.len :
@@ -432,7 +432,9 @@ static void make_request(struct session *s)
 	memcpy(s->request, u.b, s->request_len);
 }
 
-/* session_make: NUMBER of the sessions that SEED stands for. */
+/*
+ * session_make: generates session NUMBER of the sequence that SEED determines.
+ */
 void session_make(struct session *s, __u64 seed, __u64 number,
 		  const struct session_region *regions)
 {

@@ -14,9 +14,9 @@
 #define SESSION_STREAM_MAX	65536
 
 /**
- * struct session_region - memory that the peer knows of
+ * struct session_region - a region of the device that the peer may name
  * @stag: its key
- * @to: where it begins
+ * @to: address of its first byte
  * @len: bytes
  */
 struct session_region {
@@ -25,22 +25,22 @@ struct session_region {
 	__u32 len;
 };
 
-/* In this order: all rights, none to write, another protection domain. */
+/* Regions with all rights, without the right to write, of another domain */
 enum { SESSION_RW, SESSION_RO, SESSION_OTHER, SESSION_REGIONS };
 
-/* How a session ends. */
+/* How the peer ends a session */
 enum session_end { SESSION_FIN, SESSION_RESET, SESSION_CLOSE };
 
 /**
- * struct session - what one connection carries
- * @state: of the random numbers
+ * struct session - all bytes that the peer sends on one connection
+ * @state: state of the random number generator
  * @request: startup frame
  * @request_len: its bytes
- * @request_bad: it was tampered with, there may be no Reply
+ * @request_bad: the startup frame was changed, there may be no Reply
  * @stream: FPDUs
  * @stream_len: their bytes
- * @chunk: write so many at a time
- * @end: and then
+ * @chunk: number of bytes to write at a time
+ * @end: how to end the connection after the last byte
  */
 struct session {
 	__u64 state;

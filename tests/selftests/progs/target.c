@@ -116,7 +116,9 @@ int target_post_sends(struct ibv_qp *qp, unsigned int *posted,
 	return ret;
 }
 
-/* Guards of all regions, and the gaps behind the receives. Ends if damaged. */
+/*
+ * Ends the program if bytes outside of a region, or of a receive, have changed.
+ */
 void target_guards(void)
 {
 	size_t i;

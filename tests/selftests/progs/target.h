@@ -73,7 +73,7 @@ void target_print_hex(const void *p, size_t len);
 void target_init_attr(struct ibv_qp_init_attr *attr);
 void target_guards(void);
 
-/* Both return 0 or a positive errno, and count what was posted in @posted. */
+/* Both return 0 or a positive errno, and add the posted requests to @posted. */
 int target_post_recvs(struct ibv_qp *qp, unsigned int *posted,
 		      unsigned int count);
 int target_post_sends(struct ibv_qp *qp, unsigned int *posted,

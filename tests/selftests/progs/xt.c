@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The parts that all test programs are made of, see xt.h.
+ * Functions that all test programs share, see xt.h.
  */
 #include "xt.h"
 
@@ -81,7 +81,7 @@ void xt_skip(const char *fmt, ...)
 	_exit(XT_SKIP);
 }
 
-/* Only what a signal handler may call. */
+/* Calls only functions that are permitted in a signal handler. */
 static void out_of_time(int sig)
 {
 	char digits[12];
@@ -108,7 +108,7 @@ void xt_watchdog(unsigned int seconds)
 	alarm(seconds);
 }
 
-/* xt_count: the value of -n, or what the case prefers. */
+/* xt_count: the value of -n, or OTHERWISE without that option. */
 int xt_count(int otherwise)
 {
 	return count_option ? count_option : otherwise;
@@ -155,7 +155,7 @@ static void run_child(const struct xt_case *c)
 	_exit(0);
 }
 
-/* Returns true unless the case failed. */
+/* Runs a case in a process, and prints its result. True unless it failed. */
 static bool run_case(const struct xt_case *c)
 {
 	int status;
@@ -275,7 +275,7 @@ void xt_side_set(struct xt_side *side, const char *spec)
 		XT_CHECK(false, "not an address: %s", spec);
 }
 
-/* xt_enter: sockets and identifiers made from now on belong to this side. */
+/* xt_enter: sockets and identifiers created from now on belong to this side. */
 void xt_enter(const struct xt_side *side)
 {
 	if (side->ns >= 0)
@@ -317,8 +317,9 @@ int xt_listen(struct xt_end *e, const struct sockaddr_storage *sa, int backlog)
 }
 
 /*
- * The core misses the answer of a neighbour that is as quick as a veth, and
- * looks again at the end of the time it was given; so that is short.
+ * Resolves address and route. The core may miss the answer of a neighbour that
+ * answers at once, as on a veth pair, and then checks again at the timeout: so
+ * use a short timeout, and repeat the call.
  */
 void xt_resolve(struct xt_end *e, const struct sockaddr_storage *to)
 {
@@ -337,7 +338,9 @@ void xt_resolve(struct xt_end *e, const struct sockaddr_storage *to)
 	xt_do_expect(e, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
 }
 
-/* xt_adopt: a requested connection gets a channel of its own. */
+/*
+ * xt_adopt: makes an end of the identifier of a request, with its own channel.
+ */
 void xt_adopt(struct xt_end *e, const struct xt_side *side,
 	      struct rdma_cm_id *id)
 {
@@ -438,7 +441,9 @@ void xt_next_event(struct xt_end *e, struct xt_event *ev)
 	XT_OK(rdma_ack_cm_event(raw));
 }
 
-/* xt_do_expect: the next event is of this type; EV may be NULL. */
+/*
+ * xt_do_expect: checks the type of the next event; copies it to EV if not NULL.
+ */
 void xt_do_expect(struct xt_end *e, enum rdma_cm_event_type type,
 		  struct xt_event *ev)
 {
@@ -458,7 +463,7 @@ static void close_cq(struct ibv_cq *cq)
 	XT_OK(ibv_destroy_comp_channel(cc));
 }
 
-/* xt_close: everything of an end that shares nothing with another one. */
+/* xt_close: destroys all objects of an end, which must not share any. */
 void xt_close(struct xt_end *e)
 {
 	if (e->qp) {
@@ -481,8 +486,8 @@ void xt_close(struct xt_end *e)
 /* ---- whole connections ------------------------------------------------- */
 
 /*
- * The active end of an iWARP connection has to speak first; after this both
- * may. The buffers of the exchange are gone when it is over.
+ * Exchanges a first message. The active end of an iWARP connection must send
+ * first; after this exchange both ends may.
  */
 void xt_do_hello(struct xt_pair *p)
 {
@@ -537,7 +542,7 @@ void xt_do_pair(struct xt_pair *p, const struct xt_opts *oa,
 	}
 }
 
-/* xt_do_hang_up: FIRST disconnects, both ends notice, all is closed. */
+/* xt_do_hang_up: FIRST disconnects, both ends get the event, and are closed. */
 void xt_do_hang_up(struct xt_pair *p, struct xt_end *first)
 {
 	XT_OK(rdma_disconnect(first->id));
@@ -578,7 +583,7 @@ void xt_buf_free(struct xt_buf *b)
 	memset(b, 0, sizeof(*b));
 }
 
-/* xt_guards: no byte outside the region has changed. */
+/* xt_guards: checks that no byte outside the region has changed. */
 void xt_guards(const struct xt_buf *b, const char *file, int line)
 {
 	const __u8 *end = b->map + b->map_len;
@@ -678,7 +683,7 @@ struct ibv_send_wr xt_wr_to(enum ibv_wr_opcode op, __u64 wr_id,
 	return wr;
 }
 
-/* xt_try_send: 0 or an errno. */
+/* xt_try_send: posts sends; returns 0 or a positive errno. */
 int xt_try_send(struct xt_end *e, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
@@ -686,7 +691,7 @@ int xt_try_send(struct xt_end *e, struct ibv_send_wr *wr)
 	return abs(ibv_post_send(e->qp, wr, &bad));
 }
 
-/* xt_try_recv: into the shared queue if there is one; 0 or an errno. */
+/* xt_try_recv: posts receives, to the SRQ if there is one; 0 or an errno. */
 int xt_try_recv(struct xt_end *e, __u64 wr_id, struct ibv_sge *sge, int n)
 {
 	struct ibv_recv_wr wr = {
@@ -738,7 +743,7 @@ static bool poll_one(struct ibv_cq *cq, struct ibv_wc *wc)
 	return n;
 }
 
-/* xt_do_wait: the next completion, asleep until its event. */
+/* xt_do_wait: takes the next completion; sleeps until its event. */
 void xt_do_wait(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	struct ibv_cq *which;
@@ -755,14 +760,14 @@ void xt_do_wait(struct ibv_cq *cq, struct ibv_wc *wc)
 	}
 }
 
-/* xt_do_spin: the next completion, without arming the queue. */
+/* xt_do_spin: takes the next completion; polls, and does not arm the queue. */
 void xt_do_spin(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	while (!poll_one(cq, wc))
 		sched_yield();
 }
 
-/* xt_do_wc: the next completion is that of WR_ID and ends so. */
+/* xt_do_wc: checks that the next completion has this wr_id and status. */
 struct ibv_wc xt_do_wc(struct ibv_cq *cq, __u64 wr_id, enum ibv_wc_status want)
 {
 	struct ibv_wc wc;
@@ -775,7 +780,9 @@ struct ibv_wc xt_do_wc(struct ibv_cq *cq, __u64 wr_id, enum ibv_wc_status want)
 	return wc;
 }
 
-/* xt_do_flushed: WRs FIRST..FIRST+N-1 are flushed, in order, and no more. */
+/*
+ * xt_do_flushed: checks that WRs FIRST..FIRST+N-1 are flushed, and no others.
+ */
 void xt_do_flushed(struct ibv_cq *cq, __u64 first, unsigned int n)
 {
 	struct ibv_wc wc;
@@ -847,7 +854,7 @@ static bool event_is_for(const struct ibv_async_event *ev, struct xt_end *e)
 	}
 }
 
-/* xt_do_async: wait for this event of this end, and note what else comes. */
+/* xt_do_async: waits for this event of this end, and prints other events. */
 void xt_do_async(struct xt_end *e, enum ibv_event_type type)
 {
 	struct ibv_async_event ev;

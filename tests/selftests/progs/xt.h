@@ -3,11 +3,11 @@
  * What the test programs share: a runner for cases, the two ends of a
  * connection, registered buffers with guards around them, and waits.
  *
- * A program plays both ends by itself. The passive end lives in the network
- * namespace and at the address of side a, the active end in those of side b.
- * Every case runs in a process of its own, which ends at the first failed
- * check or when its time is up; so nothing here returns an error, and what a
- * case leaves open is closed by its exit.
+ * A program has both ends. The passive end uses the network namespace and the
+ * address of side a, the active end those of side b. Each case runs in a
+ * process of its own, which ends at the first failed check or at its time
+ * limit. So most functions return no error, and the exit of the process closes
+ * all objects.
  */
 #ifndef _XT_H
 #define _XT_H
@@ -89,7 +89,7 @@ bool xt_patched(void);
 bool xt_stripped(void);
 
 /**
- * struct xt_side - where an end lives
+ * struct xt_side - namespace and address of an end
  * @sa: its address, port 0
  * @ns: its network namespace, -1 for that of the process
  */
@@ -128,7 +128,7 @@ struct xt_event {
 };
 
 /**
- * struct xt_opts - what an end is made of
+ * struct xt_opts - parameters of the objects of an end
  * @send_wr: depth of the send queue
  * @recv_wr: depth of the receive queue
  * @send_sge: gather elements
@@ -184,16 +184,16 @@ struct xt_buf {
 
 /**
  * struct xt_end - one end of a connection, or a listener
- * @side: where it lives
- * @ch: its events
- * @id: its connection
+ * @side: its namespace and address
+ * @ch: channel of its rdma_cm events
+ * @id: identifier of rdma_cm
  * @pd: protection domain
- * @scq: completions of sends, with a channel of its own
- * @rcq: completions of receives, with a channel of its own
+ * @scq: completion queue of sends, with a channel of its own
+ * @rcq: completion queue of receives, with a channel of its own
  * @srq: shared receive queue or NULL
  * @qp: queue pair or NULL
- * @cap: what the queue pair really has
- * @spare: where messages go whose bytes do not matter
+ * @cap: capacities of the queue pair as created
+ * @spare: buffer of messages whose bytes are not checked
  */
 struct xt_end {
 	const struct xt_side *side;
@@ -256,7 +256,7 @@ void xt_guards(const struct xt_buf *b, const char *file, int line);
 #define XT_REMOTE	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
 			 IBV_ACCESS_REMOTE_READ)
 
-/* Contents: each seed is another pattern, different at each offset. */
+/* Patterns of bytes, which depend on the seed and on the offset. */
 void xt_fill(void *p, size_t len, __u64 seed);
 void xt_same(const char *file, int line, const void *p, size_t len, __u64 seed);
 void xt_all(const char *file, int line, const void *p, size_t len, __u8 byte);

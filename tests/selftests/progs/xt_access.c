@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Access violations, remote and local. Each has to end its own connection
- * with the right status and events, change no byte that it had no right to,
- * and leave the other connections alone.
+ * Access violations, remote and local. Each must end its connection with the
+ * right status and events, change no byte without permission, and not affect
+ * other connections.
  */
 #include "xt.h"
 
@@ -17,8 +17,8 @@
 #define RECVS		3
 
 /*
- * A connection that is going to break, with memory at both ends, and one that
- * must not notice.
+ * A connection that the case breaks, with memory at both ends, and another one,
+ * which must not be affected.
  */
 struct scene {
 	struct xt_pair p;
@@ -129,8 +129,9 @@ static void post_bad(struct scene *s, enum ibv_wr_opcode op,
 }
 
 /*
- * A Send or Write is complete when TCP has it. As a rule that is before the
- * Terminate arrives, and then there is no work request left to blame.
+ * Expects the completion of a Send or Write that the peer refuses. Mostly it
+ * has completed with success, as TCP had taken all of it, before the Terminate
+ * arrived. Otherwise it has the status @blamed, or is flushed.
  */
 static void complete_or(struct xt_end *e, enum ibv_wc_status blamed)
 {
@@ -163,7 +164,7 @@ static void bad_read(struct scene *s, const struct aim *aim, size_t len)
 		 aim->read_code);
 	xt_async(&s->p.a, IBV_EVENT_QP_ACCESS_ERR);
 	xt_async(&s->p.b, IBV_EVENT_QP_FATAL);
-	/* No byte was read. */
+	/* The Read has placed nothing. */
 	XT_SAME(s->src.p, ROOM, 1);
 	scene_down(s, RECVS);
 }
@@ -229,7 +230,7 @@ static void test_read_outside(void)
 	}
 }
 
-/* Begins inside, in segments of its own, and ends outside. */
+/* A Write of several segments, of which only the last one is out of bounds. */
 static void test_write_runs_out(void)
 {
 	struct scene s;
@@ -330,7 +331,7 @@ static void test_wrong_key(void)
 	}
 }
 
-/* After dereg returned, the memory is the application's own. */
+/* After ibv_dereg_mr() no Write changes the memory, even one in progress. */
 static void test_revoke_under_load(void)
 {
 	struct ibv_send_wr wr;
@@ -353,7 +354,8 @@ static void test_revoke_under_load(void)
 		XT_EQ(wc.wr_id, BAD);
 	}
 	/*
-	 * The earlier Writes may all have been in time; this one is too late.
+	 * All Writes so far may have arrived before the deregistration. This
+	 * one is certainly late, and ends the connection.
 	 */
 	wr = xt_wr(IBV_WR_RDMA_WRITE, BAD, &sge, 1);
 	wr.wr.rdma.remote_addr = (uintptr_t)s.dst.p;
@@ -368,8 +370,8 @@ static void test_revoke_under_load(void)
 /* ---- local ------------------------------------------------------------- */
 
 /*
- * The work request at b names memory that b may not use so: it fails, what
- * follows is flushed, and a receives nothing of it.
+ * Posts a request at end b with a buffer that b may not use for it: it fails,
+ * the next request is flushed, and end a receives nothing.
  */
 static void bad_local(struct scene *s, enum ibv_wr_opcode op,
 		      struct ibv_sge *sge)
@@ -468,7 +470,7 @@ static void bad_receive(int access, __u32 flip, size_t beyond)
 	int i;
 
 	scene_up(&s, XT_REMOTE);
-	/* Use up the good receives. */
+	/* Use up the valid receives, so that the invalid one is next. */
 	for (i = 0; i < RECVS; i++) {
 		wr = xt_wr(IBV_WR_SEND, 50 + i, NULL, 0);
 		xt_send(&s.p.b, &wr);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs of two devices that are connected by number anyhow: several
- * threads make, name, permit, post, fail, reset and destroy them at random,
- * the same one at once, with peers and PSNs that sometimes fit. Nothing is
- * claimed of what becomes of them, but that each call returns; in the end two
- * fresh ones are connected and carry a message each way.
+ * Several threads call verbs at random on the same queue pairs of two devices:
+ * they create, destroy, reset and post, and change states to connect by number,
+ * with peers and PSNs that sometimes match. The only claims are that each call
+ * returns, and that in the end two new queue pairs connect and carry a message
+ * in each direction.
  *
  * xt_anyhow SIDE-A SIDE-B SECONDS
  */
@@ -23,13 +23,13 @@
 
 /**
  * struct side - one of the devices
- * @side: where it is
- * @any: gives the context
+ * @side: its namespace and address
+ * @any: has the context of the device
  * @pd: protection domain
- * @cq: of all its queue pairs
- * @index: of its GID
- * @gid: its address
- * @buf: of all messages
+ * @cq: completion queue of all queue pairs
+ * @index: index of @gid
+ * @gid: GID of its address
+ * @buf: buffer of all messages
  */
 struct side {
 	const struct xt_side *side;
@@ -42,7 +42,7 @@ struct side {
 };
 
 /**
- * struct place - of a queue pair; even ones are of side 0
+ * struct place - slot of a queue pair; even slots are for side 0
  * @lock: taken for writing to destroy and create the queue pair
  * @qp: the queue pair, NULL if it could not be made
  * @number: its number, read by others without the lock

@@ -48,7 +48,8 @@ static void set_word(struct xt_buf *b, size_t off, __u64 w)
 }
 
 /*
- * A connection, b being the requester.
+ * A connection. End b sends Atomics for @target, which belongs to end a, and
+ * gets the old values in @result.
  */
 struct lane {
 	struct xt_pair p;
@@ -79,7 +80,7 @@ static void lane_down(struct lane *l)
 	xt_hang_up(&l->p, &l->p.b);
 }
 
-/* All of @b but the word at @off is untouched. */
+/* Checks that all of @b but the word at @off is unchanged. */
 static void only_word(const struct xt_buf *b, size_t off)
 {
 	XT_ALL(b->p, off, MARK);
@@ -452,7 +453,7 @@ static void *add_local(void *arg)
 	return NULL;
 }
 
-/* A region of this end on memory that others have registered too. */
+/* Registers memory of another end at this end, too. */
 static struct xt_buf region_on(struct xt_end *e, const struct xt_buf *b)
 {
 	struct xt_buf view = *b;
@@ -514,7 +515,7 @@ static void test_contention(void)
 	XT_GUARDS(&counter);
 }
 
-/* Values behind a lock that is taken and given back with CmpSwap. */
+/* A thread that changes values under a lock, which is a word set by CmpSwap */
 struct locker {
 	struct xt_end *e;
 	struct xt_buf area;
@@ -628,7 +629,7 @@ static void refused(struct lane *l, const struct refusal *r)
 	xt_recvs(&l->p.a, 100, RECVS);
 	wr.wr.atomic.remote_addr = r->addr;
 	wr.wr.atomic.rkey = r->rkey;
-	/* It would match and change every byte. */
+	/* If executed, it would match, and change every byte. */
 	wr.wr.atomic.compare_add = 0x3c3c3c3c3c3c3c3c;
 	wr.wr.atomic.swap = 0x1111111111111111;
 	/* The fence holds the Send back. */
@@ -818,7 +819,7 @@ static void test_refused_in_line(void)
 	XT_ALL(l.result.p + 3 * WORD, ROOM - 3 * WORD, MARK);
 }
 
-/* ---- refused at home --------------------------------------------------- */
+/* ---- refused by the own device ----------------------------------------- */
 
 static void bad_local(int access, __u32 flip, size_t off)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Messages of two gibibytes and more, up to the largest that DDP has, with
- * little memory: a region maps the same few pages over and over, lap by lap, so
- * that what is left is what came last to each place. Laps of source and
- * destination differ in length, so bytes of the wrong lap are wrong bytes. The
- * landmarks, where a length gets its sign bit and where it ends, are mapped
- * once, so every byte of theirs counts.
+ * Messages of 2 GiB and more, up to the largest that DDP has, with little
+ * memory: a region maps the same few pages repeatedly. One pass over these
+ * pages is a lap; after the message they hold its last bytes. Laps of source
+ * and destination have different lengths, so bytes at the wrong offset are
+ * detected. The parts around 2 GiB, where a length as a signed number
+ * overflows, and at the end have pages of their own, the landmarks, so each
+ * byte there is checked.
  */
 #include "xt.h"
 
@@ -24,7 +25,7 @@
 #define PIECES		16
 #define MARK		0x3c
 
-/* Parts of the memory with pages of their own, in the order of the pages. */
+/* Parts of a region with pages of their own, in the order of the pages */
 static const struct {
 	size_t from;
 	size_t len;
@@ -33,7 +34,7 @@ static const struct {
 	{ ROOM - HUGE, HUGE },
 };
 
-/* Lengths to test, as many as there is time for. */
+/* Lengths to test; -n limits their number. */
 static const size_t sizes[] = { MAX_MESSAGE, 2 * GIB - 1, 2 * GIB };
 
 struct lane {
@@ -111,7 +112,9 @@ static void same(struct lane *l, size_t from, size_t end)
 	}
 }
 
-/* The last lap, the landmarks as far as the message goes, nothing behind it. */
+/*
+ * Checks the last lap, the landmarks up to @len, and that no more was written.
+ */
 static void arrived(struct lane *l, size_t len)
 {
 	size_t i;
@@ -130,7 +133,9 @@ static void arrived(struct lane *l, size_t len)
 	}
 }
 
-/* As long a list as there may be, of elements that lie one after the other. */
+/*
+ * Cuts the message into the largest number of elements, one behind the other.
+ */
 static int cut(struct ibv_sge *sge, const struct xt_buf *b, size_t len)
 {
 	size_t piece = len / PIECES;
@@ -197,7 +202,7 @@ static void do_read(struct lane *l, size_t len)
 	XT_EQ(wc.byte_len, len);
 }
 
-/* One after the other on one connection, which ends in good order. */
+/* Transfers a message of each size on one connection, and disconnects. */
 static void each_size(void (*transfer)(struct lane *l, size_t len), bool into_b)
 {
 	size_t n = xt_count(XT_NELEM(sizes));

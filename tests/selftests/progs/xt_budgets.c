@@ -69,7 +69,9 @@ static void test_little(void)
 	read_all(MANY, LITTLE);
 }
 
-/* Writes of nothing; only the last one completes. */
+/*
+ * Fills the send queue with Writes without payload; only the last is signaled.
+ */
 static void fill(struct xt_sq *sq, const struct xt_buf *to)
 {
 	struct xiw_sqe *sqe;

@@ -51,7 +51,7 @@ static void spin(struct ibv_cq *cq)
 		XT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
 }
 
-/* The answer to the Read comes when all of the Write was taken. */
+/* A Write, and a Read behind it, which completes after the Write was placed. */
 static void write_and_read(struct bulk *b, int seed)
 {
 	struct ibv_sge sge = xt_sge(&b->from, 0, LEN);

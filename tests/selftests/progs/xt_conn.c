@@ -58,7 +58,7 @@ static void accepted(struct xt_pair *p)
 	xt_expect(&p->b, RDMA_CM_EVENT_ESTABLISHED, NULL);
 }
 
-/* One message in each direction, the active end first. */
+/* Sends a message from one end to the other. */
 static void talk_one_way(struct xt_end *from, struct xt_end *to,
 			 struct xt_buf *out, struct xt_buf *in, __u64 seed)
 {
@@ -89,7 +89,7 @@ static void talk(struct xt_pair *p, __u64 seed)
 	xt_buf_free(&b);
 }
 
-/* A whole connection through LISTENER: set up, used, closed. */
+/* Connects to LISTENER, sends a message in each direction, and disconnects. */
 static void whole_connection(struct xt_end *listener,
 			     const struct sockaddr_storage *sa, __u64 seed)
 {
@@ -379,7 +379,7 @@ static void close_by(bool a, bool b)
 	xt_recvs(&p.b, 20, 5);
 	if (a)
 		XT_OK(rdma_disconnect(p.a.id));
-	/* The other side may have been disconnected by this already. */
+	/* The disconnect at a may have ended the connection for b, too. */
 	if (b && rdma_disconnect(p.b.id) && !a)
 		XT_CHECK(false, "disconnect: %m");
 	xt_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
@@ -539,7 +539,7 @@ static void test_listener_gone_before_accept(void)
 
 	sa = listen_at_a(&listener);
 	request(&b, &sa);
-	/* The request has arrived, and is never read. */
+	/* Wait until the request has arrived, but do not read its event. */
 	XT_HERE();
 	while (!xt_readable(listener.ch->fd))
 		sched_yield();
@@ -591,7 +591,7 @@ static void test_listener_restarts(void)
 			XT_EQ(send(fd[i], frame, sizeof(frame), MSG_NOSIGNAL),
 			      sizeof(frame));
 		}
-		/* The moment differs each time. */
+		/* Close the listener at another moment in each round. */
 		if (round & 1)
 			xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST,
 				  &ev);
@@ -641,7 +641,7 @@ static void test_raw_silent(void)
 	int silent[4];
 	size_t i;
 
-	/* They hold their connections open, some in mid-request. */
+	/* Peers that stay silent after 0, 2, 4, ... bytes of a Request. */
 	sa = listen_at_a(&listener);
 	for (i = 0; i < XT_NELEM(silent); i++) {
 		silent[i] = tcp_connect(&sa);
@@ -654,7 +654,10 @@ static void test_raw_silent(void)
 		close(silent[i]);
 }
 
-/* Connections of one peer. Those before FIRST have no Request. */
+/*
+ * Connections of one peer, whose Requests arrive in reverse order. Those before
+ * FIRST send none. They are reported in the order of their connections.
+ */
 static void requests_in_reverse(__u8 first)
 {
 	static const char ask[20] = "MPA ID Req Frame\x40\x01\x00\x01";
@@ -742,8 +745,8 @@ static void test_raw_reject(void)
 }
 
 /*
- * A request for the peer-to-peer model, taken and accepted: the connection is
- * established once the peer says more, which it does not.
+ * Accepts a Request for the peer-to-peer model from a TCP client. The client
+ * sends no RTR, so the connection is not established.
  */
 static int half_accepted(struct xt_end *listener, struct xt_end *e)
 {

@@ -21,7 +21,7 @@
 			 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |		   \
 			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 
-/* How queues are created: plainly, or in a thread domain of each end. */
+/* How queues are created: with @domains, in a thread domain for each end */
 struct how {
 	__u32 inline_len;
 	__u32 cq_flags;
@@ -70,7 +70,7 @@ static struct ibv_cq_ex *new_cq_ex(struct ex_end *x, const struct how *how)
 	return XT_PTR(ibv_create_cq_ex(ctx, &attr));
 }
 
-/* The protection domain, within one for a single thread if asked for. */
+/* Allocates the protection domain, with @domains in a parent domain. */
 static void new_pd(struct ex_end *x, const struct how *how)
 {
 	struct ibv_context *ctx = x->e.id->verbs;
@@ -159,7 +159,7 @@ static void lane_down(struct lane *l)
 	xt_close(&l->b.e);
 }
 
-/* The extended poll begins at the next completion, asleep until there is. */
+/* Begins an extended poll at the next completion; sleeps until there is one. */
 static void begin_poll(struct ibv_cq_ex *cqx)
 {
 	struct ibv_poll_cq_attr attr = {};
@@ -181,7 +181,7 @@ static void begin_poll(struct ibv_cq_ex *cqx)
 	XT_EQ(ret, 0);
 }
 
-/* The completion at which the poll is. */
+/* Checks the current completion of the extended poll. */
 static void at(struct ibv_cq_ex *cqx, struct ibv_qp *qp, __u64 wr_id,
 	       enum ibv_wc_opcode opcode, __u32 len)
 {
@@ -440,7 +440,9 @@ static __u64 stamp(struct ibv_cq_ex *cqx, __u64 wr_id)
 	return ts;
 }
 
-/* The stamps lie between two looks at the clock, and in the order of events. */
+/*
+ * Timestamps are between two readings of the clock, and in the order of posts.
+ */
 static void test_timestamps(void)
 {
 	const struct how how = {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Allocations fail, one after the other: each step is done again with its
- * first, second, ... allocation (or copy from or to user space) refused, until
- * none was left to refuse. It has to fail or to succeed, without a trace of
- * either. Uses /proc/thread-self/fail-nth, for which the kernel needs
- * CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC and CONFIG_FAULT_INJECTION_USERCOPY.
+ * Runs each step repeatedly, and refuses its first, second, ... allocation (or
+ * copy from or to user space), until the step makes no further one. Each time
+ * it must fail or succeed, and leave nothing behind. Uses
+ * /proc/thread-self/fail-nth, for which the kernel needs CONFIG_FAILSLAB,
+ * CONFIG_FAIL_PAGE_ALLOC and CONFIG_FAULT_INJECTION_USERCOPY.
  *
- * -n COUNT refuses only every COUNTth of them, beginning at random.
+ * -n COUNT refuses only every COUNTth allocation, beginning at random.
  */
 #include "xt.h"
 
@@ -26,11 +26,11 @@
 #define BLOCK		(128 * 1024UL)
 
 /**
- * struct step - something that can fail
- * @prepare: what it needs, or NULL
- * @act: the step; 0 or an errno
- * @undo: after success, or NULL
- * @cleanup: after either, or NULL
+ * struct step - an operation to be tested
+ * @prepare: creates the objects that it needs, or NULL
+ * @act: the operation; returns 0 or an errno
+ * @undo: called after success, or NULL
+ * @cleanup: called after success and after failure, or NULL
  */
 struct step {
 	void (*prepare)(void);
@@ -118,7 +118,9 @@ static void walk_by(const struct step *s, int stride)
 
 	begin();
 	srandom(getpid());
-	/* Without refusals: makes the allocations that happen only once. */
+	/*
+	 * Run it once without refusals, for allocations that occur only once.
+	 */
 	once(s, NTH_MAX);
 	for (nth = 1 + random() % stride; once(s, nth); nth += stride)
 		XT_CHECK(nth < NTH_MAX, "no end of allocations");
@@ -260,7 +262,10 @@ static void test_open(void)
 			device = devices[i];
 	begin();
 	once(&s, NTH_MAX);
-	/* Opening the file. Of a context that fails ib_core loses the task. */
+	/*
+	 * Refuse only the allocations of opening the file. If a later one, of
+	 * the context, fails, ib_core leaks a reference to the task.
+	 */
 	for (i = 1; i <= 3; i++)
 		once(&s, i);
 }
@@ -618,7 +623,7 @@ static void prepare_listener(void)
 	xt_id(&pair.b, &xt_b);
 }
 
-/* The next event of a channel, or what is wrong with it. */
+/* Reads the next event: 0, or an errno if it fails or has the wrong type. */
 static int event(struct xt_end *end, enum rdma_cm_event_type type,
 		 struct rdma_cm_id **id)
 {
@@ -694,7 +699,7 @@ static void test_resolve(void)
 	walk(&s);
 }
 
-/* Something happens at one of the ends. */
+/* Waits for an event at one of the ends; sets @first if it is at @one. */
 static bool either(struct xt_end *one, struct xt_end *other, bool *first)
 {
 	struct pollfd p[] = {

@@ -56,7 +56,7 @@ static void write_all(size_t len)
 		wr = xt_wr_to(IBV_WR_RDMA_WRITE, i, &sge, 1, &to, 0);
 		wr.send_flags = 0;
 		xt_send(&pairs[i].b, &wr);
-		/* All of it has arrived when this one completes. */
+		/* When this Read completes, the Write has been placed. */
 		wr = xt_wr_to(IBV_WR_RDMA_READ, i, &sge, 1, &to, 0);
 		sge.length = 1;
 		xt_send(&pairs[i].b, &wr);

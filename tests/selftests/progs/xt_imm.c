@@ -77,7 +77,7 @@ static void empty(struct ibv_cq *cq)
 	XT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
 }
 
-/* LEN bytes to OFF; the receive posted for it is RECV. */
+/* Writes LEN bytes to OFF with immediate; the posted receive has wr_id RECV. */
 static void one(struct lane *l, __u64 recv, size_t off, size_t len, __u32 imm)
 {
 	struct ibv_sge sge = xt_sge(&l->src, off, len);
@@ -156,7 +156,7 @@ static void plain_send(struct lane *l, __u64 recv, size_t len)
 	xt_wc_ok(l->p.b.scq, 8);
 }
 
-/* The length is that of its own Write, whatever came before. */
+/* The completion has the length of its Write, not of Writes before it. */
 static void test_length(void)
 {
 	struct lane l;
@@ -179,7 +179,7 @@ static void test_length(void)
 	lane_down(&l);
 }
 
-/* ---- what it takes ----------------------------------------------------- */
+/* ---- receives that are taken ------------------------------------------- */
 
 /*
  * A Write with immediate takes exactly one receive, also one without buffers or
@@ -311,7 +311,7 @@ static void test_unsignaled(void)
 	lane_down(&l);
 }
 
-/* ---- where the data comes from ----------------------------------------- */
+/* ---- sources of the data ----------------------------------------------- */
 
 static void test_gather_inline(void)
 {
@@ -458,7 +458,7 @@ static void test_mixed(void)
 	lane_down(&l);
 }
 
-/* ---- a reader that does not wait --------------------------------------- */
+/* ---- memory is read while further Writes arrive ------------------------ */
 
 #define EACH		(64UL << 10)
 
@@ -593,9 +593,9 @@ static void test_both_ways(void)
 	}
 }
 
-/* ---- when it goes wrong ------------------------------------------------ */
+/* ---- errors ------------------------------------------------------------ */
 
-/* A receive that is posted late is waited for; none at all ends the stream. */
+/* The message waits for a late receive; without any, the stream ends. */
 static void test_late(void)
 {
 	struct ibv_sge sge;
@@ -700,7 +700,7 @@ static void send_with_imm(struct xt_end *from, struct xt_end *to,
 	xt_wc_ok(from->scq, len);
 }
 
-/* The first message of a connection, of each end, and later ones */
+/* Sends with immediate in both directions, also as the first message */
 static void test_send_with_imm(void)
 {
 	struct lane l;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What has completed arrives, however the connection ends afterwards. One
- * process sends, polls the completion of everything, and leaves; another one
- * receives, and compares. Meant for a slow network, so that most of it is still
- * on its way then.
+ * The data of completed requests arrives, however the connection ends
+ * afterwards. One process sends, polls all completions, and ends the
+ * connection; another one receives, and compares. For a slow network, on which
+ * most of the data is still in the sender's TCP at that time.
  *
  *	xt_leave [-a [NS/]ADDRESS] [-b [NS/]ADDRESS] [-n MESSAGES]
  *
@@ -24,7 +24,7 @@
 #define LATE_POSTED	6
 /* More than the longest time until a peer that accepts no data is lost. */
 #define PATIENCE_US	120000000
-/* More than the device lets linger, see XIW_EP_LINGERING. */
+/* More connections than the device keeps lingering, see XIW_EP_LINGERING. */
 #define CROWD		300
 #define CROWD_EACH	4
 
@@ -37,12 +37,12 @@ enum how {
 };
 
 /**
- * struct plan - what a case does
- * @how: the sender leaves
- * @close: first, rdma_disconnect()
+ * struct plan - parameters of a case
+ * @how: how the sender ends the connection
+ * @close: it calls rdma_disconnect() before
  * @passive: the sender is the passive end
- * @late: the last receives are posted when the sender has left
- * @stalled: they are not posted at all
+ * @late: the last receives are posted when the sender has ended the connection
+ * @stalled: the last receives are never posted
  */
 struct plan {
 	enum how how;
@@ -347,7 +347,7 @@ static void await_tcp(pid_t sender, int port)
 
 /* ---- cases ------------------------------------------------------------- */
 
-/* The verdict is the receiver's, and the sender's if it had to fail first. */
+/* Waits for both processes: the case fails if one of them failed a check. */
 static void supervise(pid_t receiver, pid_t sender)
 {
 	int status;

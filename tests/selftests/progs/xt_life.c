@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a queue pair's end, or a new beginning, means to others and to what was
- * posted: destruction beside others on the same completion queue, RESET, and a
- * process that gives up its credentials while it has queue pairs.
+ * Effects of the destruction and of the reset of a queue pair on its requests
+ * and on other queue pairs of the same completion queue; attributes and changes
+ * of state; and a process that gives up its credentials while it has queue
+ * pairs.
  *
  *	xt_life [-a [NS/]ADDRESS] [-b [NS/]ADDRESS] [-t CASE]...
  *
@@ -23,7 +24,7 @@
 #define BURST		32
 #define NOBODY		65534
 
-/* A message of one byte from @from to a receive @wr_id of @to. */
+/* Sends a message of one byte; its receive at @to has the number @wr_id. */
 static void message(struct xt_end *from, struct xt_end *to, __u64 wr_id)
 {
 	struct ibv_sge sge = xt_sge(&from->spare, 0, 1);
@@ -66,7 +67,7 @@ static void *poll_on(void *arg)
 	return NULL;
 }
 
-/* Posts without a doorbell: a process that polls rings it. */
+/* Posts so fast that doorbells are deferred; the poll then rings one. */
 static void burst(struct xt_pair *p)
 {
 	struct ibv_sge sge;
@@ -141,7 +142,7 @@ static void test_reset(void)
 	xt_adopt(&p.a, &xt_a, ev.id);
 	xt_qp(&p.a, &o);
 
-	/* Receives posted before do not exist any more. */
+	/* The reset removes the receives that were posted before. */
 	xt_recvs(&p.a, 1, 5);
 	XT_OK(to_state(&p.a, IBV_QPS_RESET));
 	XT_OK(to_state(&p.a, IBV_QPS_INIT));
@@ -154,11 +155,11 @@ static void test_reset(void)
 	xt_wc_ok(p.a.rcq, 11);
 	xt_wc_ok(p.b.scq, 1);
 	xt_expect(&p.a, RDMA_CM_EVENT_ESTABLISHED, NULL);
-	/* The change can be undone only by the end of the connection. */
+	/* A connected queue pair cannot be reset. */
 	XT_EQ(to_state(&p.a, IBV_QPS_INIT), EINVAL);
 	XT_EQ(to_state(&p.a, IBV_QPS_RESET), EBUSY);
 
-	/* Completions that were not polled do not exist any more either. */
+	/* The reset also removes completions that were not polled. */
 	xt_recvs(&p.a, 21, 5);
 	XT_OK(rdma_disconnect(p.b.id));
 	xt_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
@@ -229,7 +230,7 @@ static struct {
 	atomic_bool done;
 } late;
 
-/* Runs until that time after the beginning of the destruction. */
+/* Waits for the begin of the destruction, and then for @us microseconds. */
 static void pause_us(unsigned int us)
 {
 	__u64 end;
@@ -278,7 +279,7 @@ static void test_disconnect_raced(void)
 	for (i = 0; i < n; i++) {
 		xt_pair(&p, &quiet, &quiet);
 		late.e = &p.a;
-		/* Then the library passes the call to the kernel. */
+		/* Without it librdmacm passes the disconnect to the kernel. */
 		p.a.id->qp = NULL;
 		late.delay_us = i % 15 * 100;
 		atomic_store(&late.go, false);
@@ -311,7 +312,7 @@ static void *change_depths(void *arg)
 	return NULL;
 }
 
-/* The ends have agreed upon the depths; no attribute changes them. */
+/* A change of attributes does not change the negotiated IRD and ORD. */
 static void test_depths(void)
 {
 	int n = xt_count(200);
@@ -498,7 +499,7 @@ static void test_masks(void)
 	XT_EQ(rights(&idle), IBV_ACCESS_REMOTE_WRITE);
 	XT_OK(number_init(idle.qp));
 	had = rights(&idle);
-	/* No peer has this number. */
+	/* The destination number is 0, which no queue pair has. */
 	XT_EQ(change(&idle, IBV_QPS_RTR, 0, state | IBV_QP_AV |
 		     IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 		     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER |
@@ -530,7 +531,7 @@ static void test_masks(void)
 	message(&p.b, &p.a, 1);
 	message(&p.a, &p.b, 2);
 	XT_OK(ibv_destroy_qp(idle.qp));
-	/* As rdma_disconnect() does; what follows may find it closing. */
+	/* SQD as in rdma_disconnect(): later changes may find it closing. */
 	XT_EQ(change(&p.a, IBV_QPS_SQD, 0, state | IBV_QP_TIMEOUT), EINVAL);
 	XT_EQ(change(&p.a, IBV_QPS_SQD, 0, state | IBV_QP_PORT), 0);
 	XT_EQ(change(&p.a, 0, 0, IBV_QP_PORT), 0);

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * One end of a connection under load, in a process of its own that others can
- * kill or pull the device from under:
+ * One end of a connection under load, in a process of its own, which a test can
+ * kill, or remove the device of:
  *
  *	xt_load -s [NS/]ADDRESS -p PORT [options]	the passive end
  *	xt_load -c [NS/]ADDRESS -p PORT [options]	the active end
  *
- * each in its namespace NS, and with the address of the passive one.
- *
- * What they do is in load.h. "running" is printed when the first Send came
- * back; at the end the number of Sends received, the longest time between two
- * of them, and "ended", or "gone" when the device is.
+ * each in its namespace NS, and with the address of the passive one. For the
+ * load see load.h. Prints "running" when the first Send was answered; at the
+ * end the number of received Sends, the longest time between two of them, and
+ * "ended", or "gone" if the device was removed.
  *
  *	-n COUNT	disconnect after so many Sends
  *	-k		keep everything open afterwards, until killed
- *	-Q TOS		type of service (IPv6: traffic class) of what it sends
+ *	-Q TOS		type of service (IPv6: traffic class) of its packets
  *	-T SECONDS	give up after this time
  *
- * SIGTERM is as if -n had asked for LAST more messages.
+ * SIGTERM: disconnect after LAST more messages.
  */
 #include "load.h"
 

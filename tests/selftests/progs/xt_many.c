@@ -22,14 +22,14 @@
 
 /**
  * struct side - one of the devices
- * @any: its context; of side 0 it listens
+ * @any: has the context of the device; for side 0 also the listener
  * @pd: protection domain
- * @cq: of all its queue pairs
- * @buf: of all messages
- * @index: of its GID
- * @gid: its address
+ * @cq: completion queue of all queue pairs
+ * @buf: buffer of all messages
+ * @index: index of @gid
+ * @gid: GID of its address
  * @qp: its queue pairs
- * @id: of rdma_cm, if that connects them
+ * @id: their identifiers, if rdma_cm connects them
  */
 static struct side {
 	struct xt_end any;

@@ -38,7 +38,7 @@ static void stage_up(struct stage *s)
 	memset(s->dst.p, MARK, ROOM);
 }
 
-/* A second connection at the same memory; the peer has a buffer of its own. */
+/* A second connection with the same target memory, and another peer buffer */
 static void second_up(struct stage *second, const struct stage *s)
 {
 	struct xt_opts same = XT_OPTS;
@@ -87,7 +87,7 @@ static void peer_may(struct stage *s, __u32 rkey, size_t off, size_t len,
 	XT_SAME(s->dst.p + off, len, seed);
 }
 
-/* This ends the connection. */
+/* Checks that the peer cannot read there. The attempt ends the connection. */
 static void peer_may_not(struct stage *s, __u32 rkey, size_t off, size_t len)
 {
 	XT_EQ(peer_io(s, IBV_WR_RDMA_READ, rkey, (uintptr_t)s->dst.p + off,
@@ -119,7 +119,7 @@ static struct ibv_send_wr bind_wr(struct ibv_mw *mw, const struct xt_buf *b,
 	return wr;
 }
 
-/* Type 2: binds, and returns the key for the peer. */
+/* Binds a type 2 window, and returns the key for the peer. */
 static __u32 bind2(struct stage *s, struct ibv_mw *mw)
 {
 	struct ibv_send_wr wr = bind_wr(mw, &s->dst, OFF, LEN, REMOTE);
@@ -156,7 +156,9 @@ static void invalidate(struct stage *s, __u32 rkey)
 	XT_EQ(xt_wc_ok(s->p.a.scq, BIND).opcode, IBV_WC_LOCAL_INV);
 }
 
-/* By the peer, with a Send; returns the completion of the receive. */
+/*
+ * The peer invalidates a key by a Send; returns the completion of the receive.
+ */
 static struct ibv_wc remote_invalidate(struct stage *s, __u32 rkey, __u64 id)
 {
 	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND_WITH_INV, IO, NULL, 0);
@@ -234,8 +236,9 @@ static void test_remote_invalidate(void)
 }
 
 /*
- * Nobody sees the completion before the window is invalid: another queue pair,
- * which need not wait for what the first one does, can bind it at once.
+ * The window is invalid when the completion becomes visible: another queue
+ * pair, whose work is not ordered with that of the first one, can bind it at
+ * once.
  */
 static void test_invalid_first(void)
 {
@@ -412,8 +415,9 @@ static void test_qp_gone(void)
 }
 
 /*
- * Windows of two queue pairs come and go in every way there is. Those that the
- * first one has at its end are invalid then, the others are as they were.
+ * Windows are bound by two queue pairs, and unbound, invalidated or bound
+ * again. The end of the first queue pair invalidates the windows that it has at
+ * that time, and no others.
  */
 static void test_qp_gone_some(void)
 {
@@ -491,7 +495,7 @@ static __u64 idle_qp_goes(struct xt_end *e, __u64 enough)
 	return least;
 }
 
-/* They all go with their queue pair, and no other one has to look at them. */
+/* A queue pair is destroyed as fast as usual if others have many windows. */
 static void test_qp_gone_many(void)
 {
 	int n = xt_count(4000);
@@ -619,9 +623,9 @@ static void test_rereg_bound(void)
 			      0, XT_REMOTE), "a bound region was changed");
 }
 
-/* ---- regions by another name ------------------------------------------- */
+/* ---- regions at other addresses ---------------------------------------- */
 
-/* Both sides call the bytes of s->dst by the addresses of that region. */
+/* Both sides access the bytes of s->dst by the addresses of that region. */
 static void called_by(struct stage *s, const struct ibv_mr *mr, __u64 iova)
 {
 	struct ibv_sge sge = { iova + OFF, LEN, mr->lkey };
@@ -667,7 +671,7 @@ static void test_iova(void)
 	stage_up(&s);
 	for (i = 0; i < XT_NELEM(iova); i++)
 		region_at(&s, iova[i]);
-	/* The end of one that has the last address cannot be expressed. */
+	/* A region with the last address: its end would need 65 bits. */
 	for (i = 0; i < 2; i++) {
 		XT_CHECK(!ibv_reg_mr_iova(s.p.a.pd, s.dst.p, ROOM,
 					  -(__u64)ROOM + i * XT_PAGE,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The methods of the device's own, called as no library would: handles of other
- * objects, of other processes and of none, wrong attributes, and objects that
- * are destroyed at that moment.
+ * The driver's own methods, called with invalid arguments: handles of other
+ * objects, of other processes and of no object, wrong attributes, and objects
+ * that are destroyed during the call.
  */
 #include "rings.h"
 
@@ -351,7 +351,7 @@ static void test_memory(void)
 	unmake(&o);
 }
 
-/* ---- what there was before --------------------------------------------- */
+/* ---- commands that do not exist ---------------------------------------- */
 
 /* Posting, polling and arming have no commands. */
 static void test_no_commands(void)
@@ -383,7 +383,7 @@ static void test_no_commands(void)
 	unmake(&o);
 }
 
-/* ---- beside each other ------------------------------------------------- */
+/* ---- calls during the destruction of objects --------------------------- */
 
 static struct objects raced;
 static atomic_bool enough;
@@ -423,7 +423,7 @@ static void test_destroyed(void)
 		make(&raced);
 		if (rounds & 1)
 			XT_OK(ibv_modify_qp(raced.qp, &error, IBV_QP_STATE));
-		/* The library waits only for doorbells of queue pairs. */
+		/* The provider retries EBUSY for queue pairs only. */
 		XT_OK(ibv_destroy_qp(raced.qp));
 		while ((ret = ibv_destroy_srq(raced.srq)))
 			XT_EQ(ret, EBUSY);

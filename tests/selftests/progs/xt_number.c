@@ -59,7 +59,10 @@ static struct number *number_of(__u32 qp_num)
 
 /* ---- commands ---------------------------------------------------------- */
 
-/* new [shared]: with receives of its own, or those of all that are "shared" */
+/*
+ * new [shared]: creates a queue pair; "shared" ones have a common receive
+ * queue.
+ */
 static void new(bool shared)
 {
 	struct ibv_srq_init_attr srq_attr = {
@@ -172,7 +175,7 @@ static int post(struct number *n, char **arg)
 	return target_post_sends(n->qp, &n->sends, num(arg[4]), &wr);
 }
 
-/* dial N PORT: rdma_cm is to connect a queue pair that it has not made. */
+/* dial N PORT: connects the queue pair by rdma_cm, which did not create it. */
 static int dial(struct number *n, char **arg)
 {
 	struct rdma_conn_param param = {
@@ -185,7 +188,7 @@ static int dial(struct number *n, char **arg)
 	return rdma_connect(n->id, &param) ? errno : 0;
 }
 
-/* From here on the process is in another namespace, or in its own again. */
+/* Moves the process to another network namespace, or back to its own. */
 static int leave(bool leave)
 {
 	if (leave)
@@ -194,7 +197,7 @@ static int leave(bool leave)
 	return 0;
 }
 
-/* Ports below 1024 are, or are not, for it. */
+/* Adds or removes the capability for ports below 1024. */
 static int privileged(bool on)
 {
 	struct __user_cap_header_struct head = {

@@ -32,7 +32,7 @@ static struct {
 	unsigned long bad;
 } *ctl;
 
-/* Both ends have a registration of both. */
+/* Memory of the source and of the target, each registered at both ends */
 static __u8 *src, *dst;
 static struct xt_buf src_of[2], dst_of[2];
 static struct xt_pair pair;
@@ -79,7 +79,7 @@ static void watch_order(const __u8 *p, size_t n)
 			continue;
 		seen = last;
 		bad = older(p, n, last);
-		/* If it did not run for long, it has seen no change. */
+		/* Do not count a look after a pause of this process. */
 		if (LOAD(&ctl->posted) - posted > 100)
 			continue;
 		ctl->bad += bad;
@@ -138,7 +138,7 @@ static void second(void)
 	}
 }
 
-/* The second process has not had its processor often enough yet. */
+/* Has the second process not yet seen enough changes? */
 static bool too_few_looks(void)
 {
 	return LOAD(&ctl->looks) < LOOKS;

@@ -19,7 +19,7 @@ static size_t slots(void)
 	return xt_count(24);
 }
 
-/* Everything before it has been placed when this message arrives. */
+/* Sends a message: when it arrives, all Writes before it have been placed. */
 static void wait_until_there(struct xt_pair *p)
 {
 	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 1, NULL, 0);
@@ -152,7 +152,9 @@ static void test_small_sends(void)
 	sends(SMALL);
 }
 
-/* The owner may change the memory once the reader has sent a message. */
+/*
+ * The owner may change memory that was read when the reader has sent a message.
+ */
 static void test_reads(void)
 {
 	struct ibv_send_wr wr;

@@ -15,7 +15,10 @@
 #define BEFORE		1
 #define BAD		2
 #define AFTER		3
-/* Remote operation error, unexpected opcode; and how siw writes it. */
+/*
+ * Terminate code for an unexpected opcode, and siw's version with swapped
+ * fields
+ */
 #define UNEXPECTED	0x0206
 #define BY_SIW		0x2006
 
@@ -49,8 +52,9 @@ static void over(struct lane *l)
 }
 
 /*
- * Reads are served, an Atomic is not. It is the one that failed, its result is
- * not touched, and the Send behind it, kept at home by a fence, is flushed.
+ * The peer answers the Read, but not the Atomic: that completes with an error,
+ * and its result buffer does not change. The Send behind it waits for the
+ * Atomic because of its fence, and is flushed.
  */
 static void atomic(enum ibv_wr_opcode op)
 {
@@ -95,9 +99,10 @@ static void test_cas(void)
 }
 
 /*
- * A Write has no answer, so the one with immediate completes when it was sent,
- * and its data is placed. By the event, and by what is flushed behind it, the
- * consumer learns that the peer gave up; the peer's receive was not used.
+ * A Write has no answer, so the one with immediate completes with success when
+ * it is sent, and its data is placed. An asynchronous event and the flushed
+ * request behind it report that the peer has ended the connection. The peer's
+ * receive is not used.
  */
 static void test_imm(void)
 {

@@ -20,7 +20,10 @@
 #define SYS_memfd_secret	447
 #endif
 
-/* Sends what is at @p to the passive end and compares; then back to @p. */
+/*
+ * Sends the bytes at @at to the passive end and compares them; with @back also
+ * in the other direction.
+ */
 static void round_trip(struct xt_pair *p, struct ibv_mr *mr, void *at,
 		       __u64 seed, bool back)
 {
@@ -129,7 +132,7 @@ static void test_system(void)
 	xt_hang_up(&p, &p.b);
 }
 
-/* A child may misuse its copy of the queues: the parent's still work. */
+/* A child misuses its copy of the queues; those of the parent still work. */
 static void test_inherited(void)
 {
 	const struct xt_opts o = XT_OPTS;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What TCP itself can move, with nothing to do for it at either end: the sender
- * has it send pages that are there already, the receiver has it throw away what
- * came. Neither copies, and calls are few, a mebibyte each.
+ * Measures the throughput of TCP alone: the sender sends the same pages by
+ * sendfile(), the receiver discards received data by MSG_TRUNC. No data is
+ * copied, and each call is for a MiB.
  *
  *	xt_pump -s PORT				takes one connection
  *	xt_pump -c ADDRESS PORT SECONDS		prints MiB/s
@@ -54,7 +54,7 @@ static void discard(const char *port)
 	} while (got);
 }
 
-/* A file of pages that exist. */
+/* A file in memory whose pages are allocated. */
 static int pages(void)
 {
 	int fd = memfd_create("xt_pump", MFD_CLOEXEC);
@@ -68,7 +68,7 @@ static int pages(void)
 	return fd;
 }
 
-/* Until the other end has taken all of it, which its FIN says. */
+/* Sends, and waits for the FIN of the other end, which has then read all. */
 static void pump(const char *addr, const char *port, double seconds)
 {
 	struct addrinfo *ai = resolved(addr, port);

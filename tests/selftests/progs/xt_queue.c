@@ -15,7 +15,7 @@
 
 #define KIB		1024UL
 
-/* A send of nothing at all, signalled or not. */
+/* Posts a Send without payload; flags may have IBV_SEND_SIGNALED. */
 static void send_nothing(struct xt_end *e, __u64 wr_id, int flags)
 {
 	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, wr_id, NULL, 0);
@@ -54,8 +54,8 @@ static void test_unsignaled(void)
 	int i;
 
 	/*
-	 * Far more than the queue holds: a signalled completion frees the slots
-	 * of unsignalled requests before it.
+	 * Post more requests than the queue has slots: a signalled completion
+	 * frees the slots of the unsignalled requests before it.
 	 */
 	xt_pair(&p, NULL, NULL);
 	for (round = 0; round < 20; round++) {
@@ -268,7 +268,7 @@ static void message(struct xt_pair *p, int flags)
 	XT_EQ(wc.status, IBV_WC_SUCCESS);
 }
 
-/* An event of MESSAGE would have arrived after the round trip. */
+/* Sends a message that must raise no event; a round trip gives it the time. */
 static void no_event_by(struct xt_pair *p, int flags)
 {
 	message(p, flags);
@@ -761,7 +761,7 @@ static void test_srq_full(void)
 	XT_EQ(xt_try_recv(&p.a, n, &sge, 1), 0);
 }
 
-/* ---- queues that nothing is polled of ---------------------------------- */
+/* ---- completion queues that are not polled ----------------------------- */
 
 #define FEW	8
 
@@ -797,7 +797,9 @@ static void test_full_sends(void)
 		struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, n + i, NULL, 0);
 
 		xt_recvs(&p.a, n + i, 1);
-		/* Nothing is free as long as nothing was polled; then one. */
+		/*
+		 * The send queue is full; a polled completion frees one slot.
+		 */
 		XT_EQ(xt_try_send(&p.b, &wr), ENOMEM);
 		xt_wc_ok(p.b.scq, i);
 		xt_send(&p.b, &wr);
@@ -805,7 +807,7 @@ static void test_full_sends(void)
 	}
 	for (i = 2 * n; i < 3 * n; i++)
 		xt_wc_ok(p.b.scq, i);
-	/* Those without completion are free with the next that has one. */
+	/* A completion also frees the slots of unsignalled sends before it. */
 	xt_recvs(&p.a, 0, n);
 	for (i = 0; i < n; i++)
 		send_nothing(&p.b, i, i == n - 2 ? IBV_SEND_SIGNALED : 0);
@@ -909,7 +911,7 @@ static void test_full_shared(void)
 	still_well(&first.a);
 }
 
-/* A number that the device has in sysfs; -1 if there is none. */
+/* Reads a number from a file of the device in sysfs; -1 if there is no file. */
 static long device_number(const struct xt_end *e, const char *name)
 {
 	char path[512];
@@ -979,8 +981,8 @@ static struct xt_pair *stalled_pairs(int n)
 }
 
 /*
- * Queue pairs that wait get receives in the order of waiting, and are not woken
- * before: the work is proportional to the number of receives.
+ * Queue pairs that wait get receives in the order in which they began to wait,
+ * and only as many are woken as there are receives.
  */
 static void test_srq_line(void)
 {
@@ -1000,11 +1002,11 @@ static void test_srq_line(void)
 		XT_EQ(wc.qp_num, p[i].a.qp->qp_num);
 	}
 	begin = xt_now_us() - begin;
-	usleep(20000);		/* the age that the counter may have */
+	usleep(20000);		/* the core may cache counters for that long */
 	woken = device_number(&p[0].a, LATE) - late;
-	xt_note("%d connections, %ld woken in vain, %llu us", n, woken,
+	xt_note("%d connections, %ld needless wakeups, %llu us", n, woken,
 		(unsigned long long)begin);
-	XT_CHECK(woken <= n, "%ld woken in vain", woken);
+	XT_CHECK(woken <= n, "%ld needless wakeups", woken);
 	for (i = 0; i < n; i++)
 		round_trip(&p[i]);
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A network that damages what TCP's checksum does not protect: passes on one
- * TCP connection and, once, turns around one bit of it.
+ * A network that damages data without violating TCP's checksum: relays a TCP
+ * connection, and flips one bit of it.
  *
  *	xt_relay [NS/]ADDRESS PORT TO-ADDRESS TO-PORT SEED
  *
- * listens, connects on from the same namespace, and says "flipped ..." when it
- * did. The bit is one of the first SPAN bytes after the startup frames, in
- * a direction that also depends on SEED. The length of an FPDU may be hit;
- * that is noticed only as long as its sender goes on sending.
+ * Listens at the first address, connects to the second one from the same
+ * namespace, and prints "flipped ..." when it has flipped the bit. SEED
+ * determines the direction, and the bit, in the SPAN bytes after the startup
+ * frames. If the bit is in the length of an FPDU, the receiver detects the
+ * damage only if the sender sends more data.
  */
 #include "xt.h"
 
@@ -19,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* More than a startup frame has, less than any load sends. */
+/* Bytes that are not damaged: more than a startup frame has */
 #define STARTUP		1024
 #define SPAN		65536
 
@@ -48,7 +49,7 @@ static void damage(struct way *w, __u8 *data, long len)
 	if (w->flip < w->passed || w->flip >= w->passed + len)
 		return;
 	data[w->flip - w->passed] ^= 1 << w->bit;
-	printf("flipped bit %d of octet %ld, %s\n", w->bit, w->flip, w->name);
+	printf("flipped bit %d of byte %ld, %s\n", w->bit, w->flip, w->name);
 	fflush(stdout);
 }
 

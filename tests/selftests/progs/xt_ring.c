@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A ring of processes that sum up vectors over queue pairs connected by number,
- * with the calls, and the order of calls, of two libraries for that purpose:
+ * A ring of processes that sum up vectors over queue pairs connected by number.
+ * They make the calls, in the same order, of one of two libraries:
  *
- * nccl  GIDs asked for one by one; four queue pairs to the neighbour, PSNs 0;
- *	 for each message empty receives, then an inline Write that grants it to
- *	 the sender, and back come a Write and an empty Write with Immediate on
- *	 each queue pair; completions polled; what has arrived is read once more
- *	 over a queue pair connected to itself
- * gloo  GIDs asked for all at once; one queue pair, PSNs at random; receives
- *	 posted before it is connected; Writes with Immediate; events
+ * nccl	queries GIDs one by one; four queue pairs to each neighbour, PSN 0. For
+ *	each message the receiver posts empty receives, and grants a buffer by
+ *	an inline Write; the sender sends a Write and an empty Write with
+ *	Immediate on each queue pair. Polls completions. Reads received data
+ *	once more over a queue pair that is connected to itself
+ * gloo	queries all GIDs at once; one queue pair, random PSNs; posts receives
+ *	before it connects; sends Writes with Immediate; waits for events
  *
  * xt_ring nccl|gloo SIDE-A DEVICE-A SIDE-B DEVICE-B
  */
@@ -25,7 +25,7 @@
 
 #define RANKS	4
 #define STEPS	(2 * (RANKS - 1))
-/* A neighbour is less than a round ahead: two rounds share no slot. */
+/* Slots for two rounds, as a neighbour may be up to a round ahead */
 #define SLOTS	(2 * STEPS)
 #define CHUNK	8192
 #define ROUNDS	6
@@ -165,7 +165,10 @@ static void hear(struct link *l)
 	      sizeof(l->peer));
 }
 
-/* The receiver of a link is in RTS before the sender knows its numbers. */
+/*
+ * Connects to both neighbours. The receiver of a link is in RTS before it sends
+ * its numbers to the sender.
+ */
 static void connect_ring(void)
 {
 	struct sockaddr_storage sa;
@@ -264,7 +267,7 @@ static void send_chunk(int chunk, int slot)
 	}
 }
 
-/* The first bytes of what came. */
+/* Reads the first bytes of a received message over the queue pair to itself. */
 static void read_again(int slot)
 {
 	struct ibv_sge sge = xt_sge(&buf, offsetof(struct memory, again), 8);
@@ -278,7 +281,10 @@ static void read_again(int slot)
 	XT_EQ(mem->again, mem->slots[slot][0]);
 }
 
-/* Sums go once round the ring, then the chunks that are complete. */
+/*
+ * A step of a round: in the first half of a round partial sums pass through the
+ * ring, in the second half the complete sums.
+ */
 static void step(int round, int n)
 {
 	__u64 number = round * STEPS + n + 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A hostile process: it has connections like any other, and writes whatever
- * it likes into the queues that it shares with the kernel. It may harm itself
- * in any way. The device has to take the next connection, the memory of its
- * peer has to stay as it was outside of what was granted, and the kernel and
- * the other processes must not notice; that is for the caller to check.
+ * A hostile process: it has connections, and writes invalid values into the
+ * queues that it shares with the kernel. It may break its own connections. The
+ * device must accept the next connection, and memory of the peer must not
+ * change outside of the granted regions. The caller checks that the kernel
+ * reports no fault and that other processes are not affected.
  */
 #include "rings.h"
 
@@ -23,10 +23,10 @@
 #define ROOM		8192UL
 
 /**
- * struct rings - what the hostile process has
- * @p: its connection; it is end b
- * @mine: memory of its own
- * @victim: memory of the peer that it was granted
+ * struct rings - resources of the hostile process
+ * @p: its connection, of which it is end b
+ * @mine: its own region
+ * @victim: region of the peer that it may access
  * @maps: its mapped queues
  */
 struct rings {
@@ -180,7 +180,7 @@ static void let_peer_send(struct rings *r)
 	xt_try_send(&r->p.a, &wr);
 }
 
-/* ---- what a round may do ----------------------------------------------- */
+/* ---- actions of a round ------------------------------------------------ */
 
 static void scribble_all(struct rings *r, int round)
 {
@@ -263,7 +263,7 @@ static void scribble_commands(struct rings *r, int round)
 	xt_wc(r->p.a.rcq, 1, IBV_WC_SUCCESS);
 }
 
-/* The kernel writes no more of an answer than there is room for. */
+/* The kernel does not write behind the end of a response buffer. */
 static void ask_without_room(struct rings *r, int round)
 {
 	struct {
@@ -303,7 +303,7 @@ static void publish(struct rings *r, struct xt_sq *sq)
 	send_doorbell(r);
 }
 
-/* A work request that is right but for what the caller changes. */
+/* Fills in a valid work request, which the caller then changes. */
 static struct xiw_sqe *good_sqe(struct rings *r, struct xt_sq *sq)
 {
 	struct xiw_sqe *sqe = next_sqe(sq);
@@ -321,7 +321,7 @@ static struct xiw_sqe *good_sqe(struct rings *r, struct xt_sq *sq)
 	return sqe;
 }
 
-/* Of a request that is right but for its opcode */
+/* Status of a work request that is valid except for its opcode */
 static enum ibv_wc_status opcode_status(__u8 opcode)
 {
 	switch (opcode) {
@@ -390,7 +390,7 @@ static enum ibv_wc_status change_field(struct xiw_sqe *sqe,
 		sqe->raddr = ~0ULL - 3;
 		break;
 	default:
-		/* The queue pair ends; nothing more is certain. */
+		/* Random bytes: the queue pair ends with some status. */
 		memcpy(sqe, &(__u64){ rnd() }, 8);
 		sge->length = rnd();
 		return IBV_WC_GENERAL_ERR;
@@ -533,8 +533,8 @@ static void hostile_round(void (*scribble)(struct rings *r, int round),
 }
 
 /*
- * Each round is a process. It may die of what it did to itself, once it has
- * its connection, but not time out.
+ * Runs each round in a process, which may crash after it has connected, as it
+ * destroys its own queues, but must not exceed its time.
  */
 static void rounds(void (*scribble)(struct rings *r, int round), int n)
 {
@@ -561,20 +561,20 @@ static void rounds(void (*scribble)(struct rings *r, int round), int n)
 	}
 }
 
-/* ---- what only the kernel may ------------------------------------------ */
+/* ---- requests that only kernel ULPs may post --------------------------- */
 
-/* Command numbers that uverbs does not have, or no library uses. */
+/* Opcodes of the kernel that the ABI does not have */
 #define REG_MR			32
 #define MASKED_CMP_SWP		12
 #define MASKED_FETCH_ADD	13
 
 /**
- * struct privilege - what a process may not ask for
- * @opcode: of the request
- * @flags: beside XIW_SQE_SIGNALED
- * @reserved: what is in a field that has no meaning
- * @all_memory: the data is named by the key of all memory
- * @status: with which the request fails
+ * struct privilege - a request that a process must not be able to post
+ * @opcode: opcode of the request
+ * @flags: its flags besides XIW_SQE_SIGNALED
+ * @reserved: value of a reserved field
+ * @all_memory: its buffer has the key of all kernel memory
+ * @status: status with which it must fail
  */
 struct privilege {
 	__u8 opcode;
@@ -627,8 +627,8 @@ static void test_kernel_only(void)
 		{ .opcode = IBV_WR_RDMA_WRITE, .all_memory = true,
 		  .status = IBV_WC_LOC_PROT_ERR },
 		/*
-		 * The valid request succeeds, so the refusal above was for the
-		 * change.
+		 * The unchanged request succeeds, so the requests above failed
+		 * because of their changes.
 		 */
 		{ .opcode = IBV_WR_RDMA_WRITE, .status = IBV_WC_SUCCESS },
 	};

@@ -31,15 +31,15 @@
 #define CHECK_EVERY	256
 
 /**
- * struct shared - what the processes tell each other
- * @port: of the listener, 0 until it listens
- * @regions: what there is to be written
- * @stop: all sessions are over
- * @requests: that reached the consumer
- * @accepted: of them
- * @established: of them
- * @received: messages
- * @refused: sessions without a Reply
+ * struct shared - memory that the processes share
+ * @port: port of the listener, 0 until it listens
+ * @regions: regions that the sessions may name
+ * @stop: all sessions have ended
+ * @requests: number of requests that were reported
+ * @accepted: number of accepted ones
+ * @established: number of established connections
+ * @received: number of received messages
+ * @refused: number of sessions without a Reply
  */
 struct shared {
 	volatile int port;

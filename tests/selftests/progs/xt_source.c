@@ -132,7 +132,10 @@ static void test_twice(void)
 
 /* ---- the same source port ---------------------------------------------- */
 
-/* An end in b at @port, 0 for any, connecting to @to; returns the port. */
+/*
+ * Makes an end in b that uses the local @port, 0 for any, and resolves @to.
+ * Returns the local port.
+ */
 static int resolve_from(struct xt_end *e, int port,
 			const struct sockaddr_storage *to)
 {

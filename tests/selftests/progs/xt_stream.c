@@ -26,10 +26,12 @@
 #define BLOCKS		(MIB / BLOCK)
 #define TOKEN		8
 
-/*
- * @src: what is written
- * @dst: where it is written to
- * @said: receives of both ends, which are too small for anything else
+/**
+ * struct stream - the connection and its memory
+ * @p: the connection
+ * @src: source of the Writes
+ * @dst: target of the Writes
+ * @said: buffers of both ends for received Sends
  * @last_ms: when the last MiB arrived
  * @gap_ms: longest time between two
  */
@@ -89,7 +91,7 @@ static void set_up(struct stream *s)
 	}
 }
 
-/* The completion of the Send is the one of the Writes before it. */
+/* Posts the Writes of a MiB, unsignaled, and a signaled Send behind them. */
 static void write_mib(struct stream *s, __u64 nr)
 {
 	size_t half = nr % HALVES * MIB;

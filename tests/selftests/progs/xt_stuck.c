@@ -55,7 +55,7 @@ static int tcp_listen(int *port)
 	return fd;
 }
 
-/* The peer's Request has come, and gets no answer. */
+/* Accepts a TCP connection, and waits for a Request, which gets no answer. */
 static int tcp_take(int listener)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -69,8 +69,9 @@ static int tcp_take(int listener)
 /* ---- processes that wait ----------------------------------------------- */
 
 /*
- * The channel is newer than the file of the device, which an older identifier
- * has opened: so it is released first, and the queue pair is still there.
+ * Connects with a channel that is newer than the file of the device, which an
+ * older identifier has opened. At the end of the process the kernel releases
+ * the channel first, while the queue pair still exists.
  */
 static void dial(struct xt_end *e, int port)
 {
@@ -221,7 +222,7 @@ static void test_accept(void)
 	kill_in_time(pid);
 }
 
-/* The kernel lets a child use no channel that was opened before. */
+/* Polls the state: the kernel does not let a child use the parent's channel. */
 static void await_rts(struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
@@ -277,7 +278,7 @@ static void inherited_from(void (*end)(void))
 	fd = tcp_take(listener);
 	if (end == just_end)
 		XT_EQ(waitpid(pid, NULL, 0), pid);
-	/* Longer than it takes to give up for one that is killed. */
+	/* Wait longer than the connect of a killed process would continue. */
 	XT_EQ(poll(NULL, 0, BOUND_US / 1000), 0);
 	XT_EQ(send(fd, REPLY, FRAME, 0), FRAME);
 	close(ready[1]);

@@ -29,10 +29,10 @@
 #define PORTS		21000
 
 /**
- * struct member - one end, in memory that it shares with the parent
+ * struct member - one end, in memory shared with the parent
  * @pid: its process, 0 if there is none
- * @listens: the peer may call
- * @runs: a message has arrived
+ * @listens: the passive end listens
+ * @runs: its first message has arrived
  */
 struct member {
 	pid_t pid;
@@ -98,7 +98,10 @@ static void start_one(int i)
 	members[i].pid = pid;
 }
 
-/* The namespaces are new ones each time, and nothing here must hold them. */
+/*
+ * Starts both ends of N connections. The test has created the namespaces anew
+ * since the last call, and this process must not have a reference on them.
+ */
 static const char *start(int n)
 {
 	int i;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A process must not reach these of another process or namespace: queue pairs
- * by their number, the loopback interface of side a from side b, local ports.
- * The queue pairs are on the device of side b; the side that answers is a.
+ * A process must not be able to use resources of another process or namespace:
+ * queue pairs by their number, the loopback interface of side a from side b,
+ * and local ports. The queue pairs are on the device of side b, the listener is
+ * at side a.
  *
  * A stranger is a process that was forked before this one opened a device.
  */
@@ -23,10 +24,10 @@
 #define QPS		16
 
 /**
- * struct errand - what a stranger is to do
- * @port: where side a listens, 0 to listen itself
- * @qpn: queue pair to do it with, 0 for those near one of its own
- * @fd: it was sent a descriptor along with this
+ * struct errand - a command for a stranger
+ * @port: port of side a to which it connects, 0 to listen itself
+ * @qpn: queue pair to use, 0 to try numbers near one of its own
+ * @fd: the command comes with a file descriptor
  */
 struct errand {
 	int port;
@@ -35,7 +36,7 @@ struct errand {
 };
 
 /**
- * struct own - queue pair whose number is used, and not itself
+ * struct own - queue pair of this process, of which others try the number
  * @e: its device
  * @pd: protection domain
  * @cq: completions of both kinds
@@ -108,7 +109,7 @@ static void make(struct own *o)
 	o->qp = new_qp(o);
 }
 
-/* 0, when it was answered, or the errno. */
+/* Connects with that QP number: 0 if the listener answers, or the errno. */
 static int connect_end(struct xt_end *e, __u32 qpn)
 {
 	struct rdma_conn_param param = { .qp_num = qpn };
@@ -474,7 +475,7 @@ static void test_loopback(void)
 	XT_EQ(poll(&p, 1, 0), 0);
 }
 
-/* From that port of side b; the port that was used, or minus the errno. */
+/* Connects from that port of side b; returns its port, or a negative errno. */
 static int dial_from(int from)
 {
 	struct sockaddr_storage sa = xt_addr(&xt_b, from);
@@ -517,11 +518,14 @@ static void test_shared(void)
 	open_listener();
 	tcp_listener(&xt_a, &sa);
 	tcp_connection(&sa, &from);
-	/* Only a patched core passes on that the ULP asked for this port. */
+	/*
+	 * Only a patched core reports to the driver that the ULP chose the
+	 * port.
+	 */
 	XT_EQ(dial_from(from), xt_patched() ? -EADDRINUSE : from);
 }
 
-/* All of the few ports are used by connections; the ULP asks for no port. */
+/* A connect without a chosen port, while connections use all ephemeral ports */
 static void test_drawn(void)
 {
 	static const char name[] = "/proc/sys/net/ipv4/ip_local_port_range";

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A process without privileges sends the kernel commands that no library
- * would: random ones, and those of the library with parts of them changed on
- * their way. It may die of the answers; the caller looks after everybody else.
+ * A process without privileges sends invalid commands to the kernel: random
+ * ones, and commands of libibverbs that are changed before they reach the
+ * kernel. The process may crash, as answers may be wrong for the library. The
+ * caller checks that the kernel and other processes are not affected.
  *
- * Each round is a process, and has a seed of its own: XIW_SEED and its number.
+ * Each round is a process, and its seed is XIW_SEED and its number.
  */
 #include "xt.h"
 
@@ -32,18 +33,18 @@
 
 #define NOBODY		65534
 #define COMMANDS	400
-#define MANY		5	/* rounds */
+#define MANY		5	/* rounds, enough for a command to succeed */
 #define SLOTS		8
 #define MAX_ATTRS	24
 #define SANDBOX		65536UL
 #define MEMLOCK		(256 * 1024UL)
-#define EXTRA		2UL	/* words */
+#define EXTRA		2UL	/* words of driver data */
 
 /**
- * struct tally - what became of the commands, for all rounds
- * @sent: to the kernel
- * @changed: of them, not as the library meant them
- * @accepted: of the changed and the random ones
+ * struct tally - number of commands in all rounds
+ * @sent: sent to the kernel
+ * @changed: changed commands of the library among these
+ * @accepted: changed and random commands that succeeded
  */
 struct tally {
 	unsigned long sent;
@@ -59,7 +60,7 @@ static __u8 *sandbox;
 static bool meddling;
 /* Driver data added to each command of the library, or NULL */
 static const __u64 *extra;
-/* How much more room than the library meant there is for the response. */
+/* Bytes by which the response buffer is longer than the library's */
 static int room;
 static unsigned int answers;
 
@@ -76,7 +77,7 @@ static bool chance(unsigned int percent)
 	return rnd() % 100 < percent;
 }
 
-/* A handle, a size, a pointer, or anything else. */
+/* A value that may be valid, extreme or random as a handle, size or pointer */
 static __u64 odd_value(void)
 {
 	static const __u64 values[] = {
@@ -100,7 +101,7 @@ static __u64 odd_value(void)
 	}
 }
 
-/* ---- commands of the library, on their way ----------------------------- */
+/* ---- changed commands of the library ----------------------------------- */
 
 /**
  * struct command - an ioctl and room for its attributes
@@ -190,10 +191,11 @@ static void change_command(struct command *c)
 }
 
 /*
- * If this one fails, for which it is enough to send it twice, the core keeps
- * the caller's task_struct for good, whatever the device, and the leak detector
- * sees it (up to Linux 7.3: ib_alloc_ucontext() takes a reference for resource
- * tracking, which the error path of the handler does not put).
+ * Is it the command that opens the device? If that fails, for instance because
+ * it is sent twice, the core leaks a reference to the caller's task_struct with
+ * any driver, which kmemleak reports (up to Linux 7.3: ib_alloc_ucontext()
+ * takes it for resource tracking, and the error path of the handler does not
+ * put it).
  */
 static bool leaks_in_core(const struct ib_uverbs_ioctl_hdr *hdr)
 {
@@ -377,7 +379,7 @@ static void map_random(void)
 	}
 }
 
-/* ---- what the library is asked for ------------------------------------- */
+/* ---- calls of the library ---------------------------------------------- */
 
 static struct ibv_pd *pds[SLOTS];
 static struct ibv_cq *cqs[SLOTS];
@@ -638,7 +640,7 @@ static void rounds(void (*act)(void), int n)
 	}
 	xt_note("%d rounds, %lu commands, %lu changed, %lu accepted", n,
 		tally->sent, tally->changed, tally->accepted);
-	/* Of random commands few are, so this says nothing of few rounds. */
+	/* Few random commands succeed, so check this for many rounds only. */
 	XT_CHECK(tally->accepted > 0 || n < MANY, "nothing was accepted");
 }
 
@@ -788,7 +790,10 @@ static void test_memlock(void)
 	XT_EQ(pinned_kib(), 0);
 }
 
-/* As many as the device says, no more, and as many again. */
+/*
+ * Allocates protection domains up to the limit of the device. After one of them
+ * is freed, another one can be allocated.
+ */
 static void test_objects(void)
 {
 	struct ibv_device_attr attr;
@@ -816,7 +821,7 @@ static void test_objects(void)
 		XT_OK(ibv_dealloc_pd(all[i]));
 }
 
-/* ---- what this kernel does not know ------------------------------------ */
+/* ---- input and responses of a later ABI -------------------------------- */
 
 /**
  * struct made - an object of each kind
@@ -843,7 +848,7 @@ static bool as_expected(bool succeeded)
 	return succeeded == known && (known || errno == EOPNOTSUPP);
 }
 
-/* The error, for calls that return it. */
+/* Sets errno to the error of a call that returns it. */
 static bool done(int ret)
 {
 	if (ret)
@@ -854,8 +859,8 @@ static bool done(int ret)
 #define EXPECTED(call)	XT_CHECK(as_expected(!!(call)), "%s: %m", #call)
 
 /*
- * Every command that makes or changes something, with objects of M. Not that
- * which opens the device: see leaks_in_core().
+ * Sends every command that creates or changes an object, with the objects of M;
+ * but not the one that opens the device, see leaks_in_core().
  */
 static void send_all(struct made *new, struct made *m)
 {
@@ -883,7 +888,7 @@ static void send_all(struct made *new, struct made *m)
 			       0, XT_REMOTE));
 }
 
-/* Input for the driver: zeros, and something else. */
+/* Input for the driver: zeros are accepted, other values are not. */
 static void test_unknown(void)
 {
 	static const __u64 zeros[EXTRA];

@@ -2,8 +2,8 @@
 /*
  * Data integrity of Send, RDMA Write and RDMA Read: every size around the
  * borders of segments and pages, gather and scatter lists, inline data, and
- * messages of no length. Whatever surrounds the addressed bytes, inside and
- * outside of the region, must stay as it was.
+ * messages without payload. Bytes beside the addressed ones, inside and outside
+ * of the region, must not change.
  */
 #include "xt.h"
 
@@ -15,8 +15,8 @@
 #define AROUND		64
 
 /*
- * One direction of a connection. The active end works on @src, the passive
- * end offers @dst.
+ * A connection with @src, a region of the active end, and @dst, a region of the
+ * passive end that the active one may access.
  */
 struct lane {
 	struct xt_pair p;
@@ -459,7 +459,7 @@ static void test_inline(void)
 	lane_down(&l);
 }
 
-/* ---- nothing ----------------------------------------------------------- */
+/* ---- messages without payload ------------------------------------------ */
 
 static void zero_once(struct lane *l, enum ibv_wr_opcode op, bool with_sge,
 		      bool with_key)
@@ -503,7 +503,7 @@ static void test_zero(void)
 	lane_down(&l);
 }
 
-/* ---- much -------------------------------------------------------------- */
+/* ---- much data --------------------------------------------------------- */
 
 static void test_large(void)
 {
