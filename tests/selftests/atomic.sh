@@ -12,7 +12,7 @@
 topo_up
 objects >"$TMP/baseline"
 
-# Values, places, and what the completion says.
+# Results, where the old value is placed, and fields of the completion.
 # Covers: ATOM-07 ATOM-09 ATOM-11 ATOM-12 ATOM-24
 cases xt_atomic "${SIDES4[@]}" -t attributes -t sums -t places -t iova
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Bad peers in number, see tests/conformance/bad_peers.py, while a good connection
-# between the same devices carries traffic that is checked at both ends: it
-# goes on, without an error and without a pause that is not the processors'.
+# Many bad peers (tests/conformance/bad_peers.py), and beside them a good connection
+# between the same devices, whose traffic both ends check: it continues without an
+# error, and without a pause longer than the machine's own.
 #
 # XIW_BAD_PEERS: how many Initiators (120), and a fifth as many Responders; the
 # long form is 2000, on the stock kernel.
@@ -20,8 +20,7 @@ LOAD_SECONDS=900
 LONGEST_MS=5000
 [[ ${XIW_KERNEL:-debug} != debug ]] || LONGEST_MS=15000
 
-# A process that only sleeps, and so measures for how many ms the machine stood
-# still.
+# Measures the longest pause of the machine in ms: a process that only sleeps.
 WITNESS='
 import signal, sys, time
 worst, last = 0, time.monotonic()
@@ -35,7 +34,8 @@ while True:
     worst, last = max(worst, int((now - last) * 1000)), now
 '
 
-# said END KEY: a number that this end of the good connection printed.
+# said END KEY: prints the number behind KEY in the output of that end of the good
+# connection.
 said()
 {
 	sed -n "s/^$2 \([0-9]*\).*/\1/p" "$TMP/$1-good.log"

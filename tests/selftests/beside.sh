@@ -17,8 +17,8 @@ meets()
 		"rping -c -V -a ${2:-$A4} -p @PORT@ -C 10 -S 20000"
 }
 
-# one_address WHAT: rdma_cm chooses this device for a server and for a client of
-# one address.
+# one_address WHAT: the claims that rdma_cm chooses the xiw device for a server, and for
+# a client, that binds to a single address.
 one_address()
 {
 	meets "$1: a server of one address" "$A4"
@@ -64,7 +64,8 @@ meets "without siw a server of all addresses"
 tap_is "without siw the request arrives on the xiw device" \
 	"$(counter "$DEV_A" connections_passive)" $((before + 1))
 
-# RoCE listens without TCP.  A client behind rxe would not reach an xiw device.
+# RoCE does not use TCP, so the two listeners do not conflict.  Only the server's side
+# has rxe: a client on rxe could not connect to an xiw device.
 in_a rdma link add rxeA type rxe netdev "$VETH_A" || bail "set-up: rxe"
 before=$(counter "$DEV_A" connections_passive)
 meets "with rxe a server of all addresses"

@@ -10,7 +10,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# As in budget.h, and the last FPDU, of eleven segments between two xiw.
+# The basic budget of budget.h, and the largest FPDU, by which a run may exceed it: xiw
+# sends FPDUs of up to eleven segments to xiw.
 BYTES=$((72 * 1024))
 FPDU=$((11 * 1500))
 STEPS=256
@@ -71,7 +72,7 @@ work_budgets()
 		END { exit bad || !n }'
 }
 
-# full FIELD VALUE: true if some run in a softirq used up its budget.
+# full FIELD VALUE: true if some run in a softirq has at least VALUE in that field.
 full()
 {
 	fields | awk -v f="$1" -v v="$2" '
@@ -79,7 +80,7 @@ full()
 		END { exit !n }'
 }
 
-# fields_and_batches: with batches, which have queue pair, length, and bytes taken.
+# fields_and_batches: as fields, and batches with queue pair, length and bytes taken.
 BATCH='tx_batch: qpn=([0-9]+) len=([0-9]+) taken=(-?[0-9]+)'
 fields_and_batches()
 {
@@ -87,8 +88,8 @@ fields_and_batches()
 		 s/.* $BATCH\$/tx_batch \1 \2 \3/p" "$TMP/trace"
 }
 
-# no_series: after a run that used up the basic budget the next one has a larger
-# budget, unless the first one ended because the socket was full.
+# no_series: fails if two runs of a queue pair that use up the basic budget follow each
+# other: a work item must continue, unless the first run ended as the socket was full.
 no_series()
 {
 	fields_and_batches | awk -v bytes="$BYTES" -v steps="$STEPS" '

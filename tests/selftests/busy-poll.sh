@@ -9,14 +9,14 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# both COUNTER: the sum of both devices.
+# both COUNTER: prints the sum of the counter on both devices.
 both()
 {
 	echo $(($(counter "$DEV_A" "$1") + $(counter "$DEV_B" "$1")))
 }
 
-# missed_at_most N T: the claims are that case T of xt_busy_poll holds, and that the work
-# of its two streams has expired at most N times in twenty rounds.
+# missed_at_most N T: the claims are that case T of xt_busy_poll passes, and that work
+# posted for a process expired at most N times in the twenty rounds of the case.
 missed_at_most()
 {
 	local missed

@@ -13,7 +13,8 @@
 . "$(dirname "$0")/cases.sh"
 . "$(dirname "$0")/wire.sh"
 
-# shark FILE ARGS...: without heuristics for the payload.
+# shark FILE ARGS...: runs tshark on the capture, without dissectors that guess the
+# protocol of the payload.
 shark()
 {
 	local file=$1
@@ -23,7 +24,7 @@ shark()
 		--disable-heuristic smb_direct_iwarp "$@" 2>"$TMP/tshark.err"
 }
 
-# judge WHAT FILE: the claim is that neither program finds an error in it.
+# judge WHAT FILE: the claim is that neither program finds an error in the capture.
 judge()
 {
 	local what=$1 file=$2
@@ -37,8 +38,8 @@ judge()
 		"$(cut -f 1 "$TMP/fields" | grep -c .)" "$(seen startup_frames)"
 }
 
-# same WHAT: the claim is that tshark finds the same number of segments of each
-# opcode.
+# same WHAT: the claim is that tshark and capture.py count the same number of segments
+# of each opcode.
 same()
 {
 	cut -f 2 "$TMP/fields" | tr ',' '\n' | grep . | sort | uniq -c |
@@ -48,8 +49,8 @@ same()
 		"$(grep '^opcode_' "$TMP/messages" | paste -sd' ')"
 }
 
-# said WHAT EXPECTED: the startup frames of the capture, in order. pair may have
-# run one of its programs twice.
+# said WHAT EXPECTED: the claim is that the capture has these startup frames in this
+# order. Repeated lines are ignored, as pair may run a program twice.
 said()
 {
 	startups | uniq | diff - <(printf '%s\n' "$2" | uniq) >"$TMP/diff"
@@ -57,7 +58,7 @@ said()
 	tap_show "$TMP/diff"
 }
 
-# talk WHAT: some Sends, Reads and Writes of several segments.
+# talk WHAT: runs programs that send Sends, Reads and Writes of several segments.
 talk()
 {
 	pair "$1: rping" "rping -s -V -a $A4 -p @PORT@ -C 3 -S 3000" \

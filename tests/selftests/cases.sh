@@ -41,14 +41,14 @@ cases()
 	((rc < 2)) || { tap_note "status $rc from: $*"; tap_show "$TMP/case.log"; }
 }
 
-# policy_write NAME VALUE: false if the file of A refuses it.
+# policy_write NAME VALUE: writes the MPA policy file of device A; false if it refuses.
 policy_write()
 {
 	echo "$2" >"/sys/class/infiniband/$DEV_A/mpa/$1"
 }
 
-# policy_of DEV NAME VALUE: sets a file of the policy, for users in sysfs, for tests
-# in debugfs.
+# policy_of DEV NAME VALUE: writes a file of the device's MPA policy, in sysfs, or in
+# debugfs for values that only tests set.
 policy_of()
 {
 	local file=/sys/class/infiniband/$1/mpa/$2
@@ -77,15 +77,15 @@ both_ends()
 declare -A load_pid=()
 LOAD_ARGS=()
 
-# load_start END NAME ARGS...: starts one in the background, without a wrapper,
-# so that the process can be killed; at a lower priority than the shell, which
-# shares its processors.
+# load_start END NAME ARGS...: starts one end of the load NAME in the background. No
+# wrapper, so that the test can kill the process; and a lower priority than the shell,
+# which runs on the same processors.
 load_start()
 {
 	local end=$1 name=$2
 
 	shift 2
-	# It may have what an earlier load of that name said.
+	# Remove the output of an earlier load of that name.
 	: >"$TMP/$end-$name.log"
 	nice -n 19 xt_load -T "${LOAD_SECONDS:-180}" "$@" \
 		>"$TMP/$end-$name.log" 2>&1 </dev/null &
@@ -107,7 +107,7 @@ load_runs()
 	load_says "passive-$1" running && load_says "active-$1" running
 }
 
-# load_up NAME...: true when messages are exchanged on all of them.
+# load_up NAME...: starts loads; true when all of them exchange messages.
 load_up()
 {
 	local name port=()
@@ -140,8 +140,7 @@ load_wait()
 	return "$rc"
 }
 
-# load_ended NAME...: true if both ends of each end by themselves, without
-# error.
+# load_ended NAME...: waits until both ends of each load exit; true if without error.
 load_ended()
 {
 	local name
@@ -151,7 +150,8 @@ load_ended()
 	done
 }
 
-# load_end NAME: some more messages, then a disconnect; true if both succeed.
+# load_end NAME: lets the load exchange some more messages and disconnect; true if both
+# ends succeed.
 load_end()
 {
 	kill "${load_pid[active-$1]}" &&
@@ -159,8 +159,7 @@ load_end()
 	load_wait "passive-$1" && load_says "passive-$1" ended
 }
 
-# settled NAME: true if the load works until it is ended, or has ended by itself
-# without error.
+# settled NAME: ends the load if it still runs; true if both ends exit without error.
 settled()
 {
 	if load_alive "$1" 2>/dev/null; then
@@ -186,8 +185,8 @@ load_kill()
 	return 0
 }
 
-# under ARGS...: the claim is that the test's function repaired succeeds
-# with netem in both directions.
+# under ARGS...: the claim is that the function repaired, which the test defines,
+# succeeds with netem ARGS in both directions.
 under()
 {
 	{
@@ -199,7 +198,7 @@ under()
 	LOAD_ARGS=()
 }
 
-# flows [DEVICE...]: true if data is still delivered there, or at both ends.
+# flows [DEVICE...]: true if these devices, or both, still receive data.
 flows()
 {
 	local dev before
@@ -258,7 +257,7 @@ second_network()
 	peer_up "$NS_B" vb2 10.78.0.2 fd78::2
 }
 
-# path_works ADDRESS: SCTP of B uses this address of A.
+# path_works ADDRESS: true if SCTP in xb has an active path to this address of A.
 # shellcheck disable=SC2016  # awk's variables
 path_works()
 {
@@ -271,7 +270,7 @@ path_fails()
 	! path_works "$1"
 }
 
-# unfragmented NS: each message of SCTP was one packet so far.
+# unfragmented NS: true if SCTP has fragmented no message in that namespace so far.
 unfragmented()
 {
 	in_ns "$1" grep -qE "^SctpFragUsrMsgs[[:space:]]+0$" /proc/net/sctp/snmp
@@ -293,7 +292,8 @@ stream_starts()
 	wait_for "$XIW_TIMEOUT" stream_says running
 }
 
-# stream_gap: the longest time without a MiB since the last call, in ms.
+# stream_gap: prints the longest time in ms between two MiB of the stream since the last
+# call.
 stream_gap()
 {
 	local seen
@@ -319,8 +319,8 @@ stream_ends()
 	((rc == 0)) && stream_says ended
 }
 
-# network_fails NETDEV_A NETDEV_B: it loses all packets, and the stream goes on, by more
-# than what had been sent before.
+# network_fails NETDEV_A NETDEV_B: drops all packets between these; true if the stream
+# continues, by more than was in flight before.
 network_fails()
 {
 	netem "$NS_A" "$1" loss 100% && netem "$NS_B" "$2" loss 100% &&
@@ -332,7 +332,8 @@ network_fails()
 
 BOUND=30	# seconds that a removal may take on the slow kernel
 
-# within CMD...: does not wait for a command that hangs and cannot be killed.
+# within CMD...: runs CMD; fails after a time limit, even if CMD hangs and cannot be
+# killed.
 within()
 {
 	local pid rc=0
@@ -383,7 +384,7 @@ module_gone()
 	[[ ! -e /sys/module/$XIW_LINK_TYPE ]]
 }
 
-# The sides of the programs.
+# Arguments of the programs: the namespaces and addresses of both sides.
 # shellcheck disable=SC2034  # used by the tests
 {
 SIDES4=(-a "$NS_A/$A4" -b "$NS_B/$B4")
@@ -391,7 +392,7 @@ SIDES6=(-a "$NS_A/$A6" -b "$NS_B/$B6")
 SIDES4_SWAPPED=(-a "$NS_B/$B4" -b "$NS_A/$A4")
 }
 
-# objects: the objects on the devices of this test, a line each.
+# objects: prints the RDMA objects on the devices of this test, a line each.
 objects()
 {
 	rdma resource show | grep -E " ($DEV_A|$DEV_B): " | sed 's/^[0-9]*: //'
@@ -403,7 +404,8 @@ objects_are()
 	objects | cmp -s - "$1"
 }
 
-# tap_objects DESC FILE: the claim is that soon only the objects in FILE exist.
+# tap_objects DESC FILE: the claim is that within a time limit only the objects in FILE
+# exist.
 tap_objects()
 {
 	if wait_for 30 objects_are "$2"; then

@@ -24,7 +24,7 @@ cases -p IPv6 xt_conn "${SIDES6[@]}" -o "$NS_A/fd77::101" -n 20
 pair "ucmatose: 20 connections at once" \
 	"ucmatose -b $A4 -p @PORT@ -c 20 -C 3 -S 500" \
 	"ucmatose -s $A4 -p @PORT@ -c 20 -C 3 -S 500"
-# Its server never ends.
+# The server of cmtime never ends, so it is stopped.
 cm_port=$(free_port)
 start_server cmtime "$NS_A" cmtime -b "$A4" -p "$cm_port" -c 50
 wait_listen cmtime "$NS_A" "$cm_port"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What the tools say about a device: attributes, links, resources, counters;
-# and that the provider is found whatever a device is called.
+# The output of the tools for a device: attributes, links, resources, counters;
+# and libibverbs finds the provider whatever the name of the device.
 #
 # xiw-packages: infiniband-diags
 # xiw-kernel: stock debug
@@ -35,7 +35,7 @@ attribute()
 	sed -n "s/^[[:space:]]*$1:[[:space:]]*//p" "$TMP/devinfo" | head -n 1
 }
 
-# at_least NAME MINIMUM
+# at_least NAME MINIMUM: true if the attribute is at least MINIMUM; else prints it.
 at_least()
 {
 	local value
@@ -56,7 +56,7 @@ counters()
 	rdma -p statistic show link "$DEV_A/1" 2>/dev/null
 }
 
-# port_file NAME: prints one of the counters that every RDMA device has.
+# port_file NAME: prints a counter of the directory that monitoring tools read.
 port_file()
 {
 	cat "/sys/class/infiniband/$DEV_A/ports/1/counters/$1"
@@ -173,7 +173,7 @@ else
 	tap_skip "known counters" "the device does not have them"
 fi
 
-# From here on the names do not contain that of the provider.
+# From here on the names of devices do not begin with "xiw".
 rdma dev set "$DEV_A" name foo0
 DEV_A=foo0
 tap_run "a device can be renamed" dev_exists foo0

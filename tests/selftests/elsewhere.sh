@@ -28,7 +28,8 @@ service()
 	} || bail "set-up: the addresses of $1"
 }
 
-# serve ADDRESS [DEV]: a server for several clients, at $PORT, with SCTP on DEV.
+# serve ADDRESS [DEV]: starts a server for several clients, on $PORT. On DEV, if given,
+# that port uses SCTP.
 serve()
 {
 	PORT=$(free_port)
@@ -37,19 +38,19 @@ serve()
 	wait_listen rping "$NS_A" "$PORT" || bail "set-up: no server"
 }
 
-# client ADDRESS: a client in xb.
+# client ADDRESS: true if a client in xb connects to the server at that address.
 client()
 {
 	in_b rping -c -V -a "$1" -p "$PORT" -C 10 -S 20000
 }
 
-# refused ADDRESS: the client gets an error at once.
+# refused ADDRESS: true if the client's connect fails at once.
 refused()
 {
 	client "$1" 2>&1 | grep -q 'REJECTED, error -111'
 }
 
-# nowhere: no device has the address.
+# nowhere: the claims for an address of an interface without a device: all is refused.
 nowhere()
 {
 	local before
@@ -67,7 +68,7 @@ nowhere()
 	stop_server rping
 }
 
-# there WHAT NETDEV: a device on the interface has the address.
+# there WHAT NETDEV: the claims for an address of an interface with a device.
 there()
 {
 	tap_run "$1: a device" link_add "$NS_A" xiwC "$2"
@@ -87,7 +88,8 @@ there()
 		"$(counter xiwC connections_misrouted)" 0
 }
 
-# other_protocol: the port is TCP's here, and SCTP's on the device of the address.
+# other_protocol: the claims if the port uses TCP on the device where the request
+# arrives, and SCTP on the device of the address.
 other_protocol()
 {
 	modprobe -q sctp || [[ -e /proc/net/sctp ]] || return 0

@@ -27,7 +27,7 @@ CASES_TIMEOUT=5000
 
 [[ -e /proc/self/fail-nth ]] || skip_all "this kernel cannot refuse memory"
 
-# attr NAME VALUE: sets an attribute of fault injection.
+# attr NAME VALUE: sets an attribute of each kind of fault injection that the kernel has.
 attr()
 {
 	local dir
@@ -59,7 +59,7 @@ module_range()
 	printf '%#x %#x\n' "$base" "$((base + size))"
 }
 
-# spare FUNCTION: no allocation in it, or in functions that it calls, fails.
+# spare FUNCTION: excludes FUNCTION, and all functions that it calls, from refusals.
 spare()
 {
 	local start end
@@ -70,22 +70,22 @@ spare()
 	tap_note "$1: $start to $end"
 }
 
-# require START END: let only code in this range, and functions that it calls, fail.
+# require START END: limits refusals to the code in this range, and functions that it
+# calls.
 require()
 {
 	attr require-start "$1"
 	attr require-end "$2"
 }
 
-# refuse PERCENT: let allocations of the driver fail, in any context, and those
-# of the network code that it calls; 0 ends it.
+# refuse PERCENT: refuses so many of the allocations in the required range; 0 ends it.
 refuse()
 {
 	echo "$1" >$DEBUGFS/failslab/probability
 	echo "$1" >$DEBUGFS/fail_page_alloc/probability
 }
 
-# refusals: how often the data path had no memory.
+# refusals: prints how often the data path had no memory, by the counters.
 refusals()
 {
 	local dev name sum=0
@@ -103,8 +103,8 @@ more_refusals()
 	(($(refusals) > $1))
 }
 
-# calls: processes try to connect; each ends by itself, or is killed if the peer has
-# no process to answer it.
+# calls: four pairs of processes try to connect; true if each active process exits. Then
+# ends the passive ones, whose peers may never have connected.
 calls()
 {
 	local i port=()
@@ -132,12 +132,12 @@ calls()
 	load_pid=()
 }
 
-# announced: while one request after the other is announced, every Nth
-# allocation fails.  Only those count that have the required function on their
-# stack and the rejected one not, slab and pages each for themselves, and the
-# count goes on from call to call: what fails is the Nth of a call only if the
-# one before had the same N and ended with a refusal.  Hence the two calls with
-# the same N.
+# announced: connects again and again, with every Nth allocation of the upcall to
+# rdma_cm refused, for N from 1 to XIW_NTH. The kernel counts only allocations with the
+# required function on their stack and without the excluded one, slab and pages
+# separately, and does not reset the count between connections. So the Nth allocation
+# of a connection is refused for certain only if a refusal ended the one before: hence
+# two connections for each N.
 announced()
 {
 	local n port
@@ -184,9 +184,9 @@ spare __vmalloc_node_range_noprof
 cases xt_faults "${SIDES4[@]}" -n "$STRIDE" -T 2000 "${others[@]}"
 tap_objects "nothing is left behind" "$TMP/baseline"
 
-# rdma_ucm, if it gets no memory for a request, locks a mutex that it holds, and
-# all of iw_cm waits without end. The driver passes requests to it: depending on
-# the compiler, the function that does so is on the stack of rdma_ucm.
+# If rdma_ucm gets no memory for a request, it locks a mutex that it holds, and iw_cm
+# hangs. So exclude the function of rdma_cm that calls it. It runs below a function of
+# the driver, quirks_upcall(), which is required here.
 read -r upcall upcall_end < <(function_range quirks_upcall)
 spare iw_conn_req_handler
 require "$upcall" "$upcall_end"
@@ -200,8 +200,8 @@ tap_objects "nothing is left behind by rejected requests" "$TMP/baseline"
 read -r start end < <(module_range ib_uverbs)
 attr reject-start "$start"
 attr reject-end "$end"
-# One range can be rejected.  So the driver before and behind the function that
-# calls rdma_ucm is required, one after the other.
+# Only one range can be excluded.  To keep quirks_upcall() out of the required range,
+# require the code of the driver behind it, then the code in front of it.
 read -r start end < <(module_range "$XIW_LINK_TYPE")
 for ((i = 1; i <= ROUNDS; i++)); do
 	tap_run "round $i: connections are under load" load_up 1 2
@@ -230,7 +230,7 @@ for ((i = 1; i <= ROUNDS; i++)); do
 	tap_objects "round $i: nothing is left behind" "$TMP/baseline"
 done
 
-# works NAME: a connection carries data and ends without an error.
+# works NAME: true if a new connection carries data and ends without an error.
 works()
 {
 	load_up "$1" && load_end "$1"

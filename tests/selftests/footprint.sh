@@ -20,7 +20,7 @@ BULK=$((64 << 20))
 BLOCK=$((64 << 10))
 CGROUP=/sys/fs/cgroup/xiw-footprint
 
-# idle_up N OPTION...: N connections of xt_idle that are ready.
+# idle_up N OPTION...: starts xt_idle with N connections, and waits until it is ready.
 idle_up()
 {
 	local n=$1
@@ -42,7 +42,7 @@ idle_says()
 	grep -q "$1" "$TMP/idle.log"
 }
 
-# burst CMD...: starts a burst, and waits until CMD succeeds.
+# burst CMD...: makes each connection send its data, and waits until CMD succeeds.
 burst()
 {
 	echo >&"$stdin"
@@ -78,7 +78,7 @@ memory_of()
 	return 1
 }
 
-# paying: the maximum charged to the control group until all is written.
+# paying: true when all data is written; sets busy to the maximum charged until then.
 paying()
 {
 	memory_of kernel
@@ -86,28 +86,28 @@ paying()
 	idle_says written
 }
 
-# returned BYTES: at most that much more is charged than at the start.
+# returned BYTES: true if at most BYTES more are charged than before the burst.
 returned()
 {
 	memory_of kernel
 	((now - quiet <= $1))
 }
 
-# stuck BYTES: TCP holds at least that much, charged to the control group.
+# stuck BYTES: true if sockets hold at least BYTES, charged to the control group.
 stuck()
 {
 	memory_of sock
 	((now >= $1))
 }
 
-# gone: no socket is charged to the control group.
+# gone: true if no memory of sockets is charged to the control group.
 gone()
 {
 	memory_of sock
 	((now == 0))
 }
 
-# blocks_of CMD...: number of blocks allocated while it ran.
+# blocks_of CMD...: prints the number of blocks of 64 KiB allocated while CMD runs.
 blocks_of()
 {
 	local event=$TRACE/events/kmem/mm_page_alloc
@@ -124,7 +124,7 @@ blocks_of()
 topo_up
 tracing || bail "no tracefs"
 objects >"$TMP/baseline"
-# Much data in flight on every connection, from the start.
+# Let TCP's buffers start at their maximum, so that each burst is in flight at once.
 for ns in "$NS_A" "$NS_B"; do
 	ip netns exec "$ns" sysctl -qw net.ipv4.tcp_wmem="4096 $BURST $BURST" \
 		net.ipv4.tcp_rmem="4096 $BURST $BURST"

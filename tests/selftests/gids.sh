@@ -20,7 +20,7 @@ gid6()
 	printf '%s:0000:0000:0000:0000:0000:0000:%s\n' "$1" "$2"
 }
 
-# gid_of INDEX
+# gid_of INDEX: prints the GID at that index.
 gid_of()
 {
 	cat "/sys/class/infiniband/$DEV_A/ports/1/gids/$1"
@@ -40,7 +40,7 @@ no_gid()
 	! gid_index "$DEV_A" "$1" >"$TMP/index" || { cat "$TMP/index"; return 1; }
 }
 
-# addresses VERB FROM TO: adds or removes addresses of 10.79.0.0/16.
+# addresses add|del FROM TO: adds or removes the addresses 10.79.0.FROM to 10.79.0.TO.
 addresses()
 {
 	local n
@@ -57,8 +57,8 @@ has_link_local()
 		grep -q inet6
 }
 
-# as_at_boot: a device that was added before all addresses but the link-local
-# one.
+# as_at_boot: makes the devices first, and then adds the addresses, as a host does that
+# boots.
 as_at_boot()
 {
 	modprobe "rdma-link-$XIW_LINK_TYPE" && modprobe rdma_ucm &&
@@ -89,7 +89,7 @@ order()
 		test "$(gid_of 3)" = "$(gid6 0000 0000)"
 }
 
-# index_stays: also with more addresses than the table has room for.
+# index_stays: the claims that an address keeps its index, even if the table is full.
 index_stays()
 {
 	local last
@@ -144,7 +144,7 @@ usable()
 	ip -n "$NS_A" addr add fd05::5/64 dev "$VETH_A"
 	while ! dad_over fd05::5; do
 		seen=$(gid_index "$DEV_A" "$(gid6 fd05 0005)")
-		# DAD may have ended between the two commands.
+		# The address may have become usable between these two checks.
 		[[ -z $seen ]] || dad_over fd05::5 || break
 		sleep 0.1
 	done
@@ -168,7 +168,8 @@ usable()
 
 # ---- the first GID -------------------------------------------------------
 
-# pingpong ARGS...: by number, both ends with that GID index.
+# pingpong ARGS...: true if ibv_rc_pingpong with ARGS, which connects by queue pair
+# number, succeeds.
 pingpong()
 {
 	local port server
@@ -201,13 +202,13 @@ watch_stop()
 	wait "$watch_pid" 2>/dev/null
 }
 
-# events TYPE: prints how many were reported.
+# events TYPE: prints how many events of that type were reported.
 events()
 {
 	grep -c "IBV_EVENT_$1 " "$TMP/events"
 }
 
-# seen TYPE N: true if at least N were reported.
+# seen TYPE N: true if at least N events of that type were reported.
 seen()
 {
 	(($(events "$1") >= $2))
@@ -236,7 +237,7 @@ storm()
 	done
 }
 
-# below TYPE N
+# below TYPE N: true if at most N events of that type were reported; else prints how many.
 below()
 {
 	(($(events "$1") <= $2)) || { events "$1"; return 1; }
@@ -271,9 +272,9 @@ last_is()
 	[[ $(grep -oE "PORT_(ACTIVE|ERR)" "$TMP/events" | tail -n 1) == "$1" ]]
 }
 
-# ---- rdma_cm beside all that ---------------------------------------------
+# ---- rdma_cm while addresses and link change ---------------------------------------------
 
-# change UNTIL: adds and removes other addresses.
+# change FILE: adds and removes other addresses until FILE is removed.
 change()
 {
 	while [[ -e $1 ]]; do

@@ -16,7 +16,7 @@ src=$(find "$XIW_CACHE" -maxdepth 1 -name 'linux-7.*' ! -name '*.siw' | sort -V 
 	skip_all "there is no source of a kernel that has tests of RDMA"
 dir=$TMP/selftests/rdma
 
-# With what the series adds.
+# build: builds the tests of the kernel's tree, with those that "make series" adds.
 build()
 {
 	mkdir "$TMP/selftests"
@@ -32,7 +32,7 @@ build()
 	make -s -C "$dir" top_srcdir="$src" OUTPUT="$dir" "$dir/pair"
 }
 
-# claims LOG: those of a test become ours.
+# claims LOG: converts the TAP lines of a test to claims of this test.
 claims()
 {
 	local line

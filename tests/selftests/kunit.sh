@@ -19,7 +19,7 @@ device_up()
 	ip link set xk up && rdma link add xiwK type xiw netdev xk
 }
 
-# topo_down: called at the end in any case, see lib.sh.
+# topo_down: lib.sh calls it at every end of the test.
 topo_down()
 {
 	rdma link del xiwK && ip link del xk

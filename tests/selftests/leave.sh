@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What completed is delivered, however the connection ends afterwards (xt_leave):
-# over a slow network, so that most of it is in TCP's send buffer at the end.  And a
-# peer that takes nothing holds up neither the process nor the device.
+# All data of completed requests is delivered, however the sender ends the connection
+# afterwards (xt_leave). The network is slow, so that most of the data is in TCP's send
+# buffer at the end. A peer that reads nothing delays neither the end of the process nor
+# that of the device.
 #
 # Covers: TERM-21
 # xiw-timeout: 900
@@ -12,19 +13,20 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# lingers STATE: the process has ended, and its connection is in this state of TCP.
+# lingers STATE: true if the process has ended, and its connection is in this TCP state.
 lingers()
 {
 	ip netns exec "$NS_B" ss -tnHo state "$1" | grep -v timewait | grep -q .
 }
 
-# room MOST: limits what TCP holds for the peer that takes nothing.
+# room BYTES: limits the receive buffer of the peer that reads nothing.
 room()
 {
 	ip netns exec "$NS_A" sysctl -qw "net.ipv4.tcp_rmem=4096 $1 $1"
 }
 
-# removed STATE ROOM: a lingering connection ends with its device.
+# removed STATE ROOM: true if a connection that lingers in that TCP state ends when its
+# device is deleted. ROOM: the receive buffer with which it lingers in that state.
 removed()
 {
 	local pid

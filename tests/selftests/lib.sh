@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the selftests share.  A test is an executable tests/selftests/NAME.sh:
+# Functions that the selftests share.  A test is an executable tests/selftests/NAME.sh:
 #
 #	. "$(dirname "$0")/lib.sh"
 #	topo_up
@@ -82,13 +82,13 @@ tap_fail()
 	printf 'not ok %d - %s\n' "$tap_count" "$*"
 }
 
-# kernel_before VERSION: true if the running kernel is older.
+# kernel_before VERSION: true if the running kernel is older than VERSION.
 kernel_before()
 {
 	[[ $(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1) != "$1" ]]
 }
 
-# tap_skip DESC WHY: WHY names the missing feature.
+# tap_skip DESC WHY: a claim that cannot be checked; WHY names the missing feature.
 tap_skip()
 {
 	tap_count=$((tap_count + 1))
@@ -190,7 +190,7 @@ wait_for()
 
 # ---- namespaces ---------------------------------------------------------
 
-# in_ns NS CMD...: in that namespace, with the guest's /sys.
+# in_ns NS CMD...: runs CMD in that namespace, with the guest's /sys.
 in_ns()
 {
 	local ns=$1
@@ -209,7 +209,7 @@ in_b()
 	in_ns "$NS_B" "$@"
 }
 
-# peer_up NS NETDEV IPV4 IPV6
+# peer_up NS NETDEV IPV4 IPV6: adds the addresses to the netdev, and sets it up.
 peer_up()
 {
 	ip -n "$1" -batch - <<-END
@@ -231,7 +231,7 @@ net_up()
 	veth_up
 }
 
-# veth_up: the pair, with its addresses.
+# veth_up: makes the veth pair, and adds its addresses.
 veth_up()
 {
 	local index=()
@@ -336,8 +336,7 @@ dev_exists()
 	[[ -e /sys/class/infiniband/$1 ]]
 }
 
-# driver_is_module: false if the driver is a part of the kernel, so that it cannot be
-# removed.
+# driver_is_module: false if the driver is built into the kernel, and cannot be unloaded.
 driver_is_module()
 {
 	[[ -e /sys/module/$XIW_LINK_TYPE/initstate ]]
@@ -447,7 +446,7 @@ netem()
 
 TRACE=/sys/kernel/tracing
 
-# tracing: does the loaded module have tracepoints?
+# tracing: mounts tracefs if necessary; true if the driver has tracepoints.
 tracing()
 {
 	[[ -d $TRACE/events ]] || mount -t tracefs tracefs "$TRACE"
@@ -477,7 +476,8 @@ notified_on()
 
 # ---- servers and pairs --------------------------------------------------
 
-# start_server NAME NS CMD...: in the background, output in $TMP/NAME.log.
+# start_server NAME NS CMD...: runs CMD in the background, with its output in
+# $TMP/NAME.log.
 start_server()
 {
 	local name=$1 ns=$2
@@ -527,7 +527,7 @@ wait_listen()
 	done
 }
 
-# wait_server NAME: returns its exit status.
+# wait_server NAME: waits until the server exits, and returns its exit status.
 wait_server()
 {
 	local pid=${server_pid[$1]} rc=0
@@ -543,7 +543,7 @@ stop_server()
 	wait_server "$1" 2>/dev/null
 }
 
-# free_port: a port that no test used before in this boot.
+# free_port: prints a port that no test has used since this boot.
 free_port()
 {
 	local file=/run/xiw/port last=20000
@@ -561,8 +561,8 @@ next_ports()
 	seq -s ' ' $((port + 1)) $((port + 16))
 }
 
-# run_pair SERVER_NS CLIENT_NS SERVER CLIENT: sets src and crc, their exit
-# statuses; the client's is 125 if the server never listened.
+# run_pair SERVER_NS CLIENT_NS SERVER CLIENT: runs both commands, and sets src and crc
+# to their exit statuses; crc is 125 if the server did not listen.
 run_pair()
 {
 	local port server client argv
@@ -580,7 +580,7 @@ run_pair()
 	else
 		crc=125
 	fi
-	# A server without a client would only wait for its timeout.
+	# If the client has failed, do not let the server wait for its timeout.
 	((crc == 0)) || kill "${server_pid[server]}" 2>/dev/null
 	wait_server server || src=$?
 }
@@ -675,7 +675,7 @@ gid_index()
 
 # ---- observation --------------------------------------------------------
 
-# counter DEVICE NAME: one hardware counter of port 1.
+# counter DEVICE NAME: prints a hardware counter of port 1.
 counter()
 {
 	rdma -p statistic show link "$1/1" |

@@ -12,7 +12,7 @@ objects >"$TMP/baseline"
 # Covers: RDMAP-10 RDMAP-11
 cases xt_mem "${SIDES4[@]}"
 
-# tells TYPE NAME: true if "rdma resource" shows that detail of such objects.
+# tells TYPE NAME: true if "rdma resource" shows the detail NAME of objects of TYPE.
 tells()
 {
 	rdma -dd resource show "$1" >"$TMP/resource" || return

@@ -13,10 +13,10 @@
 # Of no host, routed to the router.
 SERVICE4=10.99.0.1
 SERVICE6=fd99::1
-# As all clients appear. The server has no way to their own addresses.
+# The addresses from which the server sees all clients: it has no route to their own.
 ROUTER4=10.88.0.1
 ROUTER6=fd88::1
-# The lesser address connects by number.
+# By number, the end with the lesser address connects: make that the client.
 B4=10.66.0.2
 B6=fd66::2
 
@@ -39,20 +39,23 @@ router_up()
 	} || bail "set-up: the interfaces"
 }
 
-# veth_up: of net_up, with the router in place of the cable.
+# veth_up: replaces that of lib.sh, which net_up calls: joins the namespaces by the
+# router.
 veth_up()
 {
 	router_up
 }
 
-# through WHAT SERVER SERVICE: a server of that address, a client of this one.
+# through WHAT SERVER SERVICE: the claims that a server at address SERVER is reached at
+# address SERVICE.
 through()
 {
 	pair "$1: rping" "rping -s -V -a $2 -p @PORT@ -C 10 -S 20000" \
 		"rping -c -V -a $3 -p @PORT@ -C 10 -S 20000"
 }
 
-# by_number WHAT INDEX_A INDEX_B SERVER ROUTER: fails at the client, and is logged.
+# by_number WHAT INDEX_A INDEX_B SERVER ROUTER: the claims that a connection by number,
+# with these GID indices, fails at the client, and that the log names the cause.
 by_number()
 {
 	local src crc

@@ -20,7 +20,8 @@ import threading
 TUNSETIFF = 0x400454CA
 TUN_NO_PI = 0x1001
 TCP = 6
-# By version: offsets of the protocol, of source and destination, and of TCP.
+# Of an IPv4 and an IPv6 header: offsets of the protocol field, of the source address
+# and of the destination address; and length.
 LAYOUT = {4: (9, 12, 16, 20), 6: (6, 8, 24, 40)}
 SIZE = {4: 4, 6: 16}
 
@@ -53,7 +54,8 @@ class Router:
     def __init__(self, rules):
         self.server = {}
         self.mine = {}
-        # By translated source: the client's address, and the one it connected to.
+        # Key: translated source. Value: the client's address, and the address that
+        # it has connected to.
         self.client = {}
         for rule in rules:
             name, address = rule.split("=")
@@ -107,7 +109,7 @@ def carry(source, sink, translate):
         except OSError:
             os._exit(0)     # the interface was removed
         translate(packet)
-        # An interface that is down takes nothing, as on a cable.
+        # Drop packets to an interface that is down, as a cable does.
         with contextlib.suppress(OSError):
             os.write(sink, packet)
 

@@ -16,9 +16,9 @@
 LOWER_A=la
 LOWER_B=lb
 
-# asks NS NETDEV: duplicate detection of its own address has ended, or there are
-# no neighbours. Before that it resolves no address, and rdma_cm does not wait
-# long.
+# asks NS NETDEV: true if the netdev can resolve neighbours: its link-local address has
+# passed duplicate address detection, or it needs no resolution. rdma_cm does not wait
+# that long.
 asks()
 {
 	ip -n "$1" link show dev "$2" | grep -q NOARP ||
@@ -26,7 +26,8 @@ asks()
 		grep -q inet6
 }
 
-# made A B NET: the netdevs A of xa and B of xb are up, with .1 and .2 of NET.
+# made A B NET: sets up the netdevs A of xa and B of xb, with the addresses .1 and .2 of
+# that network.
 made()
 {
 	{
@@ -37,8 +38,8 @@ made()
 	} || bail "set-up: $1 and $2"
 }
 
-# over WHAT A B NET [CMD]: devices on those two netdevs work, also during CMD,
-# and are removed with them.
+# over WHAT A B NET [CMD]: the claims that devices on those netdevs work, also while CMD
+# runs, and are removed with the netdevs.
 over()
 {
 	local VETH_A=$2 VETH_B=$3 DEV_A=xiwC DEV_B=xiwD
@@ -56,7 +57,8 @@ over()
 	end_of "$1"
 }
 
-# end_of WHAT: the netdevs VETH_A and VETH_B are removed.
+# end_of WHAT: removes the netdevs VETH_A and VETH_B; the claim is that their devices
+# are removed, too.
 end_of()
 {
 	tap_run "$1: its netdev can be removed" \
@@ -129,7 +131,7 @@ active_slave()
 	in_a sed -n 's/^Currently Active Slave: //p' /proc/net/bonding/bond0
 }
 
-# failover: the link in use goes down.
+# failover: sets the active link of the bond down; true if the traffic continues.
 failover()
 {
 	local slave
@@ -170,7 +172,8 @@ tun()
 	tap_run "$1: the process that carried them is notified" wait "$tun_pid"
 }
 
-# wg_end NS NETDEV PEER ADDRESS: one end of the tunnel, keys in $TMP/wg.
+# wg_end NS NETDEV PEER ADDRESS: makes one end of a WireGuard tunnel to PEER at ADDRESS,
+# with the keys in $TMP/wg.NETDEV and $TMP/wg.PEER.
 wg_end()
 {
 	ip -n "$1" link add "$2" type wireguard &&
@@ -231,8 +234,8 @@ deaf()
 	log_says "$message"
 }
 
-# taken_port: a server that listens on all addresses also does so on new
-# devices. If a port is in use there, the others are not affected.
+# taken_port: the claims that a server on all addresses also listens on a device that is
+# added later, and that other devices are not affected if the port is in use there.
 taken_port()
 {
 	local port
@@ -302,8 +305,8 @@ marked()
 	tap_is "$1, and nothing else" "$(packets "src $2 and $3 != $4")" 0
 }
 
-# tos ADDRESS: a connection with type of service 0x28 at its passive end and
-# 0xb8 at its active end.
+# tos ADDRESS: runs a connection with type of service 0x28 at its passive end and 0xb8
+# at its active end.
 tos()
 {
 	local port

@@ -21,8 +21,7 @@ MESSAGES=${XIW_MESSAGES:-60}
 SEED=${XIW_SEED:-1}
 LOAD_SECONDS=1200
 
-# repaired WHAT: a connection carries all its messages and ends without an
-# error.
+# repaired: true if a connection carries all its messages and ends without an error.
 repaired()
 {
 	LOAD_ARGS=(-n "$MESSAGES")
@@ -83,7 +82,8 @@ all_damaged()
 	done
 }
 
-# during WHAT FUNCTION: a connection continues while FUNCTION runs ROUNDS times.
+# during WHAT FUNCTION: the claims that a connection continues in each of ROUNDS calls of
+# FUNCTION.
 during()
 {
 	local i
@@ -123,7 +123,7 @@ tap_run "data that is damaged past TCP is not delivered" all_damaged
 tap_run "each damaged FPDU was found by its CRC" \
 	grown "$DEV_A" crc_errors "$((3 * ROUNDS))"
 
-# No RTO doubling for 15 minutes: the third is the last.
+# Let TCP give up after three retransmissions, not after 15 minutes.
 ip netns exec "$NS_A" sysctl -qw net.ipv4.tcp_retries2=3
 ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_retries2=3
 tap_run "a connection is under load" load_up lost

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Queue pairs connected by number by several threads at random (xt_anyhow):
-# alone, killed in the middle, and while their devices go and come back.
+# Threads of a process connect queue pairs by number, in random order (xt_anyhow):
+# undisturbed, killed while they run, and while their devices are removed and added.
 #
 # xiw-long: calls at random, for a time
 # xiw-timeout: 900

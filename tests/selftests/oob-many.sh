@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Hundreds of queue pairs connected by number at once, and gone at once: by
-# their process, and with it, at any moment of that.
+# Hundreds of queue pairs are connected by number at once, and destroyed at once: by
+# calls of their process, or by its end, at any time.
 #
 # xiw-timeout: 900
 
@@ -28,13 +28,14 @@ at_once()
 	[[ ${PIPESTATUS[0]} == 0 && $(wc -l <"$TMP/many.log") == 1 ]]
 }
 
-# queue_pairs: true if as many exist.
+# queue_pairs N: true if the program has at least N queue pairs.
 queue_pairs()
 {
 	(($(rdma resource show qp | grep -c xt_many) >= $1))
 }
 
-# While queue pairs are made, connected or destroyed.
+# killed: kills the program at a random time, while it creates, connects or destroys
+# queue pairs.
 killed()
 {
 	local many

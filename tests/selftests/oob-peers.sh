@@ -16,7 +16,8 @@ CASES_TIMEOUT=900
 PEERS=$SELFTESTS/../conformance/oob.py
 HIGH4=10.77.0.50
 HIGH6=fd77::50
-# What depends on the family of the addresses, and one of each kind else.
+# Cases to repeat with IPv6: those that depend on the address family, and one of each
+# other kind.
 BOTH_FAMILIES=(-t responder -t initiator -t from -t to -t silent_crowd
 	-t rep_magic -t to_itself -t other_family -t waits -t port_on_demand
 	-t fin_responder -t rst_initiator -t takes_its_place)

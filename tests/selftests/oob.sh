@@ -10,13 +10,14 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# In the form of sysfs.
+# GIDs as sysfs prints them
 GID4_A=$(gid4 "$A4")
 GID4_B=$(gid4 "$B4")
 GID6_A=fd77:0000:0000:0000:0000:0000:0000:0001
 GID6_B=fd77:0000:0000:0000:0000:0000:0000:0002
 
-# pingpong DESC INDEX_A INDEX_B ARGS...
+# pingpong DESC INDEX_A INDEX_B ARGS...: the claim is that ibv_rc_pingpong succeeds with
+# these GID indices.
 pingpong()
 {
 	local desc=$1 a=$2 b=$3
@@ -32,7 +33,8 @@ has_gids()
 	gid_index "$DEV_B" "$GID4_B" && gid_index "$DEV_B" "$GID6_B"
 }
 
-# perf PROGRAM SIZE ITERATIONS [ARGS...]: without rdma_cm.
+# perf PROGRAM SIZE ITERATIONS [ARGS...]: the claim is that perftest succeeds without
+# rdma_cm.
 perf()
 {
 	local name=$1 prog=$1 size=$2 n=$3
@@ -85,7 +87,7 @@ pair -l "two queue pairs of one device" \
 	"ibv_rc_pingpong -d $DEV_A -g $a4 -p @PORT@" \
 	"ibv_rc_pingpong -d $DEV_A -g $a4 -p @PORT@ $A4"
 
-# The calls of libraries for collective operations.
+# Connect and communicate as libraries for collective operations do.
 for lib in nccl gloo; do
 	tap_run "four processes sum up as $lib does, over IPv4" \
 		xt_ring $lib "$NS_A/$A4" "$DEV_A" "$NS_B/$B4" "$DEV_B"
@@ -93,7 +95,7 @@ for lib in nccl gloo; do
 		xt_ring $lib "$NS_A/$A6" "$DEV_A" "$NS_B/$B6" "$DEV_B"
 done
 
-# squats ADDRESS: true if another program of the host can bind the port there.
+# squats ADDRESS: true if another program of the host can bind oob_port at that address.
 squats()
 {
 	python3 -c 'import socket, sys; socket.create_server((sys.argv[1], 4791))' \
@@ -127,7 +129,8 @@ other_cookie()
 	now=$(cookie_at "$1") && [[ $now != "$2" ]]
 }
 
-# renews ADDRESS: an administrator ends the listener, and xiw makes another one.
+# renews ADDRESS: ends the listener as an administrator can (ss -K); true if xiw makes
+# another one.
 renews()
 {
 	local before
@@ -192,7 +195,8 @@ no_device()
 	[[ ! -e /sys/class/infiniband/$1 ]]
 }
 
-# refused TEXT ARGS...: it fails, and the kernel's log has the remedy.
+# refused TEXT ARGS...: true if ibv_rc_pingpong with ARGS fails, and the kernel's log has
+# TEXT, the cause and the remedy.
 refused()
 {
 	local says=$1 port

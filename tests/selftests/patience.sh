@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A peer that has no room for minutes, but answers TCP's probes, is waited for
-# (xt_patient), also if it drops what was in flight when its window closed.
+# A connection survives a peer that has no room for minutes, but answers TCP's probes
+# (xt_patient), even if the peer drops the data in flight when its window closes.
 #
 # xiw-long: it waits for more than a minute
 # xiw-kernel: stock debug
@@ -24,14 +24,13 @@ pair_up()
 	} || bail "set-up: the interfaces could not be made"
 }
 
-# again: TCP in xb retransmits the dropped data, some seconds after the last
-# time.
+# again: true if TCP in xb retransmits the dropped data, with a timeout of 2 s or more.
 again()
 {
 	in_b ss -tinH | grep -Eq ' rto:([2-9][0-9]{3}|[0-9]{5,})'
 }
 
-# given_up: true if one of the two ends has ended.
+# given_up: true if the process of either end has exited.
 given_up()
 {
 	not_running "${load_pid[active-tun]}" ||

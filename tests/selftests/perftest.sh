@@ -18,13 +18,15 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# A line of results begins with the size and the number of iterations.
+# reported SIZE ITERATIONS: true if the client has printed a line of results, which begins
+# with these.
 reported()
 {
 	grep -qE "^ *$1 +$2 " "$TMP/client.log"
 }
 
-# perf PROGRAM SIZE ITERATIONS [ARGS...]
+# perf PROGRAM SIZE ITERATIONS [ARGS...]: the claims that the program succeeds, and
+# reports all iterations.
 perf()
 {
 	local prog=$1 size=$2 n=$3
@@ -65,9 +67,9 @@ done
 perf ib_send_lat 64 100 -e
 perf ib_read_lat 64 100 -e
 
-# in_few_trains OPERATION: on the loopback device messages of 64 KiB fill
-# batches, wherever they begin: one call of TCP for each, not two.
-in_few_trains()
+# in_few_batches OPERATION: the claim is that on the loopback device the batches of 64
+# KiB messages are full: about one sendmsg() for each message, not two.
+in_few_batches()
 {
 	local n=1000 prog=ib_${1}_bw NS_B=$NS_A sum
 
@@ -81,8 +83,8 @@ in_few_trains()
 		test $((10 * sum)) -lt $((14 * n))
 }
 
-in_few_trains write
-in_few_trains send
+in_few_batches write
+in_few_batches send
 
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_done

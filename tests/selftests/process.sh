@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What processes do beside RDMA: fork, and mappings of every kind (xt_process).
+# RDMA in processes that fork, and with mappings of every kind (xt_process).
 #
 # xiw-kernel: uml
 

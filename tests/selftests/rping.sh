@@ -11,7 +11,8 @@
 
 . "$(dirname "$0")/lib.sh"
 
-# verified WHAT [-r] ADDRESS ROUNDS SIZE
+# verified WHAT [-r] ADDRESS ROUNDS SIZE: the claim is that rping succeeds with that many
+# rounds of that size; -r: the server is in xb.
 verified()
 {
 	local what=$1 direction=()

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# run.sh DIR TEST...: runs tests of DIR in this guest, one after the other,
-# prints their TAP as it comes and leaves each as $XIW_OUT/TEST.tap.  A test that
-# exceeds its time (a line "# xiw-timeout: SECONDS" in its head, default 600),
-# or during which the kernel complains, has failed a claim of its own.  Where
-# kmemleak is at work, it looks before the first test without "# xiw-leaks: WHY"
-# in its head, and rests from then on; with LEAKS=1 it looks after all.
+# run.sh DIR TEST...: runs tests of DIR in this guest, one after the other, prints
+# their TAP, and writes it to $XIW_OUT/TEST.tap. If a test exceeds its time limit (a
+# line "# xiw-timeout: SECONDS" in its head, default 600), or if the kernel logs a fault
+# during the test, a failed claim is added. If kmemleak is enabled, it scans before the
+# first test without "# xiw-leaks: WHY" in its head, and is then disabled; with LEAKS=1
+# it scans after all tests.
 
 cd "$1" || exit
 shift
 out=${XIW_OUT:-/run/xiw/out}
 
-# fail FILE DESC: adds a failed claim after the test's own.
+# fail FILE DESC: appends a failed claim to the TAP in FILE.
 fail()
 {
 	local n
@@ -21,7 +21,7 @@ fail()
 	echo "not ok $((n + 1)) - $2" | tee -a "$1"
 }
 
-# planned FILE: true if its plan is the number of its claims.
+# planned FILE: true if the TAP in FILE has a plan that matches its number of claims.
 planned()
 {
 	grep -qE "^1\.\.$(grep -cE '^(not )?ok ' "$1")( |$)" "$1"

@@ -15,28 +15,29 @@
 
 needs_sctp
 
-# over_sctp DESC SERVER CLIENT: as pair.
+# over_sctp DESC SERVER CLIENT: as pair() of lib.sh, over SCTP.
 over_sctp()
 {
 	policy sctp_ports "$(next_ports)"
 	pair "$@"
 }
 
-# talk WHAT: some Sends, Reads and Writes of several segments.
+# talk WHAT: runs programs that send Sends, Reads and Writes of several segments.
 talk()
 {
 	over_sctp "$1: rping" "rping -s -V -a $A4 -p @PORT@ -C 3 -S 3000" \
 		"rping -c -V -a $A4 -p @PORT@ -C 3 -S 3000"
 }
 
-# bulk PROGRAM ARGS...: perftest with messages of several segments.
+# bulk PROGRAM ARGS...: runs a program of perftest over SCTP.
 bulk()
 {
 	over_sctp "$1" "$* -R -F -d $DEV_A -p @PORT@" \
 		"$* -R -F -d $DEV_B -p @PORT@ $A4"
 }
 
-# shark_chunks: how many DATA chunks of each PPID tshark sees, a TSN of a side once.
+# shark_chunks: prints the number of DATA chunks of each PPID in the output of tshark;
+# retransmitted ones, with the same TSN, count once.
 shark_chunks()
 {
 	awk -F '\t' '{
@@ -71,7 +72,7 @@ capture_stop
 "$SELFTESTS/../conformance/sctp_capture.py" "$TMP/sctp.pcap" >"$TMP/messages" 2>&1
 tap_result $? "the bytes on the wire follow the RFCs"
 tap_show "$TMP/messages"
-# pair may have run one of its programs twice.
+# Ignore repeated lines, as pair may run a program twice.
 startups | uniq | diff - <(cat <<END
 code5 A-CD ird1 ord1 pd0 / code6 A-CD ird1 ord1 pd0 / empty_write
 code5 A--D ird1 ord1 pd0 / code6 A--D ird1 ord1 pd0 / read_request

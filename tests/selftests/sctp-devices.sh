@@ -17,7 +17,7 @@ PORT=7471
 OTHER4=10.78.0.1
 PATHS="$A4 $OTHER4"
 
-# devices: a second one at both ends.
+# devices: adds a second network, with a device at both ends.
 devices()
 {
 	second_network &&
@@ -35,8 +35,8 @@ name_each_other()
 	policy_of "${DEV_A}2" sctp_addresses "$A4"
 }
 
-# refused ADDRESS: a server that listens everywhere, while a program that is no xiw
-# listens at this address.
+# refused ADDRESS: true if a server on all addresses fails while another program, which
+# does not use xiw, listens on SCTP at ADDRESS.
 refused()
 {
 	local rc=0
@@ -70,7 +70,7 @@ name_both()
 	policy_of "$DEV_B" sctp_addresses 10.78.0.2
 }
 
-# listens ADDRESS...: something in xa listens at all of these.
+# listens ADDRESS...: true if SCTP in xa listens at all of these addresses.
 listens()
 {
 	local address
@@ -81,7 +81,7 @@ listens()
 	done
 }
 
-# served ADDRESS DEVICE: the device of A gets the connection.
+# served ADDRESS DEVICE: true if DEVICE, in xa, accepts a connection to ADDRESS.
 served()
 {
 	local before

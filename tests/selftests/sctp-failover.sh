@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # A stream of Writes over SCTP, every byte of which is compared (xt_stream), with an
-# address on a second network at both ends. The first network loses all packets, and
-# is there again; then the second one; then an address of the peer goes away that data
-# is sent to. No request fails, and the gaps are noted: the longest time in which no
-# MiB arrived, with the timeout that is usual and with a short one. Then the second
-# network is slow and the first one fails again and again, so that chunks overtake
-# those that were sent over the other path, and wait for them.
+# address on a second network at both ends. The first network fails and recovers, then
+# the second one; then the address to which the peer sends is removed. No request fails.
+# For the default and for a short retransmission timeout, the test prints the gaps: the
+# longest time between two MiB. Finally the second network is slow, and the first one
+# fails repeatedly, so that chunks overtake earlier ones, and wait for them.
 #
 # XIW_MIB=N (128): length of each stream at least; 1024 for the long form.
 #
@@ -20,9 +19,10 @@
 
 PORT=7471
 MIB=${XIW_MIB:-128}
-PATH_LIMIT=60	# seconds until SCTP sees that a path is dead, or alive
+PATH_LIMIT=60	# seconds until SCTP detects that a path has failed or recovered
 
-# dies WHAT ADDRESS NETDEV_A NETDEV_B: the network of A's address, and returns.
+# dies WHAT ADDRESS NETDEV_A NETDEV_B: the claims while the network of ADDRESS fails, and
+# when it has recovered.
 dies()
 {
 	tap_run "$1 fails, and data flows afterwards" network_fails "$3" "$4"
@@ -42,7 +42,7 @@ returns()
 	netem "$NS_B" "$2"
 }
 
-# addr add|del ADDRESS: of A, at the first network.
+# addr add|del ADDRESS: adds or removes an address of A on the first network.
 addr()
 {
 	local flags=() prefix=24
@@ -52,13 +52,15 @@ addr()
 	ip -n "$NS_A" addr "$1" "$2/$prefix" dev "$VETH_A" "${flags[@]}"
 }
 
-# no_address ADDRESS: A loses one, to which the peer sends.
+# no_address ADDRESS: removes an address of A, to which the peer sends; true if the
+# stream continues.
 no_address()
 {
 	addr del "$1" && flows "$DEV_A"
 }
 
-# survives WHAT A B FIRST SECOND: the addresses of A as SCTP prints them.
+# survives WHAT A B FIRST SECOND: the claims for a stream from address B to address A.
+# FIRST, SECOND: addresses of A on both networks, as SCTP prints them.
 survives()
 {
 	tap_run "$1: a stream of $MIB MiB or more starts" stream_starts "$2" "$3"
@@ -75,7 +77,8 @@ survives()
 	tap_run "$1: the address can be added again" addr add "$2"
 }
 
-# overtaken: data is sent over the slow network, and again over the fast one.
+# overtaken: true if a chunk arrives early: the fast network fails, so SCTP sends over
+# the slow one, and then recovers.
 overtaken()
 {
 	local early
@@ -91,7 +94,7 @@ slow_network()
 	netem "$NS_A" va2 delay 10ms 5ms && netem "$NS_B" vb2 delay 10ms 5ms
 }
 
-# alternates: between two paths, of which one takes longer.
+# alternates: the claims for a stream that alternates between a fast and a slow path.
 alternates()
 {
 	local round MIB=8 early

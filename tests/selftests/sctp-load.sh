@@ -23,7 +23,7 @@ unserved()
 	! serves "$PORT"
 }
 
-# loaded NAME: as load_up, at the port of SCTP.
+# loaded NAME: as load_up(), over SCTP.
 loaded()
 {
 	wait_for 30 unserved || return
@@ -49,7 +49,7 @@ new_mtu()
 	done
 }
 
-# killed END OTHER: the other end ends, too.
+# killed END OTHER: kills the process of END under load; true if that of OTHER exits.
 killed()
 {
 	local rc=0
@@ -60,7 +60,7 @@ killed()
 	return "$rc"
 }
 
-# removed DEVICE: under load
+# removed DEVICE: removes the device under load; true if both processes exit.
 removed()
 {
 	local rc=0

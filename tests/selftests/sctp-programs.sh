@@ -11,14 +11,14 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# associated: associations that A has accepted so far.
+# associated: prints the number of associations that SCTP in xa has accepted.
 # shellcheck disable=SC2016  # awk's variable
 associated()
 {
 	in_ns "$NS_A" awk '$1 == "SctpPassiveEstabs" { print $2 }' /proc/net/sctp/snmp
 }
 
-# over_sctp DESC SERVER CLIENT: as pair.
+# over_sctp DESC SERVER CLIENT: as pair() of lib.sh, over SCTP.
 over_sctp()
 {
 	local before

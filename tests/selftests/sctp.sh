@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Connections over SCTP: rping with verified data over both address families,
-# on a port that both devices have on their list, and other ports by TCP.  Then
-# peers that are no xiw, good and bad ones.
+# Connections over SCTP: rping with verified data over both address families, on a port
+# in sctp_ports of both devices; other ports use TCP.  Then peers written in Python,
+# which follow the protocol or violate it.
 #
 # Covers: SCTP-01 SCTP-02 SCTP-03 SCTP-04 SCTP-05 SCTP-06 SCTP-08 SCTP-13 SCTP-15
 # Covers: SCTP-16 SCTP-17 SCTP-18 SCTP-19 SCTP-20 SCTP-29 SCTP-31 SCTP-32 SCTP-34
@@ -17,7 +17,7 @@
 
 PORT=7471
 
-# ports LIST: for both devices.
+# ports LIST: sets sctp_ports of both devices.
 ports()
 {
 	local dev
@@ -32,7 +32,7 @@ ports_are()
 	[[ $(<"/sys/class/infiniband/$DEV_A/mpa/sctp_ports") == "$1" ]]
 }
 
-# addresses add|del FIRST: eleven addresses of the interface, at once.
+# addresses add|del FIRST: adds or removes eleven addresses of the interface, at once.
 addresses()
 {
 	local n
@@ -47,7 +47,7 @@ replaced()
 	addresses del 20 && addresses add 40
 }
 
-# bound FIRST: the listener has these addresses, and only one besides.
+# bound FIRST: true if the listener is bound to these eleven addresses and to $A4 only.
 # shellcheck disable=SC2016  # awk's variables
 bound()
 {
@@ -61,7 +61,7 @@ bound()
 	(($(wc -w <<<"$have") == 12))
 }
 
-# sctp_pair DESC SERVER CLIENT: as pair, with a server that is not one of TCP.
+# sctp_pair DESC SERVER CLIENT: as pair() of lib.sh, but waits for a listener on SCTP.
 sctp_pair()
 {
 	local src=0 crc=0
@@ -82,7 +82,7 @@ sctp_pair()
 	return 1
 }
 
-# peer CASE [ARGS...]: a peer that is no xiw.
+# peer CASE [ARGS...]: runs a case of sctp_peers.py against the server in xa.
 peer()
 {
 	local case=$1
@@ -99,7 +99,7 @@ other_network()
 	ip -n "$NS_A" link set other up
 }
 
-# verified WHAT ADDRESS ROUNDS SIZE
+# verified WHAT ADDRESS ROUNDS SIZE: the claim is that rping succeeds over SCTP.
 verified()
 {
 	sctp_pair "rping, $1: $3 rounds of $4 bytes" \
@@ -140,7 +140,7 @@ tap_run "the listener announces the second address, too" \
 tap_run "the second address is removed" \
 	ip -n "$NS_A" addr del 10.77.0.9/24 dev "$VETH_A"
 tap_run "the listener announces the first address only" wait_for 10 peer announces
-# As many as a listener has room for, so that the new ones need that of the old ones.
+# The listener has room for twelve addresses, so it must drop old ones to add new ones.
 tap_run "eleven addresses are added to the interface" addresses add 20
 tap_run "the listener is bound to all addresses of the interface" wait_for 10 bound 20
 tap_run "the addresses are replaced by others" replaced
@@ -148,7 +148,7 @@ tap_run "the listener is bound to the new addresses" wait_for 10 bound 40
 tap_run "the new addresses are removed" addresses del 40
 stop_server wildcard
 
-# Peers that are no xiw: what they send, and what they must get.
+# Peers written in Python: the cases of sctp_peers.py
 start_server persistent "$NS_A" rping -s -P -a "$A4" -p "$PORT"
 tap_run "a server for many connections starts" wait_for 10 serves "$PORT"
 for case in none other NS-01 NS-02 NS-03 NS-04 NS-05 NS-06 NS-08 NS-09 NS-10 \

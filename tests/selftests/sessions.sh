@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A peer sends mutated sessions to a live listener: startup frames and FPDUs
-# with bits turned around, lengths changed, parts cut off, repeated, exchanged
-# and spliced, most of them with a right CRC.  Each ends in bounded time, no
-# memory changes that the peer may not change, and a connection of others goes
-# on.
+# A peer sends mutated sessions to a listener: startup frames and FPDUs with flipped
+# bits, changed lengths, and parts that are cut off, repeated, exchanged or joined, most
+# of them with a correct CRC.  Each session ends in bounded time, no memory changes that
+# the peer may not change, and a connection of other processes continues.
 #
-# XIW_SESSIONS=N (400): how many, the last hundred of them with others beside,
-# which makes them slow.  XIW_SEED=N: which; by default another each time, and
+# XIW_SESSIONS=N (400): number of sessions; the last hundred run beside a load, which
+# makes them slow.  XIW_SEED=N: seed of the mutations, by default a random one, which is
 # printed.
 #
 # xiw-timeout: 900
@@ -23,12 +22,12 @@ XIW_TIMEOUT=7000
 LOAD_SECONDS=7000
 
 topo_up
-# Messages without a receive must not wait long.
+# A short RNR timeout, so that messages without a receive do not delay the test
 echo 20 >"/sys/class/infiniband/$DEV_A/mpa/rnr_timeout_ms"
 ip netns exec "$NS_B" sysctl -qw net.ipv4.tcp_tw_reuse=1
 objects >"$TMP/baseline"
 
-# sessions FIRST COUNT
+# sessions FIRST COUNT: the claim is that these sessions end and change no other memory.
 sessions()
 {
 	tap_run "sessions $1 to $(($1 + $2 - 1)) of seed $SEED end, with all memory as it should be" \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# mpa/silence_timeout_ms: how soon a peer that vanishes is found out, idle, with
-# data in flight, and after the process has ended; and that with a short time, too,
-# a peer is waited for that has no room, but answers.
+# mpa/silence_timeout_ms: a peer that vanishes is detected within that time, if the
+# connection is idle, has data in flight, or lingers after the end of its process. A
+# peer that has no room, but answers, is not taken for dead, even with a short timeout.
 #
 # xiw-kernel: uml
 
@@ -20,7 +20,7 @@ write_file()
 	echo "$1" >"$FILE"
 }
 
-# given_up COUNT: true if both ends have lost so many connections.
+# given_up COUNT: true if both devices have counted COUNT lost connections.
 given_up()
 {
 	[[ $(counter "$DEV_A" connections_lost) == "$1" &&
@@ -34,8 +34,8 @@ all_acked()
 	! { in_a ss -Htn; in_b ss -Htn; } | awk '$3' | grep -q .
 }
 
-# vanishes NAME LOST: the link of the load NAME drops all packets; LOST
-# connections were lost before.
+# vanishes NAME LOST: the claims for the load NAME when its link drops all packets. LOST:
+# number of connections that were lost before.
 vanishes()
 {
 	local start
@@ -73,7 +73,7 @@ stopped()
 	not_running "${load_pid[passive-tun]}"
 }
 
-# full: the peer closes its window, with and without dropping data in flight.
+# full: the claims for a peer that closes its window, and drops data in flight or not.
 full()
 {
 	local before
@@ -99,7 +99,7 @@ full()
 	tap_run "full: the connection ends in order" load_end tun
 }
 
-# sockets: the TCP sockets of both ends that are connected, or are being closed.
+# sockets: prints all TCP sockets of both ends, except listening ones.
 sockets()
 {
 	in_a ss -Htn
@@ -111,8 +111,8 @@ no_sockets()
 	! sockets | grep -q .
 }
 
-# orphaned: the peer vanishes with its window closed, and the processes end. TCP
-# alone gives up after 102 s.
+# orphaned: the claims for a peer that vanishes with its window closed, when the
+# processes have ended. Without the driver's timeout, TCP gives up after 102 s.
 orphaned()
 {
 	policy close_timeout_ms 500

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Interoperation with siw, the kernel's own soft-iWARP driver: xiw in xa, siw in
-# xb, each of them as the side that connects.  Startup in all the forms siw has
+# xb, each of them as the side that connects. Startup in all forms that siw supports
 # (revision 1 and 2, either connection model, CRC), verified data, the perftest
-# programs, and operations that siw lacks: there the claim is the error that the
-# consumer on xiw's side gets.  See scripts/build-siw for siw's parameters.
+# programs, and operations that siw lacks, for which the application on xiw's side
+# gets an error. See scripts/build-siw for siw's parameters.
 #
 # xiw-kernel: stock
 # xiw-packages: tcpdump ethtool
@@ -43,8 +43,9 @@ defaults()
 	param peer_to_peer 0
 }
 
-# spoken WHAT XIW_CONNECTS SIW_CONNECTS: verified rping in both directions, and
-# the startup of each: Request / Reply / the first message of the Initiator.
+# spoken WHAT XIW_CONNECTS SIW_CONNECTS: the claims that rping with verified data
+# succeeds in both directions, and that the captured startups are those: Request / Reply
+# / first message of the Initiator.
 spoken()
 {
 	local what=$1
@@ -63,7 +64,8 @@ spoken()
 	tap_is "$what: startup when siw connects" "$(startups | sed -n 2p)" "$3"
 }
 
-# refused [-r] DESC: the client gets an error that names the cause.
+# refused [-r] DESC: the claim is that the client fails with an error that names the
+# cause; -r: the client is xiw.
 refused()
 {
 	local s=$NS_A c=$NS_B address=$A4 port
@@ -82,7 +84,8 @@ refused()
 	stop_server server
 }
 
-# perf PROGRAM SIZE ITERATIONS: in both directions.
+# perf PROGRAM SIZE ITERATIONS: the claims that perftest succeeds in both directions, and
+# reports all iterations.
 perf()
 {
 	local args="-R -p @PORT@ -s $2 -n $3 -F"
@@ -97,7 +100,7 @@ perf()
 		grep -qE "^ *$2 +$3 " "$TMP/client.log"
 }
 
-# messages: ucmatose, in which the accepting side sends first.
+# messages: the claims for ucmatose, whose accepting side sends first.
 messages()
 {
 	pair -r "ucmatose, xiw connects" "ucmatose -b $B4 -p @PORT@ -C 20" \
@@ -106,8 +109,8 @@ messages()
 		"ucmatose -b $B4 -s $A4 -p @PORT@ -C 20"
 }
 
-# fenced: by default siw asks for no RTR; then the accepting side may not send
-# first, and xiw does not, whatever was posted.
+# fenced: by default siw sends no RTR. Then the accepting side must not send first: the
+# claims are that xiw does not, even if requests are posted.
 fenced()
 {
 	local port
@@ -127,8 +130,8 @@ fenced()
 		"$SIW_ASKS - / $WITH_CRC - / nothing, 0"
 }
 
-# rev1: as the server of revision 1, siw does not let its ULP send Reads, as it
-# does not know how many xiw accepts; so rping, with Reads of the server, fails.
+# rev1: the claims for revision 1. As its frames have no IRD, siw as the server permits
+# no Reads, so rping, whose server sends Reads, fails.
 rev1()
 {
 	local port
@@ -182,8 +185,8 @@ topology()
 topology
 objects >"$TMP/baseline"
 
-# Expected frames, by sender.  A Write is the first RTR that both support; siw asks
-# for CRCs only if its parameter says so, and its Reply repeats the Request's flags.
+# Expected frames, by sender. The RTR is a Write, the first type that both support. siw
+# requests CRCs only if its parameter is set, and its Reply has the Request's flags.
 XIW_ASKS="rev2 -C-S pd0 ird1 ord1 ACD"
 SIW_ASKS="rev2 ---S pd0 ird1 ord1"
 WITH_CRC="rev2 -C-S pd0 ird1 ord1"
@@ -231,7 +234,7 @@ defaults
 tap_run "siw leaves in short FPDUs' PAD what was there, which xiw ignores" \
 	test "$siw_pads" -gt 0
 
-# What siw cannot do.  Covers: MPA-59
+# Features that siw lacks: the connect fails.  Covers: MPA-59
 policy markers 1
 refused -r "siw sends no Markers: xiw, which asks for them, is refused"
 refused "siw sends no Markers: it gives up when xiw's Reply asks for them"

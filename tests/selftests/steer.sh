@@ -11,7 +11,7 @@
 MESSAGES=2000
 TABLE=/proc/sys/net/core/rps_sock_flow_entries
 
-# steered CPU: number of packets that other CPUs have passed to it.
+# steered CPU: prints the number of packets that other CPUs have passed to that CPU.
 steered()
 {
 	local stat
@@ -20,7 +20,8 @@ steered()
 	echo $((16#${stat[9]}))
 }
 
-# follows CPU OTHER: the server runs on CPU, the client on OTHER.
+# follows CPU OTHER: the claims that packets are steered to CPU, on which the server
+# runs; the client runs on OTHER.
 follows()
 {
 	local before

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The same removal over and over, under load: the device, the module, the
-# network interface, the namespaces with RDMA devices shared by all of them and
-# with devices of their own, and fifty processes by SIGKILL.  Each removal ends
-# in bounded time, no object is left, and processes that continue get events.
+# Repeated removals under load: of the device, the module, the network interface, the
+# namespaces (in the shared and in the exclusive mode of RDMA namespaces), and of fifty
+# processes by SIGKILL.  Each removal ends in bounded time, no object is left, and
+# processes that continue get events.
 #
 # Every third removal happens at a random moment while the connections are being
 # set up.
 #
-# XIW_ROUNDS=N (4): removals of each kind, and one in ten for the processes.
-# XIW_STORMS="link module netdev shared exclusive kill": which kinds.
-# XIW_SEED=N (1): the random moments.
+# XIW_ROUNDS=N (4): number of removals of each kind; a tenth of that for processes.
+# XIW_STORMS="link module netdev shared exclusive kill": the kinds of removals.
+# XIW_SEED=N (1): seed of the random moments.
 #
 # Covers: TERM-15 TERM-20
 # xiw-long: the same removals over and over
@@ -26,7 +26,7 @@ STORMS=${XIW_STORMS:-link module netdev shared exclusive kill}
 PROCESSES=50
 RANDOM=${XIW_SEED:-1}
 
-# swarm COMMAND: a command to the processes under load, see xt_swarm.c.
+# swarm COMMAND: sends a command to the processes under load, see xt_swarm.c.
 swarm()
 {
 	local answer
@@ -36,8 +36,8 @@ swarm()
 	[[ $answer == ok ]] || { echo "$*: $answer"; return 1; }
 }
 
-# net_storm_up: as net_up, with fewer programs, and with static neighbours, as
-# the core takes long to resolve them.
+# net_storm_up: as net_up(), but faster: starts fewer programs, and adds static
+# neighbours, as the core takes long to resolve them.
 net_storm_up()
 {
 	local mac=02:00:00:00:00:0
@@ -79,7 +79,7 @@ round()
 	swarm ended
 }
 
-# storm WHAT FUNCTION ROUNDS
+# storm WHAT FUNCTION ROUNDS: the claim is that all rounds with FUNCTION succeed.
 storm()
 {
 	local i start=$SECONDS
@@ -124,7 +124,7 @@ remove_module()
 	modprobe "$XIW_LINK_TYPE" && links_up
 }
 
-# If the other interface is removed, so is this one.
+# Removes one interface of the veth pair, and so the other one, too.
 remove_netdev()
 {
 	local ns=$NS_A dev=$VETH_A
@@ -137,7 +137,7 @@ remove_netdev()
 	net_storm_up && links_up
 }
 
-# A namespace ends with the last of its processes, so these end, too.
+# A namespace exists as long as a process is in it, so kill the processes, too.
 remove_namespaces()
 {
 	if (($1 % 2)); then
@@ -155,8 +155,8 @@ shared_namespaces()
 		wait_for "$BOUND" gone "$DEV_B" && net_storm_up && links_up
 }
 
-# own_device NS DEVICE NETDEV: the name is free when the last device of that
-# name is gone; with the namespace gone, only a new device can show that.
+# own_device NS DEVICE NETDEV: adds a device, and moves it to the namespace. Repeats the
+# attempt: the name is free only when the device of a deleted namespace is gone.
 own_device()
 {
 	wait_for "$BOUND" link_add "$@" && wait_for 20 port_active "$2" &&

@@ -26,8 +26,8 @@ namespaces_del()
 	ip netns del "$NS_A" && ip netns del "$NS_B"
 }
 
-# connect_to_mute NAME: a connect waits for a Reply that never arrives, and its
-# process is stopped, so that it cannot help the kernel by exiting.
+# connect_to_mute NAME: starts a connect that waits for a Reply, which never arrives, and
+# stops its process by SIGSTOP, so that the connect does not end with the process.
 connect_to_mute()
 {
 	local port
@@ -36,7 +36,7 @@ connect_to_mute()
 	start_server "mute-$1" "$NS_B" python3 -c "if 1:
 		import socket
 		s, _ = socket.create_server(('$B4', $port)).accept()
-		# The namespace must not wait for a FIN to a removed peer.
+		# A FIN to a removed peer must not keep the namespace for long.
 		s.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 3000)
 		print(len(s.recv(20)), flush=True)
 		s.recv(1000, socket.MSG_WAITALL)"
@@ -58,7 +58,7 @@ connect_failed()
 	! wait_server asks
 }
 
-# works WHAT: a connection can be established, used and closed.
+# works WHAT: the claims that a connection can be established, used and closed.
 works()
 {
 	tap_run "$1: a connection works" load_up check
@@ -128,7 +128,7 @@ resume
 link_add "$NS_A" "$DEV_A" "$VETH_A"
 works "after connects were cut off"
 
-# The same with rdma_ucm loaded after xiw, see main.c.
+# The driver pins rdma_cm, see iwcm_quirks.c: unload its user, and try to unload it.
 what="rdma_cm stays as long as the module"
 if driver_is_module; then
 	modprobe -r rdma_ucm

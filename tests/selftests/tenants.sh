@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Tenants of one host: namespaces with equal addresses and ports, in the shared
-# and in the exclusive mode, and processes of other users.  None of them gets
-# events of, reaches or uses the objects of another.
+# Tenants of one host: namespaces with equal addresses and ports, in the shared and in
+# the exclusive mode of RDMA namespaces, and processes of other users.  No tenant can
+# use or reach objects of another one, or gets events of them.
 #
 # xiw-kernel: uml
 # xiw-packages: rdmacm-utils
@@ -11,12 +11,11 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# A second pair of namespaces that cannot be distinguished from the first one
-# from inside.
+# A second pair of namespaces, with the same interfaces and addresses as xa and xb
 TWIN_A=xc
 TWIN_B=xd
 
-# in_twin CMD...: with the names of the twins.
+# in_twin CMD...: runs a function of lib.sh for the second pair instead of xa and xb.
 in_twin()
 {
 	local NS_A=$TWIN_A NS_B=$TWIN_B DEV_A=xiwC DEV_B=xiwD
@@ -35,14 +34,14 @@ same_macs()
 	ip -n "$TWIN_B" link set "$VETH_B" address "$(mac "$NS_B" "$VETH_B")"
 }
 
-# serve NAME NS: a server for all addresses, on port $at.
+# serve NAME NS: starts a server on all addresses in NS, on port $at.
 serve()
 {
 	start_server "$1" "$2" rping -s -p "$at" -C 2
 	wait_listen "$1" "$2" "$at"
 }
 
-# ping NS ADDRESS
+# ping_to NS ADDRESS: a client in NS connects to the server at ADDRESS, on port $at.
 ping_to()
 {
 	in_ns "$1" rping -c -a "$2" -p "$at" -C 2
@@ -135,7 +134,7 @@ twins()
 	in_twin net_down
 }
 
-# pair_in_both: at the same time.
+# pair_in_both: runs a server and a client in each pair of namespaces at the same time.
 pair_in_both()
 {
 	local at
@@ -157,7 +156,8 @@ pair_in_both()
 
 # ---- exclusive mode -----------------------------------------------------
 
-# rootless MODE: containers that a user made, to whom the host gave devices.
+# rootless MODE: the claims for rootless containers, to which the host has given devices,
+# in that mode of RDMA namespaces.
 rootless()
 {
 	local DEV_A=xiwG DEV_B=xiwH
@@ -172,7 +172,7 @@ rootless()
 	boxes_down
 }
 
-# own_link NS DEVICE NETDEV: a device that only that namespace has.
+# own_link NS DEVICE NETDEV: adds a device that is visible in that namespace only.
 own_link()
 {
 	link_add "$1" "$2" "$3" && rdma dev set "$2" netns "$1"
@@ -191,7 +191,8 @@ not_squats()
 	! squats
 }
 
-# A device of the host goes to a namespace and comes back.
+# returns: moves a device of the host to a namespace and back; true if the port for
+# connections by number is reserved again afterwards.
 returns()
 {
 	ip link add rsv0 type veth peer name rsv1 &&

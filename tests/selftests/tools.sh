@@ -11,7 +11,7 @@
 . "$(dirname "$0")/cases.sh"
 TOOLS=$XIW_TOP/tools
 
-# look TOOL...: its output while $late runs, in $TMP/said.
+# look TOOL...: runs a tool, which runs $late; its output is in $TMP/said.
 look()
 {
 	local rc=0
@@ -21,7 +21,7 @@ look()
 	((rc == 0)) || tap_show "$TMP/errors"
 }
 
-# says PATTERN DESC: the claim is that a line matches.
+# says PATTERN DESC: the claim is that a line of the tool's output matches.
 says()
 {
 	grep -qE "$1" "$TMP/said"
@@ -31,7 +31,7 @@ says()
 
 topo_up
 tracing || skip_all "this kernel has no tracepoints"
-# The program enters the namespaces itself.
+# A program whose message waits for a receive; it enters the namespaces itself.
 late="$(type -P xt_imm) ${SIDES4[*]} -t late"
 
 look bpftrace -c "$late" "$TOOLS/xiw-slow.bt"

@@ -18,7 +18,7 @@ topo_up
 
 cases xt_order "${SIDES4[@]}" "${TORN[@]}"
 
-# After a long message, more words are in two pieces of a packet.
+# FPDUs of one TCP segment: in a long message more words are split over two packets.
 policy fpdu_segments 1
 cases -p "FPDUs of a segment" xt_order "${SIDES4[@]}" "${TORN[@]}"
 

@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # xiw-kernel: stock
 #
-# The tracepoints tell the life of a connection: states of its endpoints and
-# queue pairs, what is sent and received, Terminates of both directions, and
-# which CPU notifies of completions; but neither addresses of memory nor STags.
+# The tracepoints show the states of a connection's endpoints and queue pairs, the sent
+# and received messages, Terminates of both directions, and the CPU of completion
+# notifications; but neither addresses of memory nor STags.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# traced DESC PATTERN: the claim is that an event since the mark matches.
+# traced DESC PATTERN: the claim is that a recorded event matches.
 traced()
 {
 	grep -qE "$2" "$TMP/trace"
 	tap_result $? "$1"
 }
 
-# fields: those of all tracepoints, without the common ones.
+# fields: prints the names of the fields of all tracepoints, without the common ones.
 fields()
 {
 	cat "$TRACE"/events/xiw/*/format |

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """tun_pair.py tun|tap NAME NAME [FILE]: two interfaces joined by this process.
 
-What is sent through one arrives at the other.  Prints "ready" when they are
-there; they end with the process, wherever they have been moved to meanwhile.
+Packets sent through one interface arrive at the other. Prints "ready" when both
+exist; they end with the process, even if they were moved to other namespaces.
 While FILE exists (tun and IPv4 only), TCP of the first side seems to have closed
-its windows and to drop what is in flight: data from the second side does not
-arrive, and is answered with the last acknowledgement.
+its windows and to drop data in flight: data from the second side is not delivered,
+and is answered with the last acknowledgement.
 """
 
 import contextlib
@@ -82,18 +82,18 @@ class Window:
         self.dropped = set()
 
     def forth(self, packet):
-        """From the first side: what arrives at the second."""
+        """From the first side: the packet to deliver to the second side."""
         if not Segment.is_one(packet):
             return packet
         segment = Segment(packet)
         self.last[segment.ports] = packet
-        # Not before there is something in flight.
+        # Close the window only of connections from which data was dropped.
         if segment.ports in self.dropped and os.path.exists(self.path):
             segment.close_window()
         return segment.packet()
 
     def back(self, packet):
-        """From the second side: the answer to what does not arrive."""
+        """From the second side: the answer to data that is dropped, or None."""
         if not Segment.is_one(packet) or not os.path.exists(self.path):
             return None
         segment = Segment(packet)

@@ -55,8 +55,8 @@ capture_start()
 	}
 }
 
-# True if tcpdump has read all that arrived. The report of one call is looked at by the
-# next one.
+# capture_is_read: asks tcpdump for its counts; true if those of the previous call show
+# that it has read all packets.
 capture_is_read()
 {
 	kill -USR1 "$capture_pid"
@@ -64,7 +64,7 @@ capture_is_read()
 		awk '/packets received by filter/ && $2 == $5 { read = 1 } END { exit !read }'
 }
 
-# capture_stop: what tcpdump has not read when it gets the signal is lost.
+# capture_stop: ends tcpdump when it has read all packets: it would lose the others.
 capture_stop()
 {
 	wait_for 60 capture_is_read || bail "set-up: tcpdump is too slow"
@@ -82,8 +82,8 @@ take_apart()
 		{ cat "$TMP/messages"; return 1; }
 }
 
-# well_formed CLAIM: tshark finds no frame malformed or in error, by the columns 3 and 4
-# of $TMP/fields, _ws.malformed and _ws.expert.severity.
+# well_formed CLAIM: the claim is that tshark finds no malformed frame and no error.
+# Columns 3 and 4 of $TMP/fields are _ws.malformed and _ws.expert.severity.
 well_formed()
 {
 	# 0x800000 is the severity of errors.
@@ -92,14 +92,14 @@ well_formed()
 	tap_show "$TMP/malformed" 5
 }
 
-# seen NAME: how often capture.py counted this message.
+# seen NAME: prints how many messages of this kind capture.py has counted.
 seen()
 {
 	awk -v n="$1" '$1 == n { print $2; found = 1 }
 		       END { if (!found) print 0 }' "$TMP/messages"
 }
 
-# startups: a line for each connection with the fields of Request and Reply.
+# startups: prints a line for each connection with the fields of Request and Reply.
 startups()
 {
 	sed -n 's/^startup //p' "$TMP/messages"
