@@ -10,11 +10,11 @@
 #		old=/elsewhere/xiw.ko new=build/.../xiw.ko'
 #
 # XIW_ROUNDS (5), XIW_PATHS (lo, 1500), XIW_CRC (0), XIW_SEGMENTS (0, fpdu_segments
-# of both ends), XIW_WRAP (what perftest is started by), and XIW_TESTS, lines of
-# OPERATION SIZE MEBIBYTES [OPTION]..., or, as "send_lat 8 1000 -e", for the latency
-# in us of so many messages. In a guest that counts instructions (XIW_ICOUNT) the
-# unit is MiB per 10^9 of them, and as its one CPU has to do everything, perftest,
-# which polls, should have what is left of it: XIW_WRAP='chrt -i 0'.
+# of both ends), XIW_WRAP (command that starts perftest), and XIW_TESTS, lines of
+# OPERATION SIZE MEBIBYTES [OPTION]..., or OPERATION_lat SIZE MESSAGES [OPTION]... to
+# measure latency in us. In a guest that counts instructions (XIW_ICOUNT) the unit is
+# MiB per 10^9 instructions. Such a guest has one CPU, and perftest polls, so give
+# perftest the lowest priority: XIW_WRAP='chrt -i 0'.
 
 # shellcheck source=tests/selftests/lib.sh
 . "$(dirname "$0")/../selftests/lib.sh"
@@ -47,7 +47,8 @@ load()
 		tee /sys/class/infiniband/xiw[AB]/mpa/fpdu_segments >/dev/null
 }
 
-# measure ROUND NAME PATH OPERATION SIZE MEBIBYTES [OPTION]...
+# measure ROUND NAME PATH OPERATION SIZE MEBIBYTES [OPTION]...: runs one test, and adds
+# its result to the file that table reads.
 measure()
 {
 	local client=$NS_B dev=$DEV_B prog column args src crc value
@@ -74,7 +75,7 @@ measure()
 	fi
 }
 
-# table NAME...
+# table NAME...: prints the medians for the modules of these names.
 table()
 {
 	awk -v names="$*" '

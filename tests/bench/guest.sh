@@ -31,7 +31,7 @@ FORM=$1
 SCALE=1
 [[ $XIW_KERNEL != uml ]] || SCALE=16
 [[ $XIW_KERNEL != uml || $FORM != short ]] || SCALE=3
-# Only for the interface indices: siw cannot listen if both are equal.
+# Makes net_up give both interfaces different indices: siw cannot listen otherwise.
 XIW_LINK_TYPE=siw
 ROUNDS=3
 PATHS=(1500 lo)
@@ -111,7 +111,7 @@ impair()
 	netem "$1" "$2" "${args[@]}"
 }
 
-# rdma_up WHO: sets DEV_S and DEV_C.
+# rdma_up WHO: makes the devices of the server and of the client, DEV_S and DEV_C.
 rdma_up()
 {
 	local type=${1%-*} crc=0 segments=0 dev
@@ -179,7 +179,7 @@ perf()
 		run "$prog $HOW_S -F -d $DEV_S -p @PORT@ -s $size $*" \
 			"$prog $HOW_C -F -d $DEV_C -p @PORT@ -s $size $* $A4" ||
 			return
-		# Some print their complaint on the same line.
+		# Ignore a result of 0, and a line into which a warning was printed.
 		value=$(awk -v s="$size" -v c="$column" \
 			'$1 == s && NF >= 5 && $c + 0 { print $c + 0 }' \
 			"$TMP/client.log")
@@ -188,14 +188,15 @@ perf()
 	[[ -n $value ]] && record "$test" "$size" "$value" "$unit"
 }
 
-# Iterations so that a run takes a good part of a second on each of them.
+# bulk_count SIZE: number of messages so that a run takes most of a second, whatever
+# the driver and the path.
 bulk_count()
 {
 	local bytes=$((96 << 20))
 
 	[[ $who != siw && $who != rxe ]] || bytes=$((24 << 20))
 	[[ $path != lo ]] || bytes=$((192 << 20))
-	# Even what keeps 1 MiB in flight takes less than a second for it.
+	# A path with a delay: with 1 MiB in flight this takes less than a second.
 	[[ $path != *,* ]] || bytes=$((48 << 20))
 	[[ $FORM != icount ]] || bytes=$((32 << 20))
 	[[ $path == *,* ]] || bytes=$((bytes * SCALE))
@@ -236,7 +237,7 @@ measure_small()
 	local size op
 
 	for size in "${SMALL[@]}"; do
-		# On the other paths the smallest stands for all of them.
+		# Measure all small sizes on the first path, on others the smallest only.
 		[[ $path == "${PATHS[0]}" || $size == "${SMALL[0]}" ]] ||
 			continue
 		for op in write send read; do
@@ -289,7 +290,7 @@ first_gid()
 	done | sort -n | head -n 1
 }
 
-# Queue pairs that are connected by number.
+# measure_number: bandwidth and latency of queue pairs that are connected by number.
 measure_number()
 {
 	local HOW_S HOW_C send=$SELFTESTS/send_bw
@@ -323,14 +324,14 @@ measure_connects()
 	# siw cannot create more queue pairs, so its time would be too good.
 	local n=64 ms port why='' rc=0 XIW_TIMEOUT=30
 
-	# Its server never ends, and some providers do not either.
+	# The server of cmtime never ends, nor does its client with some providers.
 	port=$(free_port)
 	start_server cmtime "$NS_A" cmtime -b "$A4" -p "$port" -c $n
 	wait_listen cmtime "$NS_A" "$port" &&
 		in_ns "$CLIENT_NS" cmtime -s "$A4" -p "$port" -c $n \
 			>"$TMP/client.log" 2>&1 || rc=$?
 	stop_server cmtime
-	# The program continues after failures.
+	# cmtime continues after a failure, and may report success.
 	if ((rc)) || why=$(grep -i -m 1 -e fail -e error "$TMP/client.log"); then
 		echo "# $path $who: cmtime failed. $why"
 		return
@@ -349,11 +350,11 @@ kernel_kib()
 	     END { print sum }' /proc/meminfo
 }
 
-# idle_connections TEST COUNT OPTION...: what an established connection takes, at
-# one end: a queue pair of 64 Sends and 64 receives, its two completion queues of
-# 256, and what belongs to it, or, with -s, one of four and four and two of eight.
-# And how long each is made and, all at the end of the process, unmade: $made and
-# $unmade in us.
+# idle_connections TEST COUNT OPTION...: measures the kernel memory of an established
+# connection at one end: a queue pair of 64 Sends and 64 receives, and its two
+# completion queues of 256 entries. With -s the queue pair has 4 and 4, the completion
+# queues have 8. Sets made and unmade: the time in us to set up a connection, and to
+# remove it when the process ends.
 idle_connections()
 {
 	local test=$1 n=$2 before after line sides pid to start
@@ -430,7 +431,8 @@ measure_icount()
 	perf read-lat ib_read_lat 8 5 kinstr -e -n 1000
 }
 
-# What uses SCTP, and TCP with one segment per FPDU beside it.
+# measure_sctp: bulk, message rate and latency, to compare SCTP with TCP that has one
+# segment per FPDU.
 measure_sctp()
 {
 	measure_bulk
@@ -450,7 +452,7 @@ qperf_sctp()
 		awk '$2 == "=" { gsub(",", ""); print $3 }' "$TMP/client.log"
 }
 
-# sctp_limit: SCTP as a program gets it, with large messages that SCTP divides.
+# sctp_limit: SCTP without xiw: qperf sends messages that SCTP splits into chunks.
 sctp_limit()
 {
 	local value units=(MiB/s us)

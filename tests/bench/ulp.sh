@@ -23,7 +23,8 @@ ROUNDS=${XIW_ROUNDS:-3}
 read -ra PATHS <<<"${XIW_PATHS:-lo lo,1ms lo,5ms}"
 read -ra WHO <<<"${XIW_WHO:-xiw siw}"
 
-# disk_up WHO: a device, a target on it, and its disk /dev/nvme0n1.
+# disk_up WHO: makes a device of that driver and an NVMe target on it, and connects to
+# the target, whose disk is /dev/nvme0n1.
 disk_up()
 {
 	{
@@ -45,7 +46,7 @@ disk_down()
 	link_del "$DEV_L"
 }
 
-# delay PATH: the value after the comma, in each direction.
+# delay PATH: sets the delay of lo to the part of PATH behind the comma, if any.
 delay()
 {
 	tc qdisc del dev lo root 2>/dev/null
@@ -53,7 +54,7 @@ delay()
 		tc qdisc add dev lo root netem delay "${1#*,}" limit 100000
 }
 
-# measure MODE KIB DEPTH: requests per second, both kinds together.
+# measure MODE KIB DEPTH: records requests per second, reads and writes together.
 measure()
 {
 	local iops

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # guest.sh SUITE TEST...: runs these tests of blktests (the directory SUITE) in
-# this guest, on the driver XIW_LINK_TYPE. Of each it tells in $XIW_OUT/results
-# first that it begins, and then what the suite said of it: one line for each of
-# the conditions that it ran under, with tabs between
+# this guest, on the driver XIW_LINK_TYPE. For each test it writes to
+# $XIW_OUT/results a line "TEST begun", and then a line for each set of conditions
+# under which blktests ran the test, with tabs between the fields:
 #
 #	TEST CONDITIONS  passed|failed|not run  DESCRIPTION  REASON
 #
-# A test that does not end within LIMIT seconds leaves the guest in a state that
-# others should not find: then this ends, and the rest is for another guest.
+# A test that does not end within LIMIT seconds may disturb the tests after it:
+# guest.sh then ends, and the caller runs the other tests in a new guest.
 
 LIMIT=240
 NET=xl
@@ -19,7 +19,8 @@ out=${XIW_OUT:?what this mounts is for a guest, see run}
 results=$out/results
 shift
 
-# etc_is_ours: what writes there writes to memory.
+# etc_is_ours: mounts a writable layer in memory over the host's /etc, and puts the
+# kernel's configuration in /boot.
 etc_is_ours()
 {
 	local dir=/run/xiw/etc
@@ -31,8 +32,8 @@ etc_is_ours()
 		cp "$XIW_CONFIG" "/boot/config-$(uname -r)"
 }
 
-# devices_up: udev creates the links by which the tests find disks, and the RDMA
-# devices need an interface.
+# devices_up: starts udev, which creates the links by which the tests find disks, and
+# makes an interface for RDMA devices.
 devices_up()
 {
 	/lib/systemd/systemd-udevd --daemon &&
@@ -46,7 +47,7 @@ devices_up()
 			mount -t configfs none /sys/kernel/config; }
 }
 
-# address_there: duplicate address detection of IPv6 has ended.
+# address_there: waits until the interface has a link-local address that is usable.
 address_there()
 {
 	local end=$((SECONDS + 20))
@@ -58,8 +59,8 @@ address_there()
 	done
 }
 
-# verdicts TEST: of what the suite printed about it, the lines for results. It
-# says group/*** where it runs nothing of that group.
+# verdicts TEST LOG: converts the output of blktests to lines of the results file.
+# blktests prints GROUP/*** instead of the name if it skips the whole group.
 verdicts()
 {
 	awk -v test="$1" -v group="${1%/*}/*** " -v OFS='\t' '
@@ -76,7 +77,7 @@ verdicts()
 			name = test
 			what = substr($0, length(test) + 2, RSTART - length(test) - 2)
 			sub(/^=> [^ ]+ /, "", what)
-			# Conditions come first, in brackets of their own.
+			# The text begins with the conditions, in brackets.
 			if (match(what, /^\([a-z]+=[^)]*\) /)) {
 				name = name " " substr(what, 2, RLENGTH - 3)
 				what = substr(what, RLENGTH + 1)
@@ -98,7 +99,7 @@ run_one()
 	local test=$1 rc=0 log=/tmp/blktests.log start=$SECONDS
 
 	printf '%s\tbegun\n' "$test" >>"$results"
-	# The others that want a disk have it without any fabric between.
+	# Only for passthru targets: other tests would use the disk without a fabric.
 	unset TEST_DEVS
 	! grep -q _nvmet_passthru "tests/$test" || export TEST_DEVS=$DISK
 	timeout -k 10 $LIMIT ./check -o /tmp/results "$test" >$log 2>&1 \
@@ -125,8 +126,8 @@ run_one()
 	((rc != 124 && rc != 137))
 }
 
-# What is loaded already the suite does not load and unload around each test,
-# but for the driver.
+# loaded: loads modules before the tests: blktests would otherwise load and unload
+# them, except the RDMA driver, for each test.
 loaded()
 {
 	modprobe -a nvmet nvmet-rdma nvme-rdma loop
@@ -134,8 +135,7 @@ loaded()
 
 etc_is_ours && devices_up && address_there && loaded || exit
 cp -r "$suite" /tmp/suite || exit
-# What the suite asks its environment for.  Fewer and smaller than its defaults:
-# an emulated processor is slow.
+# Parameters of blktests, smaller than its defaults: an emulated processor is slow.
 export NVMET_TRTYPES=rdma NVME_IMG_SIZE=350M NVME_NUM_ITER=10
 export NVMET_BLKDEV_TYPES=${NVMET_BLKDEV_TYPES:-device}
 export QUICK_RUN=1 TIMEOUT=15 LOGGER_PROG=true

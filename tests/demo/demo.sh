@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# In the guest: two machines on one cable, played by two network namespaces
-# and a veth pair, with an RDMA device each.  Shows the standard tools running
-# between them, then xiw beside plain TCP and siw, and ends with 0 if all of it
-# succeeded.  What was measured is in $XIW_OUT/results, a line "WHO TEST VALUE"
-# each; WHO: tcp, xiw-crc (as it is by default), xiw (CRC off), siw.
+# Runs in the guest: two network namespaces, joined by a veth pair and with an RDMA
+# device each, stand for two machines on a cable.  Shows standard tools between them,
+# then compares xiw with plain TCP and siw.  Exit status 0 if all of it succeeded.
+# The results are in $XIW_OUT/results, a line "WHO TEST VALUE" each; WHO: tcp, xiw-crc
+# (the default), xiw (CRC off), siw.
 
 . "$(dirname "$0")/../selftests/lib.sh"
 . "$(dirname "$0")/../selftests/cases.sh"
@@ -17,13 +17,13 @@ head_line()
 	printf '\n== %s\n' "$*"
 }
 
-# silent DESC SERVER CLIENT: as pair, but prints the claim only if it fails.
+# silent DESC SERVER CLIENT: as pair() of lib.sh, but prints a failed claim only.
 silent()
 {
 	pair "$@" >"$TMP/claim" || { cat "$TMP/claim"; return 1; }
 }
 
-# show DESC SERVER CLIENT: as pair, and prints the output of the client.
+# show DESC SERVER CLIENT: as silent, and prints the first lines of the client's output.
 show()
 {
 	silent "$@" || return
@@ -37,7 +37,8 @@ result()
 	printf '%s\n' "$*" >>"$RESULTS"
 }
 
-# by_siw PROGRAM ARGS: a failure over siw is no failure of the demonstration.
+# by_siw PROGRAM ARGS: runs perftest over siw. Its failure is printed, but does not fail
+# the demonstration.
 by_siw()
 {
 	local src crc
@@ -48,8 +49,8 @@ by_siw()
 	return 1
 }
 
-# perf WHO TEST PROGRAM COLUMN ARGS...: COLUMN of perftest's last line; once more
-# if that is 0, which it is when the clocks of the emulated CPUs disagree.
+# perf WHO TEST PROGRAM COLUMN ARGS...: runs perftest, and records COLUMN of its last
+# line. Repeats a run whose result is 0: the clocks of emulated CPUs may disagree.
 perf()
 {
 	local who=$1 test=$2 prog=$3 column=$4 args value try
@@ -70,14 +71,14 @@ perf()
 	[[ $value != *[1-9]* ]] || result "$who" "$test" "$value"
 }
 
-# bulk WHO SENDS READS
+# bulk WHO SENDS READS: measures the throughput of so many Sends and Reads of 64 KiB.
 bulk()
 {
 	perf "$1" send ib_send_bw 4 -s 65536 -n "$2" -N
 	perf "$1" read ib_read_bw 4 -s 65536 -n "$3" -N
 }
 
-# latency WHO: the minimum, which depends least on the load of the machine.
+# latency WHO: records the least latency, which depends least on the machine's load.
 latency()
 {
 	perf "$1" latency ib_send_lat 3 -s 64 -n 300
@@ -96,7 +97,8 @@ boxed()
 	boxes_down
 }
 
-# survives: a stream of Writes, with two addresses of each end, loses one network.
+# survives: a stream of Writes over SCTP, with two addresses at each end, goes on when
+# one of the two networks fails.
 survives()
 {
 	policy sctp_ports "$PORT" &&
@@ -145,7 +147,7 @@ measure()
 	DEV_A=siwA DEV_B=siwB links_down
 }
 
-# table: ratios, then the figures behind them.
+# table: prints the ratios, then the measured values.
 table()
 {
 	awk '
@@ -196,7 +198,7 @@ table()
 printf 'xiw demonstration on Linux %s, emulated\n' "$(uname -r)"
 modprobe -a xiw siw rdma_ucm || bail "set-up: no modules"
 rdma system set netns shared 2>/dev/null
-# siw cannot listen between equal interface indices.
+# Different interface indices at both ends, without which siw cannot listen.
 XIW_LINK_TYPE=siw net_up
 links_up
 

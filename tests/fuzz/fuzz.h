@@ -103,11 +103,11 @@ static inline u8 *fuzz_dup(const void *data, size_t len)
 }
 
 /* Big-endian loads, written out so that they share nothing with wire.h */
-static inline u32 fuzz_be(const u8 *p, unsigned int octets)
+static inline u32 fuzz_be(const u8 *p, unsigned int len)
 {
 	u32 value = 0;
 
-	while (octets--)
+	while (len--)
 		value = value << 8 | *p++;
 	return value;
 }

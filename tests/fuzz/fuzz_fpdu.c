@@ -15,7 +15,7 @@ static u8 stream[STREAM_MAX];
 
 /* One FPDU, as the model saw it */
 struct model_fpdu {
-	u32 octets;		/* with Markers; 0 if it is incomplete */
+	u32 bytes;		/* with Markers; 0 if it is incomplete */
 	u32 ulpdu_len;
 	bool mismatch;
 };
@@ -53,7 +53,7 @@ static struct model_fpdu model_next(const u8 *s, u32 left, u32 pos,
 	}
 	if (markers && m.ulpdu_len > XIW_MPA_MARKED_MAX)
 		m.mismatch = true;
-	m.octets = i;
+	m.bytes = i;
 	return m;
 }
 
@@ -116,20 +116,20 @@ static u32 compare(const u8 *s, u32 len, u32 base, bool markers, u32 dice)
 		u8 *buf;
 
 		if (!receive(&r, s + done, len - done)) {
-			CHECK(!m.octets);
+			CHECK(!m.bytes);
 			return done;
 		}
-		CHECK(m.octets == r.need);
+		CHECK(m.bytes == r.need);
 		buf = fuzz_dup(s + done, r.need);
 		n = xiw_mpa_rx_strip(&r.rx, buf, r.need);
 		CHECK(n == xiw_mpa_fpdu_len(m.ulpdu_len));
 		CHECK(!memcmp(buf, flat, n));
 		free(buf);
 		CHECK(r.rx.mismatch == m.mismatch);
-		CHECK(r.rx.pos == base + done + m.octets);
+		CHECK(r.rx.pos == base + done + m.bytes);
 		if (m.mismatch)
 			return done;
-		done += m.octets;
+		done += m.bytes;
 	}
 }
 

@@ -43,15 +43,15 @@ static void put(const char *target, const char *name, const void *head,
 
 static u32 unhex(const char *hex, u8 *buf)
 {
-	unsigned int octet;
+	unsigned int byte;
 	u32 len = 0;
 
 	for (; *hex; hex += 2) {
 		while (*hex == ' ')
 			hex++;
-		if (sscanf(hex, "%2x", &octet) != 1)
+		if (sscanf(hex, "%2x", &byte) != 1)
 			break;
-		buf[len++] = octet;
+		buf[len++] = byte;
 	}
 	return len;
 }

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# First steps of both guests: addresses for the interface between them, and a
-# device on it.
+# Functions of both guests: set up the interface that joins them, and a device on it.
 
 . "$(dirname "$0")/../selftests/lib.sh"
 
@@ -27,7 +26,7 @@ SERVED=(
 	"ib_write_bw -x 1 -F -s 65536 -n 200"
 )
 
-# link_up IPV4 IPV6
+# link_up IPV4 IPV6: loads the modules, adds the addresses to the interface and a device.
 link_up()
 {
 	local netdev

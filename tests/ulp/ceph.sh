@@ -10,13 +10,13 @@
 
 . "$(dirname "$0")/lib.sh"
 
-# The daemons' and the client's.
+# Time limit of the daemons and of the client
 XIW_TIMEOUT=600
 STATE=$TMP/ceph
 CONF=$STATE/ceph.conf
 
-# conf DEVICE: what a process in the namespace of that device needs. The default
-# buffers are 4 GiB.
+# conf DEVICE: prints the configuration for processes in the namespace of that device,
+# with smaller buffers than the default of 4 GiB.
 conf()
 {
 	cat <<-END
@@ -53,7 +53,7 @@ conf()
 	END
 }
 
-# at_a, at_b: with the configuration of that side.
+# at_a CMD..., at_b CMD...: run CMD in that namespace, with the configuration of that side.
 at_a()
 {
 	in_a env CEPH_CONF="$CONF.a" "$@"
@@ -91,7 +91,7 @@ storage_is_up()
 	at_b ceph osd stat | grep -q '1 up'
 }
 
-# whole FILE: goes to the pool and comes back the same.
+# whole FILE: stores FILE in the pool and reads it; true if both are the same.
 whole()
 {
 	at_b rados -p pool put object "$1" &&

@@ -22,8 +22,8 @@ topo_down()
 	modprobe -r ib_iser ib_isert
 }
 
-# A listener of ours and the portal's own socket want the same port, so the
-# portal is made in another namespace.
+# target_up: sets up the target. The socket of its portal would conflict with the
+# listener of xiw on the same port, so the portal is in another namespace.
 target_up()
 {
 	modprobe -a target_core_mod iscsi_target_mod ib_isert &&
@@ -72,7 +72,7 @@ configfs_up
 or_bail "no target" target_up
 echo "InitiatorName=iqn.2003-01.org.example:host" >/etc/iscsi/initiatorname.iscsi
 : >/etc/iscsi/iscsid.conf
-# On SIGTERM iscsid ends its whole process group, hence a group of its own.
+# Run iscsid in a process group of its own: on SIGTERM it kills its whole group.
 setsid iscsid -f >"$TMP/iscsid.log" 2>&1 &
 iscsid=$!
 or_bail "no node" node -o new -I iser

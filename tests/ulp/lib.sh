@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the tests of upper-layer protocols share, on top of the selftests' own
-# lib.sh. Some of these protocols live in the first network namespace only, so
-# that both ends are on one machine and one device: $DEV_L on the dummy netdev
-# $NET_L with the address $L4.
+# Functions of the tests of upper-layer protocols, in addition to lib.sh of the
+# selftests. Some of these protocols support the first network namespace only, so
+# both ends use one device there: $DEV_L on the dummy netdev $NET_L with the address $L4.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../selftests/lib.sh"
 
@@ -13,8 +12,8 @@ DEV_L=xiwL
 L4=10.78.0.1
 CONFIGFS=/sys/kernel/config
 
-# run_claim DESC CMD...: the claim is that CMD succeeds within its time; what
-# it printed stays in $TMP/out and is shown if it does not.
+# run_claim DESC CMD...: the claim is that CMD succeeds in time. Its output is in
+# $TMP/out, and is printed if it fails.
 run_claim()
 {
 	local desc=$1 rc=0
@@ -26,7 +25,7 @@ run_claim()
 	return $rc
 }
 
-# or_bail WHY CMD...: a step without which nothing can be tested.
+# or_bail WHY CMD...: runs CMD; if it fails, ends the test as its set-up has failed.
 or_bail()
 {
 	local why=$1
@@ -57,7 +56,7 @@ local_down()
 	ip link del "$NET_L" 2>/dev/null
 }
 
-# configfs_up: where targets are configured.
+# configfs_up: mounts configfs, in which storage targets are configured.
 configfs_up()
 {
 	modprobe configfs
@@ -76,7 +75,7 @@ scratch()
 	done
 }
 
-# nfsd_up: all that an NFS server needs before it has exports and threads.
+# nfsd_up: sets up an NFS server, without exports and threads.
 nfsd_up()
 {
 	scratch /var/lib/nfs
@@ -96,8 +95,8 @@ nfsd_down()
 	umount /proc/fs/nfsd
 }
 
-# moved BYTES...: the claim is that the device received that much and met no
-# error on the way.
+# moved BYTES...: the claims that the device has received at least that many bytes, and
+# has counted no error.
 moved()
 {
 	local rx errors
@@ -113,21 +112,21 @@ moved()
 	tap_result $? "the data went through the device, without an error"
 }
 
-# kill_connections PORT: abort every TCP connection to that port, as a broken
-# path does.
+# kill_connections PORT: aborts every TCP connection to PORT, as a failed path would.
 kill_connections()
 {
 	ss -K dport = :"$1" >/dev/null 2>&1
 }
 
-# speed FILE: the bandwidth that fio's summary lines give.
+# speed FILE: prints the bandwidth in fio's summary lines.
 speed()
 {
 	sed -n 's/^ *\(READ\|WRITE\): bw=\([^ ]*\) .*/\1 \2/p' "$1" | paste -sd ' '
 }
 
-# fio_verify DESC FILE SIZE ARGS...: write with CRC32C in each block, read all
-# back and compare. A disk must be there: fio would make a file of its name.
+# fio_verify DESC FILE SIZE ARGS...: the claim is that blocks that fio writes with a
+# CRC32C each are the same when read. If FILE is a disk, it must exist: fio would create
+# a file of that name.
 fio_verify()
 {
 	local desc=$1 file=$2 size=$3
@@ -144,26 +143,26 @@ fio_verify()
 	tap_note "$(speed "$TMP/out")"
 }
 
-# connected PORT: some connection to it is established.
+# connected PORT: true if a TCP connection to PORT is established.
 connected()
 {
 	[[ -n $(ss -tnH state established dport = :"$1") ]]
 }
 
-# written_to DISK: so many sectors.
+# written_to DISK: prints the number of sectors written to the disk.
 written_to()
 {
 	awk '{ print $7 }' "/sys/block/${1##*/}/stat"
 }
 
-# writes_since DISK SECTORS: 4 MiB more than these.
+# writes_since DISK SECTORS: true if 4 MiB more than SECTORS were written to the disk.
 writes_since()
 {
 	(($(written_to "$1") > $2 + 8192))
 }
 
-# disk_loses DISK SIZE PORT: break the connections to PORT while the disk is
-# written. The claims are that they are made again, and that all is intact.
+# disk_loses DISK SIZE PORT: aborts the connections to PORT while fio writes to the disk.
+# The claims are that the host connects again, and that all data is intact.
 disk_loses()
 {
 	local disk=$1 size=$2 port=$3 at fio
@@ -184,7 +183,7 @@ disk_loses()
 		tap_show "$TMP/fio.log"
 }
 
-# ---- file systems: what the server has in $EXPORT, the client has in $MNT
+# ---- file systems: the client mounts $EXPORT of the server at $MNT
 
 same()
 {
@@ -197,7 +196,7 @@ drop_caches()
 	echo 3 >/proc/sys/vm/drop_caches
 }
 
-# large_files: written at either side, they are the same at the other.
+# large_files: the claims that files written at one side are the same at the other.
 large_files()
 {
 	head -c 24M /dev/urandom >"$MNT/written"

@@ -4,8 +4,8 @@
 # xiw-packages: openmpi-bin libopenmpi-dev
 #
 # Open MPI over libfabric, whose provider verbs connects by rdma_cm: a ring and
-# sums with known results (mpi_ring.c). A host is a network namespace with a
-# name of its own, in which the daemon that ssh would start is started so.
+# sums with known results (mpi_ring.c). Each network namespace, with a host name of its
+# own, stands for a host: a script in place of ssh starts Open MPI's daemon in it.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -39,7 +39,7 @@ received()
 		awk '$1 == "rx_bytes" { print $2 }'
 }
 
-# exclusive_up: each host has its own device, and no other.
+# exclusive_up: sets up namespaces that see their own device only.
 exclusive_up()
 {
 	netns_mode exclusive || bail "set-up: no exclusive mode"

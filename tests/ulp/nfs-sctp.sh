@@ -27,7 +27,7 @@ associated()
 	grep -q " $PORT .*<-> " /proc/net/sctp/assocs
 }
 
-# path_down: no packet of SCTP passes.
+# path_down: drops all packets of SCTP.
 path_down()
 {
 	nft add table ip xiw &&
@@ -35,7 +35,7 @@ path_down()
 	nft add rule ip xiw out ip protocol sctp drop
 }
 
-# more_than COUNTER VALUE
+# more_than COUNTER VALUE: true if the counter of $DEV_L exceeds VALUE.
 more_than()
 {
 	(($(counter "$DEV_L" "$1") > $2))

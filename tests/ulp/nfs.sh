@@ -28,8 +28,8 @@ mount_nfs()
 	mount -t nfs -o "proto=rdma,port=20049,vers=4.2,$1" "$L4:/" "$MNT"
 }
 
-# many_up: each with a connection of its own, for the client of the old protocol
-# takes servers of different addresses for different ones.
+# many_up: mounts the export many times, each time by another address of the server. The
+# client treats these as different servers with NFS 4.0, so each has a connection.
 many_up()
 {
 	local n
@@ -52,7 +52,7 @@ connected()
 	(($(ss -Htn state established dport = :20049 | wc -l) == $1))
 }
 
-# many_return: all connections break, and all clients go on at once.
+# many_return: aborts all connections; true if all clients continue.
 many_return()
 {
 	local n pids=()
@@ -77,7 +77,7 @@ refused()
 }
 
 local_up nfsd nfsv4 rpcrdma
-# Two other namespaces with devices of their own.
+# Two more namespaces with devices, for clients that are not on the server's device
 net_up
 links_up
 mkdir -p $EXPORT $MNT

@@ -35,7 +35,7 @@ other_up()
 	ip link set xother up
 }
 
-# associations: to the target, with both of its addresses.
+# associations: prints the number of associations that have both addresses of the target.
 associations()
 {
 	grep -c " $PORT .*<-> .*$L4.*$OTHER4\| $PORT .*<-> .*$OTHER4.*$L4" \
@@ -54,7 +54,7 @@ dropped()
 	nft list table ip xiw | grep -o 'packets [0-9]*'
 }
 
-# path_is STATE: that of the first path of all associations.
+# path_is STATE: true if the path to the first address has that state in all associations.
 # shellcheck disable=SC2016  # awk's variables
 path_is()
 {

@@ -21,7 +21,7 @@ topo_down()
 	modprobe -r nvme-rdma nvmet-rdma nvmet brd
 }
 
-# host_is STATE: of the first controller.
+# host_is STATE: true if the host's first controller has that state.
 host_is()
 {
 	[[ $(cat /sys/class/nvme/nvme0/state) == "$1" ]]
@@ -42,8 +42,8 @@ local_up nvmet nvmet-rdma nvme-rdma
 configfs_up
 or_bail "no RAM disk" modprobe brd rd_nr=1 rd_size=65536
 or_bail "no target" nvme_target_up "$NQN"
-# The pool that NVMe takes its completion queues from keeps them for good, so
-# before the first one is made.
+# Enable adaptive moderation before the first connection: NVMe takes its completion
+# queues from a pool of the device, which never frees them.
 tap_run "adaptive moderation can be switched on" \
 	rdma dev set "$DEV_L" adaptive-moderation on
 tap_run "the host connects" timeout 60 nvme connect -t rdma -a "$L4" -s 4420 \

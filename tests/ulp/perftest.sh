@@ -4,22 +4,22 @@
 # xiw-packages: perftest
 # xiw-timeout: 2400
 #
-# Every option of every perftest program, as its own --help has them: it works,
-# or is refused in words. What an option needs is in "with", what is not to work
-# in "refused", and what says nothing about a device is left out.
+# Each option of each perftest program, as listed by --help, works or is refused with a
+# message. The array "with" has the arguments of options, "refused" the options that
+# must fail, and "left_out" those that do not test the device.
 
 . "$(dirname "$0")/lib.sh"
 
 XIW_TIMEOUT=60
 
-# Options that every run needs or shows, or that print text only.
+# Options that are not tested: every run uses or shows them, or they only print text.
 left_out=(help version ib-dev port rdma_cm iters ib-port CPU-freq
-	  # does not work with rdma_cm: tried between QPs connected by number
+	  # does not work with rdma_cm; tested without it below
 	  com_rdma_cm
 	  # its client takes credits from RDMA Writes, and may wait for a
 	  # completion that never comes: see selftests/perftest.sh
 	  ib_send_bw:events ib_send_bw:vector
-	  # never ends
+	  # the program would never end
 	  run_infinitely
 	  # special to one kind of adapter: transports, encryption
 	  mcg MGID log_dci_streams log_active_dci_streams aes_xts encrypt_on_tx
@@ -57,12 +57,12 @@ declare -A with=(
 	[rate_units]="--rate_units=M --rate_limit=100 --rate_limit_type=SW"
 	[typical_pkt_size]="--typical_pkt_size=64 --rate_limit=1 --rate_limit_type=PP"
 	[latency_gap]="--latency_gap=10"
-	# It waits for a completion of each request.
+	# The warm-up waits for a completion of each request.
 	[perform_warm_up]="--perform_warm_up --cq-mod=1"
 )
 
-# Options that perftest itself does not take with rdma_cm, or for this device,
-# and what it says then.
+# Options that perftest itself refuses with rdma_cm, or for this device, and a pattern of
+# its message.
 declare -A refused=(
 	[ib_atomic_bw:odp]="not support ATOMICS"
 	[ib_atomic_lat:odp]="not support ATOMICS"
@@ -75,16 +75,16 @@ declare -A refused=(
 	[reversed]="Unable to perform rdma_client"
 )
 
-# Connected by number; @GID@ is that of IPv4.
+# Arguments to test without rdma_cm; @GID@ stands for the index of the IPv4 GID.
 by_number=("-z" "--gid-index=@GID@ --mtu=4096")
 by_number_bw=("--gid-index=@GID@ --reversed" "--gid-index=@GID@ -b -q 4")
 
-# Beside those of --help: kinds of connections that iWARP does not have, and
-# options that meet in a driver.
+# Further arguments: types of queue pairs that iWARP does not have, which must be
+# refused, and combinations of options that affect the same code of the driver.
 never=("--connection=UC" "--connection=UD" "--connection=XRC")
 together=("-q 4 -b" "--post_list=5 -q 4" "--cq-mod=1 -b -q 2" "--use_old_post_send -q 2 -s 8")
 
-# options PROGRAM: their long names.
+# options PROGRAM: prints the long names of the options in its --help.
 options()
 {
 	"$1" --help 2>&1 |
@@ -92,7 +92,8 @@ options()
 		grep -oE -- '--.*' | cut -c3-
 }
 
-# fill SIDE DEVICE ADDRESS ARGS: what differs between the sides, and programs.
+# fill SIDE DEVICE ADDRESS ARGS: prints ARGS with the placeholders, such as @GID@,
+# replaced for that side and program.
 fill()
 {
 	local args=$4 output=bandwidth
@@ -104,7 +105,7 @@ fill()
 	printf '%s\n' "${args//@OUTPUT@/$output}"
 }
 
-# try ARGS: src and crc are the statuses of both sides.
+# try ARGS: runs both sides, and sets src and crc to their exit statuses.
 try()
 {
 	local base="$prog -p @PORT@ -F"
@@ -114,7 +115,7 @@ try()
 		"$base -d $DEV_B $(fill b "$DEV_B" "$B4" "$1") $A4"
 }
 
-# verdict STATUS CLAIM
+# verdict STATUS CLAIM: makes the claim; if it fails, prints the output of both sides.
 verdict()
 {
 	tap_result "$1" "$2"
@@ -124,7 +125,7 @@ verdict()
 	tap_show "$TMP/client.log"
 }
 
-# works ARGS: the claim is that this does what it says.
+# works ARGS: the claim is that the program succeeds with ARGS.
 works()
 {
 	local src crc
@@ -134,7 +135,8 @@ works()
 	verdict $? "$prog $1"
 }
 
-# is_refused ARGS PATTERN: the claim is that it does not, and says why.
+# is_refused ARGS PATTERN: the claim is that the program fails with ARGS, and prints a
+# message that matches PATTERN.
 is_refused()
 {
 	local src crc
@@ -145,8 +147,8 @@ is_refused()
 	verdict $? "$prog $1 is refused in words"
 }
 
-# by_number ARGS: works. Without rdma_cm ib_send_bw has a region for credits that
-# it does not deregister, so that in the end it cannot free its PD.
+# by_number ARGS: as works, without rdma_cm. Then ib_send_bw does not deregister its
+# region for credits, so it fails at its end, when it frees its PD.
 by_number()
 {
 	if [[ $prog == ib_send_bw ]]; then
@@ -156,7 +158,7 @@ by_number()
 	fi
 }
 
-# listed WORD LIST...
+# listed WORD LIST...: true if WORD is in LIST.
 listed()
 {
 	local word=$1

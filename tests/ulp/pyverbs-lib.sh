@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What rdma-core's own tests have in common, whichever release they are of.
+# Functions of the tests that run rdma-core's own tests, for all releases of these.
 
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 HERE=$(dirname "${BASH_SOURCE[0]}")
 
-# pyverbs_suite DIR: the claims are the cases in DIR, on one device;
-# pyverbs.except says which of them are not for it, and why.
+# pyverbs_suite DIR: runs the cases in DIR on one device; each is a claim. pyverbs.except
+# lists those that do not apply to the device, with the reason.
 pyverbs_suite()
 {
 	netns-run "$NS_A" 500 "$HERE/pyverbs_run.py" "$1" "$DEV_A" "$A4" \

@@ -3,14 +3,13 @@
 """pyverbs_run.py SUITE DEVICE ADDRESS EXCEPTIONS
 
 Runs rdma-core's own tests (the directory SUITE, as python3-pyverbs has it) on
-DEVICE, whose interface has ADDRESS, and speaks TAP.
+DEVICE, whose interface has ADDRESS, and prints TAP.
 
-A case has to pass unless EXCEPTIONS has it: a line each, pattern of its name
-and reason.  A case there that passes, and a pattern that is no case's, are
-failures, too: the list is to be true.  Behind a pattern may stand which
-releases of rdma-core the line is for, and which kernels: @65- is from that one
-on, @44-56 are these two and all between, @linux:-6.16 is up to that one.  A case
-with @sometimes passes or not, by timing.
+A case must pass unless a line of EXCEPTIONS has a pattern that matches its name,
+followed by the reason.  A listed case that passes, and a pattern that matches no
+case, are failures, too.  A pattern can be limited to releases of rdma-core and of
+the kernel: with @65- the line is for rdma-core 65 and later, with @44-56 for 44 to
+56, with @linux:-6.16 for Linux up to 6.16.  With @sometimes a case may pass or fail.
 """
 
 import collections
@@ -32,8 +31,8 @@ def plural(count):
 # ---- what is different about iWARP -----------------------------------------
 
 class Traffic:
-    """A Write completes before its data is at the peer, where the suite looks
-    at once, and nothing tells when: wait until no more arrives."""
+    """Waits until no more data arrives.  The suite checks the target of a Write when
+    the Write has completed, but the data may arrive later."""
 
     QUIET = 0.03
 
@@ -71,7 +70,7 @@ def adapt(device, address):
 # ---- the run ---------------------------------------------------------------
 
 class Result(unittest.TestResult):
-    """Tells judge of each case why it did not pass, or None."""
+    """Passes to judge each case, and the reason why it did not pass, or None."""
 
     def __init__(self, judge):
         super().__init__()
@@ -110,7 +109,7 @@ def load(suite):
 
 
 def numbers(version):
-    """(6, 12, 117) of 6.12.117-amd64"""
+    """The numbers of a version, such as (6, 12, 117) of 6.12.117-amd64"""
     found = re.match(r"[\d.]*", version)[0]
     return tuple(map(int, filter(None, found.split("."))))
 
@@ -123,13 +122,13 @@ def within(span, version):
 
 
 def release():
-    """That of rdma-core, which is the end of the library's name: 1.14.44.0"""
+    """The release of rdma-core, 44.0 if the name of libibverbs ends in 1.14.44.0"""
     maps = pathlib.Path("/proc/self/maps").read_text()
     return re.search(r"/libibverbs\.so\.\d+\.\d+\.([\d.]+)$", maps, re.M)[1]
 
 
 def here(conditions):
-    """Do these hold?"""
+    """True if rdma-core and the kernel meet these conditions, such as @44-56"""
     found = {"": release(), "linux:": platform.release()}
     return all(within(span, numbers(found[what]))
                for what, span in re.findall(r"@(linux:|)([^@]+)", conditions))
@@ -139,7 +138,7 @@ Excepted = collections.namedtuple("Excepted", "pattern reason sometimes")
 
 
 def exceptions(path):
-    """[Excepted] of those for what is here"""
+    """The exceptions that apply to this rdma-core and this kernel"""
     listed = []
     with open(path, encoding="ascii") as file:
         for line in filter(None, map(str.strip, file)):
@@ -162,14 +161,14 @@ def flat(suite):
 
 
 def in_order(suite):
-    """Those first that fork: what librdmacm has opened by then would be the
-    parent's, and the kernel refuses that to the children."""
+    """The suite, with the cases that fork first: their children cannot use files that
+    librdmacm has opened in the parent before."""
     return unittest.TestSuite(
         sorted(flat(suite), key=lambda case: "test_rdmacm" not in case.id()))
 
 
 class Judge:
-    """Speaks TAP."""
+    """Prints the TAP lines of the cases, by the exceptions."""
 
     def __init__(self, excepted):
         self.excepted = excepted

@@ -27,7 +27,7 @@ if [[ $XIW_LINK_TYPE == xiw ]]; then
 	(($(counter "$DEV_A" rx_bytes) > 64 << 20))
 	tap_result $? "the data went through the device"
 fi
-# So slow that there is a middle.
+# A slow network, so that the connection can be cut during the migration
 netem "$NS_B" "$VETH_B" rate 80mbit
 run_claim "a guest whose move breaks goes on where it is" moves broken &&
 	tap_show "$TMP/out"

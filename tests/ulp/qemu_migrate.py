@@ -3,14 +3,14 @@
 """
 qemu_migrate.py DIR SOURCE_NS DEST_NS ADDRESS PORT pinned|unpinned|broken
 
-Moves a running guest from a QEMU in one network namespace to one in another,
-whose address is given, over RDMA, with all memory pinned or with what is sent
-pinned piece by piece.  The guest is a program in its own firmware: it counts in
-each of the pages of a window, turn by turn, so that no two of them may differ by
-more than one, and leaves a pattern alone that lies behind it.  "broken" cuts the
-connection in the middle: the guest goes on where it is.
+Migrates a running guest over RDMA from a QEMU in one network namespace to a QEMU in
+another one, which has ADDRESS.  "pinned" pins all memory, "unpinned" pins each piece
+when it is sent, "broken" cuts the connection during the migration: then the guest
+must continue at the source.  The guest is a program in its own firmware: it
+increments a counter in each page of a window, one page after the other, so no two
+counters may differ by more than one.  A pattern behind the window must not change.
 
-Exit status 0 if the guest is right wherever it has to be.
+Exit status 0 if the guest runs with correct memory where it must run.
 """
 import json
 import os
@@ -43,7 +43,7 @@ page:	incl (%si)
 
 
 class Qemu:
-    """One of them, and its monitor."""
+    """A QEMU process, and the connection to its monitor."""
 
     def __init__(self, name, ns, *args):
         path = f"{name}.sock"
@@ -94,13 +94,13 @@ class Qemu:
             return dump.read()
 
     def counters(self):
-        """Those of the window, of a guest that does not run."""
+        """The counters of all pages of the window; the guest must be stopped."""
         dump = self.memory(WINDOW_AT, PAGES * 4096)
         return [int.from_bytes(dump[at:at + 4], "little")
                 for at in range(0, len(dump), 4096)]
 
     def check(self, pattern):
-        """The guest is whole, and it runs."""
+        """Checks that the memory of the guest is correct, and that it runs."""
         self.qmp("stop")
         before = self.counters()
         assert max(before) - min(before) <= 1, f"torn: {before}"
@@ -161,7 +161,7 @@ def main():
     for qemu in (dest, source):
         qemu.qmp("migrate-set-capabilities", capabilities=[
             {"capability": "rdma-pin-all", "state": how == "pinned"}])
-    # More than the guest can write in that time, so that it ends.
+    # With these limits the migration ends although the guest keeps writing.
     source.qmp("migrate-set-parameters", **{"max-bandwidth": 1 << 33,
                                             "downtime-limit": 2000})
     begin = time.monotonic()

@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-# one TEST: with a server of its own, whose time limit is then only that of one.
+# one TEST: runs a test of qperf with a new server, whose time limit is for one test.
 one()
 {
 	local port

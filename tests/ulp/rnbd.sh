@@ -38,7 +38,7 @@ reconnects()
 	cat /sys/class/rtrs-client/xiw/paths/*/stats/reconnects | cut -d ' ' -f 1
 }
 
-# connected: again, after MORE reconnects than before.
+# reconnected: true if the client has reconnected since $before, and is connected.
 reconnected()
 {
 	(($(reconnects) > before)) &&

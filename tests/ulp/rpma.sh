@@ -4,19 +4,19 @@
 # xiw-packages: librpma0
 # xiw-clients: fio
 #
-# librpma, remote persistent memory, by fio's engines for it: the appliance
-# method, whose client makes what it wrote persistent by an RDMA Read, and the
-# general purpose one, where it asks the server by a Send. The server's memory is
-# a file, which an option makes libpmem treat as persistent memory.
+# librpma, remote persistent memory, with fio's engines: the appliance method, in which
+# an RDMA Read by the client makes written data persistent, and the general purpose
+# method, in which the client asks the server by a Send. The server's memory is a file,
+# which libpmem treats as persistent memory because of an option.
 
 . "$(dirname "$0")/lib.sh"
 
 FIO=$XIW_CACHE/client-fio/fio
 SIZE=8m
 
-# wrote METHOD ARGS...: the claim is that the client's blocks are written. Where
-# memory cannot be advised, as with every device that pins it, fio's server says
-# that this does not matter, and ends with that error all the same.
+# wrote METHOD ARGS...: the claim is that the client's blocks are written. Devices that
+# pin memory do not support ibv_advise_mr(): fio's server prints that this does not
+# matter, but exits with the error.
 wrote()
 {
 	local method=$1 common server client desc="$*"
@@ -43,7 +43,7 @@ wrote()
 	tap_note "$(speed "$TMP/client.log")"
 }
 
-# in_memory: what the server has is all that was written.
+# in_memory: the claim is that the server's memory has all written data.
 in_memory()
 {
 	run_claim "the server's memory holds every block that was written" "$FIO" \

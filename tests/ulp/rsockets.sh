@@ -43,7 +43,7 @@ else
 fi
 stop_server rcopy
 
-# preloaded CMD...: with sockets of librdmacm.
+# preloaded CMD...: runs CMD with librspreload, so that its sockets use RDMA.
 LIB=$(echo "$XIW_CACHE"/client-rsockets-*/build/lib)
 preloaded()
 {
@@ -74,7 +74,7 @@ programs()
 	wait_server program
 }
 
-# through DEVICE WHAT: the claim is that more than 10 MB were received by it since
+# through DEVICE WHAT: the claim is that the device has received more than 10 MB since
 # the last call.
 through()
 {

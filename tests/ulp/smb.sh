@@ -23,7 +23,7 @@ topo_down()
 	local_down
 }
 
-# serve: the daemon that has the configuration and the users for the kernel.
+# serve: starts ksmbd's daemon, which passes configuration and users to the kernel.
 serve()
 {
 	cat >"$TMP/ksmbd.conf" <<-END
@@ -98,8 +98,8 @@ drop_caches
 run_claim "the copy is complete" cmp "$TMP/source" "$EXPORT/copied"
 tap_run "the client has connected again" test "$(connects)" -gt "$before"
 run_claim "the client unmounts" umount $MNT
-# ksmbd of Linux 6.12 drains a queue pair when its device is removed, also one that
-# it is just freeing after a disconnect.
+# Wait until the server has freed its queue pairs: when a device is removed, ksmbd of
+# Linux 6.12 drains a queue pair even if another thread is freeing it.
 no_queue_pairs()
 {
 	! rdma res show qp link "$DEV_L/1" | grep -q .

@@ -21,7 +21,7 @@ topo_down()
 	modprobe -r ib_srp ib_srpt
 }
 
-# gid: the device's first one, in a row.
+# gid: prints the first GID of the device, without colons.
 gid()
 {
 	local gid
@@ -30,8 +30,8 @@ gid()
 	echo "${gid//:/}"
 }
 
-# Both ports, of the target and of the initiator, have the name of that GID.
-# Nobody may log in whom the target does not know.
+# target_up: sets up the target. The name of its port, and of the initiator's port, is
+# the GID. Only initiators with an ACL may log in.
 target_up()
 {
 	local port
@@ -42,7 +42,7 @@ target_up()
 	echo 1 >"$DISK/enable" &&
 	port=0x$(gid) || return
 	mkdir -p "$SRPT" || return
-	# Where rdma_cm's port is an attribute; in older kernels a parameter.
+	# The port of rdma_cm is an attribute; in older kernels a module parameter.
 	if [[ -e $SRPT/discovery_auth/rdma_cm_port ]]; then
 		echo "$PORT" >"$SRPT/discovery_auth/rdma_cm_port" || return
 	fi
@@ -108,7 +108,7 @@ moved $((60 << 20))
 disk_loses "$disk" 32M $PORT
 log_out
 tap_run "the initiator logs out" wait_for 20 no_session
-# Its last session may still be on the way out.
+# Repeat the login: the previous session may not have ended yet.
 tap_run "the initiator logs in again" wait_for 20 eval "log_in 2>/dev/null"
 tap_run "the disk appears again" wait_for 20 disk_of_session
 tap_run "the device can be removed below both" \

@@ -12,7 +12,7 @@
 VALKEY=$XIW_CACHE/client-valkey/src
 PORT=6379
 LARGE=33000000
-# The server's, too.
+# Time limit of clients and server
 XIW_TIMEOUT=500
 
 cli()
@@ -30,11 +30,11 @@ store()
 	cli -x set "$1" <"$2"
 }
 
-# fetched KEY FILE: the value of KEY is what is in FILE.
+# fetched KEY FILE: true if the value of KEY is the content of FILE.
 fetched()
 {
 	cli --raw get "$1" >"$TMP/value"
-	# It ends a value with a newline.
+	# Remove the newline that valkey-cli appends.
 	truncate -s -1 "$TMP/value" && cmp "$2" "$TMP/value"
 }
 
@@ -49,7 +49,7 @@ rate()
 		awk -F '"' 'NR == 2 { print $4 }'
 }
 
-# beside COMMAND SIZE: both transports, turn by turn.
+# beside COMMAND SIZE: runs the benchmark over RDMA and over TCP alternately.
 beside()
 {
 	local rdma tcp
@@ -67,7 +67,7 @@ in_a "$VALKEY/valkey-server" --bind "$A4" --port $((PORT + 1)) \
 	--rdma-bind "$A4" --rdma-port $PORT --save '' --protected-mode no \
 	--dir "$TMP" >"$TMP/server.log" 2>&1 </dev/null &
 server=$!
-# A client that is refused crashes, or waits for ever.
+# Wait until the server listens: a client that is refused crashes, or hangs.
 wait_for 60 grep -q 'accept connections rdma' "$TMP/server.log" && answers
 tap_result $? "the server answers" || { tap_show "$TMP/server.log"; bail "no server"; }
 run_claim "valkey's own test of its transport, four threads" \

@@ -42,7 +42,7 @@ static void must(int ret, const char *what)
 	if (ret >= 0)
 		return;
 	fprintf(stderr, "xiw-init: %s: %s\n", what, strerror(errno));
-	exit(1);	/* the kernel panics and the host sees no verdict */
+	exit(1);	/* the kernel panics, so the host gets no verdict */
 }
 
 static void load_modules(void)
@@ -77,7 +77,7 @@ static void mount_all(void)
 	int ret;
 
 	for (i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
-		mkdir(mounts[i].dir, 0755);	/* needed in /dev only */
+		mkdir(mounts[i].dir, 0755);	/* fails unless it is in /dev */
 		ret = mount(mounts[i].type, mounts[i].dir, mounts[i].type, 0,
 			    mounts[i].options);
 		if (mounts[i].needed)
@@ -92,7 +92,7 @@ static void mount_all(void)
 	     "mount the results");
 }
 
-/* A root that is not the host's has no clone in it but an empty directory. */
+/* Mounts the clone, if the root is not the host's, which contains it. */
 static void mount_clone(void)
 {
 	const char *dir = getenv("XIW_CLONE");

@@ -3,15 +3,15 @@
 #
 # guest.sh SUITE TEST...: runs these tests of xfstests (the directory SUITE) over
 # NFS with RDMA and over NFS with TCP, to one server in this guest that exports
-# two XFS. The claim for each of them is that the verdict is the same. Those of
-# TCP are in $XIW_OUT/tcp, those of RDMA in $XIW_OUT/rdma, and beside them in
-# directories what failed has printed.
+# two XFS. The claim for each test is that its result is the same over both. The results
+# over TCP are in $XIW_OUT/tcp, those over RDMA in $XIW_OUT/rdma; directories beside
+# these have the output of failed tests.
 
 . "$(dirname "$0")/../ulp/lib.sh"
 
 suite=$1
 shift
-# On a disk that is memory; together they must fit into the guest's.
+# Size of each XFS, on a RAM disk: both must fit into the memory of the guest.
 SIZE=600M
 TOP=/tmp/fs
 DIRS=(test scratch)
@@ -30,7 +30,7 @@ topo_down()
 	modprobe -r rpcrdma
 }
 
-# users_up: the suite wants some of its own.
+# users_up: adds the users that the suite needs, in a writable layer over /etc.
 users_up()
 {
 	local dir=/run/xiw/etc
