@@ -48,7 +48,7 @@ class Bad:
         self.due = self.begin = time.monotonic()
 
     def step(self):
-        """Send a piece. Returns whether the peer is still there."""
+        """Send the next piece. False if the peer has closed its connection."""
         if self.pieces:
             self.sock.send(self.pieces[0])
             self.pieces.popleft()

@@ -37,7 +37,7 @@ SYN, ACK = 2, 16
 # ---- TCP -------------------------------------------------------------------
 
 def segment(frame):
-    """The TCP segment of a frame, if any, and both addresses."""
+    """Returns the TCP segment of a frame and both addresses, or None."""
     if frame[12:14] == b"\x08\x00" and frame[23] == 6:
         ip = frame[14:14 + struct.unpack(">H", frame[16:18])[0]]
         return ip[(ip[0] & 15) * 4:], ip[12:20]
@@ -48,7 +48,7 @@ def segment(frame):
 
 
 def frames(path):
-    """Each Ethernet frame of a capture."""
+    """Yields each Ethernet frame of a capture."""
     with open(path, "rb") as file:
         octets = file.read()
     order = "<" if octets[:4] == b"\xd4\xc3\xb2\xa1" else ">"
@@ -62,7 +62,7 @@ def frames(path):
 
 
 def packets(path):
-    """(source, destination, seq, flags, payload) of each TCP segment."""
+    """Yields (source, destination, seq, flags, payload) of each TCP segment."""
     for frame in frames(path):
         tcp, ends = segment(frame)
         if not tcp:
@@ -74,7 +74,7 @@ def packets(path):
 
 
 class Half:
-    """One direction of a connection: bytes in the order of the stream."""
+    """One direction of a connection: its bytes in the order of the stream."""
 
     def __init__(self, isn, source):
         self.isn = isn
@@ -102,7 +102,8 @@ class Half:
 
 
 def connections(path):
-    """The pairs of halves, active side first, in the order of their SYNs."""
+    """Returns both directions of each connection, that of the active side first, in the
+    order of the SYNs."""
     halves = {}
     pairs = []
     for source, destination, seq, flags, payload in packets(path):
@@ -132,7 +133,7 @@ class Reader:
         return self.octets[self.at - n:self.at]
 
     def cut_since(self, start):
-        """Whether a TCP segment began behind there and before this place."""
+        """True if a TCP segment begins after START and before the current position."""
         return bisect.bisect_left(self.cuts, self.at) > \
             bisect.bisect_right(self.cuts, start)
 
@@ -141,7 +142,7 @@ class Reader:
 
 
 class Direction:
-    """Segments of one direction, checked one by one as they come."""
+    """Checks the DDP segments of one direction, in the order of the stream."""
 
     def __init__(self, counts):
         self.counts = counts
@@ -261,7 +262,8 @@ class Side:
             self.frame = Startup(head + self.read(size))
 
     def run(self, peer, counts, foreign):
-        """The messages, Markers among them if the other side wants them."""
+        """Parses the messages, with Markers if the startup frame of the other side asks for
+        them."""
         crc = (self.frame.flags | peer.frame.flags) & C
         deframer = Deframer(self.read, bool(peer.frame.flags & M), bool(crc))
         deframer.any_pad = self.source == foreign
@@ -277,7 +279,7 @@ class Side:
 
 
 def answered(asking, answering):
-    """Each answer is to the oldest request, and none is missing."""
+    """Checks that each answer is to the oldest request, and that none is missing."""
     ended = asking.counts["terminate"]
     for got, want in zip(answering.answers, asking.requests):
         assert got == want, f"answer {got} to request {want}"
@@ -286,7 +288,7 @@ def answered(asking, answering):
 
 
 def connection(active, passive, foreign):
-    """Counts and Immediate Data of a connection; nothing if it is not MPA."""
+    """Prints counts and Immediate Data of a connection, if it uses MPA."""
     counts = collections.Counter()
     one, two = Side(active, REQ_KEY), Side(passive, REP_KEY)
     if not one.mpa:

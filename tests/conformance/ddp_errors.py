@@ -477,7 +477,7 @@ def terminated(bench, ulpdu):
 
 
 def reading(bench, size=16, count=1, **accept):
-    """The device reads: peer, connection, the Read Requests' headers."""
+    """Lets the device post Reads. Returns peer and connection."""
     peer, conn = bench.open(**accept)
     peer.send(wire.RTR["C"])
     conn.post("read", size, count, 0xCAFE, 0x5000)
@@ -485,7 +485,8 @@ def reading(bench, size=16, count=1, **accept):
 
 
 def request(peer, msn, size):
-    """The next FPDU, a Read Request: its sink STag and offset."""
+    """Expects a Read Request with that MSN and size. Returns its sink STag, its
+    offset, and its ULPDU."""
     ulpdu = peer.rx.fpdu()
     assert len(ulpdu) == 46 and ulpdu[:2] == b"\x41\x41", ulpdu.hex()
     assert ulpdu[2:18] == struct.pack(">IIII", 0, 1, msn, 0), ulpdu.hex()
@@ -499,7 +500,7 @@ def response(sink, to, data=b"", **how):
 
 
 def atomic(peer, msn):
-    """The next FPDU, a Fetch&Add of 1: its identifier."""
+    """Expects a Fetch&Add of 1. Returns its identifier."""
     ulpdu = peer.rx.fpdu()
     ident = struct.unpack(">I", ulpdu[22:26])[0]
     assert ulpdu == wire.atomic_req(msn, 0xCAFE, 0x5000, ident, add=1)
@@ -792,7 +793,7 @@ def fence_behind_atomic(bench):
 
 
 def sent_message(peer, data, head, build):
-    """The segments of a message, within the MULPDU of an MTU of 1500."""
+    """Checks the segments of a message, which fit the MULPDU of an MTU of 1500."""
     got = b""
     while len(got) < len(data):
         ulpdu = peer.rx.fpdu()
@@ -1167,7 +1168,7 @@ def posted_while_closing(bench):
 
 
 def full_of_sends(bench, count=16, size=1 << 17):
-    """Sends are posted, and the peer's TCP takes some 64 KiB."""
+    """Posts Sends to a peer that does not read: its TCP takes about 64 KiB."""
     bench.target.do("fill", "sink", 0)
     peer, conn = bench.open(window=1 << 16)
     peer.send(wire.RTR["C"])
@@ -1176,7 +1177,7 @@ def full_of_sends(bench, count=16, size=1 << 17):
 
 
 def take_send(peer, msn, size=1 << 17):
-    """The peer takes one of full_of_sends(), whole."""
+    """The peer receives one Send of full_of_sends(), and checks it."""
     sent_message(peer, bytes(size), 18, lambda at, piece, last:
                  wire.send(msn, piece, mo=at, last=last))
 

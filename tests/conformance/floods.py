@@ -34,12 +34,12 @@ FATAL = 1
 
 
 def near(bench, number):
-    """Address NUMBER of the network of side b."""
+    """Returns address NUMBER of the network of side b."""
     return f"fd77::{number:x}" if ":" in bench.addr_b else f"10.77.0.{number}"
 
 
 def far(bench, number):
-    """The same of another network on the same wire."""
+    """As near(), of another network on the same link."""
     return f"fd78::{number:x}" if ":" in bench.addr_b else f"10.78.0.{number}"
 
 
@@ -51,7 +51,8 @@ def socket_from(bench, source):
 
 
 def honest(bench, source):
-    """An honest Initiator at SOURCE: milliseconds until it has its Reply."""
+    """Connects as an honest Initiator at SOURCE. Returns the milliseconds until its
+    Reply."""
     begin = time.monotonic()
     sock = socket_from(bench, source)
     sock.settimeout(PATIENCE)
@@ -91,7 +92,7 @@ def open_silent(bench, sources, opened):
 
 
 class Flood:
-    """While it lasts, SOURCES open silent connections."""
+    """A context in which SOURCES open silent connections."""
 
     def __init__(self, bench, sources):
         self.bench = bench
@@ -169,13 +170,13 @@ def burst(bench):
 
 
 def pending(bench):
-    """The requests that were reported to the application."""
+    """Returns the requests that were reported to the application."""
     bench.target.pump(0)
     return bench.target.reports.pop((None, "request"), [])
 
 
 def owned(bench):
-    """Closed connections that the driver still holds."""
+    """Counts closed connections whose sockets the driver still holds."""
     suffix = "6" if bench.family == socket.AF_INET6 else ""
     count = 0
     with open(f"/proc/{bench.target.proc.pid}/net/tcp{suffix}",
@@ -231,7 +232,7 @@ def terminated(bench, source):
 
 
 def is_reset(peer):
-    """Whether data that is sent now is answered by a reset."""
+    """True if the device answers data by a reset."""
     end = time.monotonic() + PROMPT
     while time.monotonic() < end:
         try:

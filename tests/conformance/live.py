@@ -34,11 +34,12 @@ FIN_WAIT2 = 5
 
 
 class Skip(Exception):
-    """The kernel under test lacks what a case needs."""
+    """Raised if the kernel under test lacks a feature that the case needs."""
 
 
 def needs_probe():
-    """The driver of make series has no capability probe before its extensions."""
+    """Skips the case if the driver has no capability probe, as that of "make series" without
+    its extensions."""
     if os.environ.get("XIW_STRIPPED"):
         raise Skip("the capability probe is an extension")
 
@@ -147,7 +148,7 @@ class Conn:
         self._do("accept", ird, ord, recvs, "x" + data.hex())
 
     def accept_soon(self):
-        """Accept, without waiting for the outcome: that is accepted()."""
+        """Accept without waiting for the result, see accepted()."""
         self.target.send("accept", self.nr, 4, 4, 4, "x")
 
     def accepted(self):
@@ -184,7 +185,7 @@ class Conn:
         return fields
 
     def wc(self, name, status=0, **want):
-        """Completion NAME (r0, r1, ... or s0, ...) is the next one."""
+        """Check that the next completion is NAME (r0, r1, ... or s0, s1, ...)."""
         fields = self.target.report(self.nr, "wc")
         assert fields["name"] == name and fields["status"] == str(status), \
             f"completion {fields}, wanted {name} status {status}"
@@ -193,7 +194,7 @@ class Conn:
         return fields
 
     def flushed(self, first=0, end=4):
-        """The receives from FIRST on, before END, are flushed."""
+        """Check that the receives from FIRST to END - 1 are flushed."""
         for number in range(first, end):
             self.wc(f"r{number}", FLUSH)
 
@@ -202,7 +203,7 @@ class Conn:
         assert fields["name"] == str(number), f"async {fields}, not {number}"
 
     def nothing(self, kind):
-        """There is no unread report of that kind."""
+        """Check that there is no unread report of that kind."""
         self.target.pump(0)
         left = self.target.reports.get((self.nr, kind))
         assert not left, f"unexpected {kind}: {left}"
@@ -214,7 +215,7 @@ class Region:
 
 
 class Target:
-    """xt_target, a line-oriented program on a pipe."""
+    """The program xt_target, controlled by lines through pipes."""
 
     PROGRAM = "xt_target"
 
@@ -251,7 +252,7 @@ class Target:
         self.reports.setdefault(key, []).append(fields)
 
     def pump(self, seconds):
-        """Take in what the target says; false if that is nothing in time."""
+        """Read lines of the target; false if there is none in time."""
         if not select.select([self.proc.stdout], [], [], seconds)[0]:
             return False
         data = os.read(self.proc.stdout.fileno(), 65536)
@@ -288,7 +289,7 @@ class Target:
         return self._wait(queue, f"{kind} for connection {number}", seconds)
 
     def request(self, seconds=PATIENCE):
-        """The next connection that a peer requests."""
+        """Return the next requested connection."""
         return self.report(None, "request", seconds)
 
     def no_request(self):
@@ -320,7 +321,7 @@ class Target:
 
 
 class Peer:
-    """The hand-made end."""
+    """The end of a connection that this process implements."""
 
     def __init__(self, sock):
         self.sock = sock
@@ -334,7 +335,7 @@ class Peer:
         self.sock.sendall(data)
 
     def octets(self, data):
-        """One TCP segment for each byte."""
+        """Send each byte in a TCP segment of its own."""
         for octet in data:
             self.sock.send(bytes([octet]))
 
@@ -347,7 +348,7 @@ class Peer:
         return data
 
     def take(self, size):
-        """Read bytes that expect functions return later."""
+        """Read bytes from the socket, for the expect functions to return later."""
         kept, self.early = self.early, b""
         self.early = kept + self.read(size)
 
@@ -370,7 +371,7 @@ class Peer:
         assert got == ulpdu, f"got {got.hex()}, wanted {ulpdu.hex()}"
 
     def expect_terminate(self, code, offender=None):
-        """The Terminate, then FIN and nothing else."""
+        """Expect the Terminate, then FIN and nothing else."""
         self.expect(wire.terminate_for(code, offender))
         self.expect_fin()
 
@@ -379,7 +380,7 @@ class Peer:
         assert not data, f"bytes instead of FIN: {data.hex()}"
 
     def expect_end(self):
-        """FIN or RST without any byte."""
+        """Expect FIN or RST, without a byte before it."""
         try:
             data = self.sock.recv(4096)
         except ConnectionResetError:
@@ -387,7 +388,8 @@ class Peer:
         assert not data, f"bytes instead of the end: {data.hex()}"
 
     def expect_reset(self):
-        """RST without any byte, at once and not at the end of some time."""
+        """Expect RST without a byte before it, and before any timer of the device
+        expires."""
         begin = time.monotonic()
         try:
             data = self.sock.recv(4096)
@@ -398,7 +400,7 @@ class Peer:
         raise AssertionError(f"no reset: {data.hex() or 'FIN'}")
 
     def expect_reset_behind_fin(self):
-        """RST behind a FIN. Each read returns the FIN again, so check for the RST
+        """Expect RST behind a FIN. Each read returns the FIN again, so check for the RST
         by poll() and SO_ERROR."""
         poll = select.poll()
         poll.register(self.sock, select.POLLHUP)
@@ -407,7 +409,7 @@ class Peer:
         assert error in (errno.EPIPE, errno.ECONNRESET), error
 
     def drain_until_reset(self):
-        """RST behind whatever is still under way."""
+        """Read data until the RST arrives."""
         try:
             while self.sock.recv(1 << 16):
                 pass
@@ -423,7 +425,7 @@ class Peer:
         self.sock.shutdown(socket.SHUT_WR)
 
     def expect_fin_arrived(self):
-        """The device's TCP has acknowledged the FIN, and all before it."""
+        """Wait until the device's TCP has acknowledged all data and the FIN."""
         end = time.monotonic() + PATIENCE
         while self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO,
                                    1)[0] != FIN_WAIT2:
@@ -439,14 +441,14 @@ class Peer:
 
 
 def index_of(device):
-    """The number of a device, as in debugfs."""
+    """Returns the index of a device, which names its directory in debugfs."""
     shown = subprocess.run(["rdma", "-j", "dev", "show", device], check=True,
                            capture_output=True).stdout
     return str(json.loads(shown)[0]["ifindex"])
 
 
 class Bench:
-    """What a case works with."""
+    """Device, namespaces and helpers that the cases use."""
 
     TARGET = Target
 
@@ -470,7 +472,8 @@ class Bench:
     # Connections.
 
     def tcp(self, window=0):
-        """A TCP connection to the device, with a receive buffer so large."""
+        """Connect to the device by TCP. WINDOW: receive buffer in bytes, 0 for the
+        default."""
         sock = socket.socket(self.family)
         if window:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
@@ -483,13 +486,14 @@ class Bench:
         return self.peers[-1]
 
     def ask(self, flags=wire.C, rev=1, pdata=b"", window=0):
-        """A TCP connection with a Request sent, and its connection."""
+        """Connect and send a Request. Returns the peer and the connection at the
+        device."""
         peer = self.tcp(window)
         peer.raw(wire.startup(wire.REQ_KEY, flags, rev, pdata))
         return peer, self.target.request()
 
     def answered(self, flags=wire.C, rev=1, pdata=b"", window=0, **accept):
-        """As ask(), accepted: peer, connection, Reply."""
+        """As ask(); the device accepts. Returns peer, connection and Reply."""
         peer, conn = self.ask(flags, rev, pdata, window)
         conn.accept(**accept)
         reply = peer.startup()
@@ -498,7 +502,7 @@ class Bench:
         return peer, conn, reply
 
     def open(self, flags=wire.C, window=0, **accept):
-        """A connection of revision 1, established."""
+        """Establish a connection of revision 1. Returns peer and connection."""
         peer, conn, _ = self.answered(flags, window=window, **accept)
         conn.event("ESTABLISHED", status=0)
         return peer, conn
@@ -509,7 +513,7 @@ class Bench:
         return sock
 
     def called(self, **dial):
-        """The device connects to the peer: peer, connection, Request."""
+        """Let the device connect to the peer. Returns peer, connection and Request."""
         with self.listener() as sock:
             conn = self.target.dial(sock.getsockname()[1], **dial)
             peer = self.peer_of(sock.accept()[0])
@@ -562,7 +566,7 @@ class Bench:
         peer.send(ulpdu)
 
     def others_are_well(self):
-        """A message on a connection that has nothing to do with the case."""
+        """Check that another connection still carries a message."""
         peer, conn = self.bystander
         text = b"still here %d" % self.by_sent
         self.by_sent += 1
@@ -596,14 +600,14 @@ CASES = []
 
 
 def case(function):
-    """Its docstring is the claim."""
+    """Decorator: registers a case, whose claim is its docstring."""
     CASES.append((function.__name__, function.__doc__.partition("\n")[0],
                   function))
     return function
 
 
 def cases(table):
-    """One case for each row: name, claim, and arguments of the function."""
+    """Decorator: registers a case for each row of name, claim and arguments."""
     def register(function):
         for name, claim, *args in table:
             def run(bench, args=tuple(args)):
@@ -657,7 +661,7 @@ def run_all(args, make_bench):
 
 
 def segments_of_send(peer, conn, msn, size=20000):
-    """The lengths of the ULPDUs that a Send of so many bytes consists of."""
+    """Returns the lengths of the ULPDUs of a Send of that many bytes."""
     conn.post("send", size)
     lengths, left = [], size
     while left:

@@ -24,7 +24,8 @@ def reply(flags=E, rev=2, pdata=BOTH, **how):
 
 
 def agreed(bench, types="C", rest=b"", flags=E, **dial):
-    """Answers with these RTR types: peer, connection, Request."""
+    """Lets the device connect, and replies with these RTR types. Returns peer, connection
+    and Request."""
     peer, conn, req = bench.called(**dial)
     b, cd = wire.rtr_bits(types)
     peer.raw(reply(flags, pdata=wire.enhanced(0x8004 | b, cd | 4) + rest))
@@ -265,7 +266,8 @@ def long_fpdus(bench):
 
 
 def asks(bench, **dial):
-    """Connects to a peer that has not answered the probe: peer, connection."""
+    """Lets the device connect to a peer that has not answered the probe. Returns peer and
+    connection."""
     peer, conn, _ = agreed(bench, **dial)
     peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0)

@@ -25,7 +25,8 @@ def request(flags, rev, pdata=b"", **how):
 
 
 def refused(bench, octets, piecemeal=False):
-    """Closed without a byte, and not reported to the listener."""
+    """Checks that this Request is closed without a byte, and not reported to the
+    listener."""
     malformed = bench.counter("mpa_malformed")
     peer = bench.tcp()
     try:
@@ -367,7 +368,7 @@ def first_crc(bench):
 
 
 def all_flushed(conn, sends):
-    """The receives, too, in order for each queue."""
+    """Checks that all requests are flushed: sends and receives, each in order."""
     names = [conn.target.report(conn.nr, "wc") for _ in range(sends + 4)]
     assert all(wc["status"] == str(FLUSH) for wc in names), names
     names = [wc["name"] for wc in names]

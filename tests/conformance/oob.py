@@ -54,7 +54,7 @@ HALF_A_SECOND = 14, 7
 TURNS = 40
 
 
-# ---- bytes, sections 4.2 and 4.3 ------------------------------------------
+# ---- Private Data, sections 4.2 and 4.3 ------------------------------------------
 
 def gid(address):
     ip = ipaddress.ip_address(address)
@@ -68,7 +68,7 @@ def rotated(x, n):
 
 
 def siphash(key, data):
-    """SipHash-2-4 with a key of 64 bits, and 64 of zero."""
+    """SipHash-2-4. The key has 64 bits; its other 64 bits are zero."""
     mask = (1 << 64) - 1
     v = [0x736f6d6570736575 ^ key, 0x646f72616e646f6d,
          0x6c7967656e657261 ^ key, 0x7465646279746573]
@@ -229,7 +229,7 @@ class Number(live.Conn):
         return self.asking(nonces=(NONCE, nonce), **how)
 
     def ends(self, nonces):
-        """The proofs of a connection that the device has made."""
+        """The proofs for a connection of which the device is the Initiator."""
         return Ends(self.qpn, self.peer, gid(self.address), self.dgid, nonces)
 
     def reply(self, s=True, psn=PEER_PSN, expected=OWN_PSN, rnr=7, flags=None,
@@ -262,7 +262,7 @@ class Bench(live.Bench):
         self.gids = self.policy_dir.parent / "ports/1/gids"
 
     def index(self, address):
-        """The index of an address in the device's GID table."""
+        """Returns the index of an address in the GID table of the device."""
         want = gid(address)
         for file in self.gids.iterdir():
             if bytes.fromhex(file.read_text().strip().replace(":", "")) == want:
@@ -272,7 +272,7 @@ class Bench(live.Bench):
     # Queue pairs of the device.
 
     def qp(self, role, state=RTS, recvs=4, **how):
-        """A new queue pair in that state, with a peer of the number NUMBER."""
+        """Makes a queue pair in that state, whose peer has the number NUMBER."""
         qp = Number(self, role, how.pop("peer", NUMBER),
                     how.pop("shared", False)).init(recvs)
         with_rtr = {k: how.pop(k) for k in ("expected", "min_rnr", "dgid")
@@ -284,7 +284,7 @@ class Bench(live.Bench):
         return qp
 
     def opener(self):
-        """A Responder, whose listener keeps the port open."""
+        """Makes a Responder, whose listener keeps the port open."""
         return self.qp("R", RTR, peer=0xffffff)
 
     # The device's host.
@@ -307,7 +307,8 @@ class Bench(live.Bench):
         return self.peer_of(sock)
 
     def ask(self, qp, source=None, source_port=0, **how):
-        """A connection with a Request proven: the peer's end of it."""
+        """Connects, and sends both Requests, the second one with proofs. Returns the
+        peer."""
         if source:
             how["init_gid"] = gid(source)
         peer = self.tcp(source=source, source_port=source_port)
@@ -317,13 +318,14 @@ class Bench(live.Bench):
         return peer
 
     def ask_first(self, qp, **how):
-        """A connection with only the first Request: the peer's end of it."""
+        """Connects, and sends the first Request only. Returns the peer."""
         peer = self.tcp()
         peer.raw(qp.asking(**how))
         return peer
 
     def asked(self, qp, first=True, **how):
-        """As ask(), with the Request accepted and the first FPDU sent: peer, Reply."""
+        """As ask(); the device accepts, and the peer sends the first FPDU. Returns
+        peer, Reply."""
         peer = self.ask(qp, **how)
         rep = accepted(peer)
         peer.full_operation(E, rep.flags)
@@ -344,12 +346,14 @@ class Bench(live.Bench):
             sock.close()
 
     def accept_first(self, sock):
-        """The device's next try: peer, the first Request."""
+        """Accepts the next try of the device. Returns the peer and the first
+        Request."""
         peer = self.peer_of(sock.accept()[0])
         return peer, peer.startup()
 
     def accept(self, sock):
-        """The device's next try, with its proof: peer, Request."""
+        """As accept_first(), and asks for proofs. Returns the peer and the second
+        Request."""
         while True:
             peer, first = self.accept_first(sock)
             init, resp = struct.unpack(">II", first.data[8:16])
@@ -416,7 +420,7 @@ def refused(peer, reason, init=0, resp=0):
 
 
 def challenged(peer):
-    """The device's nonce."""
+    """Expects the Reply that asks for proofs. Returns the nonce of the device."""
     rep = peer.startup()
     assert rep.key == wire.REP_KEY and rep.flags & wire.R
     assert len(rep.data) == REPLY and rep.data[REASON] == PROVE, \
@@ -429,14 +433,14 @@ def refused_of(qp, peer, reason, init=None, resp=None):
 
 
 def message(peer, qp, msn, nr):
-    """A Send of the peer completes receive number NR."""
+    """Sends a message from the peer, which completes receive number NR."""
     data = DATA + bytes([nr])
     peer.send(wire.send(msn, data))
     qp.wc(f"r{nr}", data=data.hex())
 
 
 def sends(peer, qp, msn=1, nr=0):
-    """Request number NR, a Send, reaches the peer."""
+    """Posts request number NR, a Send, which the peer receives."""
     qp.post("send", 8)
     got = peer.rx.fpdu()
     assert got[:18] == wire.send(msn), got.hex()
@@ -449,7 +453,7 @@ def works(peer, qp, recv=0, sent=0):
 
 
 def end_silently(peer, how):
-    """The connection ends, and nothing is reported to the application."""
+    """Ends the connection, and checks that nothing is reported to the application."""
     if how == "fin":
         peer.fin()
         peer.expect_fin()
@@ -458,7 +462,8 @@ def end_silently(peer, how):
 
 
 def left_unanswered(bench, role="R", how="fin", number=NUMBER):
-    """A queue pair whose peer has ended; its requests wait for seconds."""
+    """Makes a queue pair whose peer has ended, and whose requests then wait for
+    seconds."""
     qp = bench.qp(role, peer=number, timing=(20, 7))
     peer, _ = bench.asked(qp) if role == "R" else bench.answered(qp)
     works(peer, qp)
@@ -473,7 +478,7 @@ def still_reachable(bench, qp, **how):
     works(peer, qp)
 
 
-# ---- bytes ----------------------------------------------------------------
+# ---- example frames ----------------------------------------------------------------
 
 @case
 # Covers: RDV-04 RDV-05 RDV-06
@@ -1187,7 +1192,7 @@ def psn_at_rts_before_first(bench):
     works(peer, qp)
 
 
-# ---- the end ---------------------------------------------------------------
+# ---- end of the stream ---------------------------------------------------------------
 
 def goes_silently(bench, qp, peer, how):
     works(peer, qp)
@@ -1428,7 +1433,7 @@ def killed(bench):
         bench.target = target
 
 
-# ---- reset, and another use ------------------------------------------------
+# ---- reset, and another connection ------------------------------------------------
 
 @case
 # Covers: RDV-20
@@ -1792,7 +1797,7 @@ def silent_reply(bench):
     qp.is_as_before()
 
 
-# ---- port ------------------------------------------------------------------
+# ---- the TCP port ------------------------------------------------------------------
 
 @case
 # Covers: RDV-21
@@ -2027,7 +2032,7 @@ def crowded(bench):
     works(peer, qp)
 
 
-# ---- what ibv_modify_qp() says ---------------------------------------------
+# ---- results of ibv_modify_qp() ---------------------------------------------
 
 # Covers: RDV-01
 @cases([
@@ -2187,7 +2192,7 @@ def to_itself(bench):
         qp.reset()
 
 
-# ---- time ------------------------------------------------------------------
+# ---- timeouts ------------------------------------------------------------------
 
 @case
 # Covers: RDV-13
@@ -2370,7 +2375,7 @@ def device_goes(bench):
 # ---- Send with Immediate, section 8 -----------------------------------------
 
 def agreed(bench, **how):
-    """A stream with Send with Immediate: peer, queue pair."""
+    """Establishes a stream with Send with Immediate. Returns peer and queue pair."""
     qp = bench.qp("R", **how)
     peer, rep = bench.asked(qp, features=IMM)
     assert rep.data[6:8] == b"\0\1", rep.data.hex()
@@ -2506,7 +2511,7 @@ def imm_then_end(bench):
     qp.is_as_before()
 
 
-# ---- crowds ----------------------------------------------------------------
+# ---- many peers ----------------------------------------------------------------
 
 @case
 # Covers: RDV-18 RDV-22

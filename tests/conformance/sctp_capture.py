@@ -36,7 +36,7 @@ MTU = 1500
 
 
 def packet(frame):
-    """(addresses, SCTP packet) of a frame, or None."""
+    """Returns (addresses, SCTP packet) of a frame, or None."""
     if frame[12:14] == b"\x08\x00" and frame[23] == 132:
         size = struct.unpack(">H", frame[16:18])[0]
         ip = frame[14:14 + size]
@@ -52,7 +52,7 @@ def packet(frame):
 
 
 def packets(path):
-    """(source, destination, list of chunks) of each SCTP packet."""
+    """Yields (source, destination, list of chunks) of each SCTP packet."""
     for frame in frames(path):
         found = packet(frame)
         if not found:
@@ -67,7 +67,7 @@ def packets(path):
 
 
 def chunks(data):
-    """(type, flags, value) of each chunk of a packet."""
+    """Yields (type, flags, value) of each chunk of a packet."""
     while data:
         kind, flags, size = struct.unpack(">BBH", data[:4])
         assert kind in KNOWN, f"chunk of type {kind}"
@@ -79,7 +79,7 @@ def chunks(data):
 
 
 def parameters(value):
-    """{type: value} of the parameters of an INIT or INIT ACK."""
+    """Returns {type: value} of the parameters of an INIT or INIT ACK."""
     found = {}
     value = value[16:]
     while value:
@@ -91,7 +91,7 @@ def parameters(value):
 
 
 class Side:
-    """What one side of an association has sent."""
+    """The chunks that one side of an association has sent."""
 
     def __init__(self, init):
         self.streams = struct.unpack(">H", init[8:10])[0]
@@ -117,7 +117,8 @@ class Side:
         assert FORWARD_TSN not in self.offers, "partial reliability"
 
     def messages(self):
-        """(PPID, bytes without the SSN) in the order of the SSNs."""
+        """Yields (PPID, bytes without the SSN) of each chunk in the order of the
+        SSNs."""
         first = min(self.data, default=0)
         # SSNs wrap, TSNs do so after 2^32: those of one association are sorted.
         if self.data and max(self.data) - first > 1 << 31:
@@ -130,7 +131,8 @@ class Side:
 
 
 def startup(message, codes, enhanced=None):
-    """(fields of the first message of a side as text, is it enhanced)."""
+    """Returns the fields of the first message of a side as text, and if it is
+    enhanced."""
     ppid, data = message
     assert ppid == CONTROL, f"the session begins with PPID {ppid}"
     code = struct.unpack(">H", data[:2])[0]
@@ -149,7 +151,7 @@ def startup(message, codes, enhanced=None):
 
 
 def run(messages, counts):
-    """The segments behind the first message, and the Terminate behind them."""
+    """Checks the segments behind the first message, and the Terminate behind these."""
     direction = Direction(counts)
     ended = False
     for ppid, data in messages:
@@ -165,7 +167,7 @@ def run(messages, counts):
 
 
 def session(active, passive):
-    """Counts of an association."""
+    """Prints the counts of an association."""
     counts = collections.Counter()
     active.offered()
     passive.offered()
@@ -188,7 +190,8 @@ def session(active, passive):
 
 
 def associations(path):
-    """The pairs of sides, active one first, in the order of their INITs."""
+    """Returns both sides of each association, the active one first, in the order of the
+    INITs."""
     sides, pairs = {}, []
     for source, destination, parts in packets(path):
         key = source, destination

@@ -32,7 +32,7 @@ INITIATE = sctp_peers.INITIATE
 
 
 def sockets(bench):
-    """Sockets of SCTP in the namespace of the device."""
+    """Counts the SCTP sockets in the namespace of the device."""
     table = pathlib.Path(f"/proc/{bench.target.proc.pid}/net/protocols")
     want = "SCTPv6" if bench.family == socket.AF_INET6 else "SCTP"
     for line in table.read_text().splitlines():

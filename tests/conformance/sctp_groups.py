@@ -70,7 +70,7 @@ class Group:
 
 
 def send_early(peer):
-    """Segments 2 and more."""
+    """Sends the segments from number 2 on: they are early without the first one."""
     for ssn in range(2, EARLY):
         peer.send(SEGMENT, sctp_peers.write(ssn))
 
@@ -139,7 +139,7 @@ class OomReports:
 
 
 def stalled(group, peer, full):
-    """The peer sends until the group is at its limit, and a second longer."""
+    """Lets the peer send until the group is at its limit, and for another second."""
     def send():
         with contextlib.suppress(OSError):
             send_early(peer)

@@ -27,7 +27,7 @@ def control(ssn, code, data=b""):
 
 
 def write(ssn):
-    """A Write without payload, which needs no STag."""
+    """Returns a Write without payload, which needs no STag."""
     return struct.pack(">HBBIQ", ssn, 0xc1, 0x40, 0, 0)
 
 
@@ -35,7 +35,7 @@ INITIATE = control(0, 5, bytes.fromhex("00010001"))
 
 
 def new_socket(indication=1, streams=1, family=socket.AF_INET):
-    """A socket for associations with this indication, or with none."""
+    """Returns a socket with this Adaptation Layer Indication, or with none."""
     sock = socket.socket(family, socket.SOCK_STREAM, SCTP)
     sock.settimeout(TIMEOUT)
     if indication:
@@ -59,7 +59,7 @@ class Peer:
         self.sock.sendmsg([data], [(SCTP, SNDINFO, info)])
 
     def recv(self):
-        """(PPID, bytes) of the next chunk, or None at the end."""
+        """Returns (PPID, bytes) of the next chunk, or None at the end."""
         try:
             data, ancillary, _, _ = self.sock.recvmsg(65536, 256)
         except (ConnectionResetError, BrokenPipeError):
@@ -85,7 +85,8 @@ class Peer:
         assert data[:4] == control(0, 6), f"answer {data.hex()}"
 
     def ends(self, ssn=None):
-        """The session ends, by a Terminate with this SSN if one is given."""
+        """Expects the end of the session; with SSN, a Terminate with that number before
+        it."""
         chunk = self.recv()
         if ssn is not None:
             assert chunk == (CONTROL, control(ssn, TERMINATE)), f"{chunk}"
@@ -97,7 +98,8 @@ class Peer:
 
 
 def foreign(address, port, indication):
-    """An association for something else: no chunk, only its end."""
+    """An association without the indication of DDP: the listener ends it without a
+    chunk."""
     try:
         peer = Peer(address, port, indication)
     except ConnectionResetError:
@@ -106,14 +108,15 @@ def foreign(address, port, indication):
 
 
 def first(address, port, ppid, data):
-    """A first chunk that begins no session."""
+    """A first chunk that must not begin a session: a Terminate or the end answers
+    it."""
     peer = Peer(address, port)
     peer.send(ppid, data)
     peer.ends()
 
 
 def later(address, port, *chunks):
-    """Chunks behind the Accept of which one fits no pattern."""
+    """Chunks behind the Accept, of which one fits no pattern: the session ends."""
     peer = Peer(address, port)
     peer.accepted()
     for ppid, data in chunks:
@@ -122,7 +125,7 @@ def later(address, port, *chunks):
 
 
 def session(address, port, *order):
-    """Two segments and a Terminate, in this order of arrival."""
+    """A session of two segments and a Terminate, which arrive in this order."""
     peer = Peer(address, port)
     peer.accepted()
     chunks = {1: (SEGMENT, write(1)), 2: (SEGMENT, write(2)),
@@ -133,7 +136,7 @@ def session(address, port, *order):
 
 
 def terminated(address, port):
-    """A Write to no region: a TERM, a Terminate behind it, then the end."""
+    """A Write to no region: RDMAP's Terminate, that of the session, then the end."""
     peer = Peer(address, port)
     peer.accepted()
     peer.send(SEGMENT, write(1) + b"data")
@@ -146,7 +149,7 @@ def terminated(address, port):
 
 
 def association(port):
-    """Columns of the association to the port: peer's addresses, streams."""
+    """Returns the peer's addresses and the streams of the association to the port."""
     with open("/proc/net/sctp/assocs", encoding="ascii") as table:
         for line in table:
             left, arrow, right = line.partition(" <-> ")
@@ -161,7 +164,7 @@ def association(port):
 
 
 def announces(address, port, *others):
-    """The listener has these addresses and no other, and one stream each way."""
+    """Checks that the listener has these addresses only, and one stream each way."""
     peer = Peer(address, port, streams=10)
     peer.accepted()
     peers, streams = association(port)
@@ -170,7 +173,7 @@ def announces(address, port, *others):
 
 
 def chaos(address, port, seed):
-    """Chunks at random, most of them behind an Accept. Any end is right."""
+    """Sends random chunks, most of them behind an Accept. Any end is correct."""
     rnd = random.Random(int(seed))
     for _ in range(25):
         peer = Peer(address, port, streams=rnd.choice((1, 1, 3)))
@@ -190,7 +193,7 @@ def chaos(address, port, seed):
 
 
 def random_chunk(rnd, ssn):
-    """A chunk that is often almost right."""
+    """Returns a random chunk, often a valid one with a change."""
     kind = rnd.randrange(8)
     if kind < 3:
         return SEGMENT, write(ssn)

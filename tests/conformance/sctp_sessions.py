@@ -52,7 +52,7 @@ PLAIN, P2P = wire.enhanced(4, 4), wire.enhanced(0x8004, 0xC004)
 
 
 class Peer(sctp_peers.Peer):
-    """An association, which counts its chunks."""
+    """A hand-made side of an association; counts its chunks."""
 
     def __init__(self, sock):
         self.sock = sock
@@ -85,7 +85,8 @@ class Peer(sctp_peers.Peer):
         assert not data, f"{data.hex()} in place of a SHUTDOWN"
 
     def expect_abort(self, seconds):
-        """An ABORT after at least half of the time, with or without data before it."""
+        """Expects an ABORT after at least half of the time, with or without data before
+        it."""
         poll = select.poll()
         poll.register(self.sock, select.POLLHUP)
         assert not poll.poll(seconds * 500), "an end before its time"
@@ -98,7 +99,7 @@ class Peer(sctp_peers.Peer):
             f"not silent: {self.sock.recv(4096).hex()}"
 
     def finished(self):
-        """Both sides send a Terminate, the device sends its own second."""
+        """Sends a Terminate, and expects that of the device and the end."""
         self.control(TERMINATE)
         self.expect_control(TERMINATE)
         self.expect_end()
@@ -112,7 +113,7 @@ class Peer(sctp_peers.Peer):
 
 
 class Target(live.Target):
-    """xt_target with a listener at the port on the list."""
+    """xt_target with a listener on a port in sctp_ports."""
 
     PORT = PASSIVE
 
@@ -122,7 +123,7 @@ class Target(live.Target):
 
 
 class Crowded(Target):
-    """A ULP that does not answer its requests."""
+    """A process with a listener that does not answer requests."""
 
     PORT = CROWDED
 
@@ -143,8 +144,10 @@ class Bench(live.Bench):
         super().__init__(args)
 
     def initiate(self, port=PASSIVE, code=5, data=PLAIN, window=0):
-        """An association of a new peer, and its Initiate. WINDOW: bytes of its receive
-        buffer, 0 for the default."""
+        """Makes a new peer and an association, and sends its Initiate.
+
+        WINDOW: bytes of its receive buffer, 0 for the default.
+        """
         sock = sctp_peers.new_socket(family=self.family)
         if window:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
@@ -155,12 +158,12 @@ class Bench(live.Bench):
         return peer
 
     def asked(self, code=5, data=PLAIN, window=0):
-        """The peer's Initiate: peer, connection."""
+        """Sends the Initiate of a peer. Returns peer and connection."""
         return (self.initiate(code=code, data=data, window=window),
                 self.target.request())
 
     def open(self, recvs=4, window=0):
-        """A session that the device has accepted, without an RTR."""
+        """Establishes a session that the device accepts, without an RTR."""
         peer, conn = self.asked(window=window)
         conn.accept(recvs=recvs)
         peer.expect_control(6, PLAIN)
@@ -168,7 +171,7 @@ class Bench(live.Bench):
         return peer, conn
 
     def called(self, indication=1, **dial):
-        """The device connects to the peer: peer, connection."""
+        """Lets the device connect to the peer. Returns peer and connection."""
         with sctp_peers.new_socket(indication, family=self.family) as sock:
             sock.bind((self.addr_b, ACTIVE))
             sock.listen()

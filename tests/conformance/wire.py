@@ -45,7 +45,8 @@ def startup(key, flags, rev, pdata=b"", length=None):
 
 
 def enhanced(first, second):
-    """The four bytes in front of the Private Data of a frame with S=1."""
+    """Returns enhanced data: the four bytes before the Private Data of a frame with
+    S=1."""
     return struct.pack(">HH", first, second)
 
 
@@ -68,7 +69,7 @@ class Startup:
 
 
 def rtr_bits(types):
-    """Bits of the first and the second word for some of the letters BCD."""
+    """Returns the bits of both words of enhanced data for some of the letters BCD."""
     return (0x4000 if "B" in types else 0,
             (0x8000 if "C" in types else 0) | (0x4000 if "D" in types else 0))
 
@@ -87,7 +88,7 @@ class Framer:
         self.pos = 0
 
     def fpdu(self, ulpdu, pad=b"\0\0\0", crc_xor=0, length=None):
-        """The bytes of an FPDU; the arguments spoil it."""
+        """Returns the next FPDU; the optional arguments make it invalid."""
         size = len(ulpdu) if length is None else length
         body = struct.pack(">H", size) + ulpdu + pad[:pad_of(len(ulpdu))]
         out = bytearray()
@@ -109,7 +110,7 @@ class Framer:
 
 
 class Deframer:
-    """The receiving side. READ(n) gives exactly n bytes of the stream."""
+    """The receiving side of such a direction. READ(n) returns n bytes of the stream."""
 
     def __init__(self, read, markers=False, crc=True):
         self.read = read
@@ -134,7 +135,7 @@ class Deframer:
         return word
 
     def fpdu(self):
-        """The next ULPDU, checked for framing, Markers, PAD and CRC."""
+        """Returns the next ULPDU, after checks of framing, Markers, PAD and CRC."""
         raw = bytearray()
         word = self._word(raw, None)
         start = self.pos - 4
@@ -163,7 +164,8 @@ class Deframer:
 
 
 def patched(octets, at, new):
-    """A segment or an FPDU with some bytes replaced, and nothing else."""
+    """Returns a segment or an FPDU with some bytes replaced; the CRC is not
+    corrected."""
     return octets[:at] + new + octets[at + len(new):]
 
 
@@ -189,7 +191,8 @@ def send(msn, data=b"", op=SEND, qn=0, **how):
 
 
 def imm(msn, value=0xC0FFEE01, kind=1, op=IMM, **how):
-    """Immediate Data; of this kind they are the first half of a Send."""
+    """Returns Immediate Data; with this KIND, the first half of a Send with
+    Immediate."""
     return send(msn, struct.pack(">II", value, kind), op, **how)
 
 
@@ -220,7 +223,7 @@ def terminate(code, parts=b"", bits=0, msn=1):
 
 
 def terminate_for(code, offender=None):
-    """The Terminate that must answer a segment (RFC 5040 figure 10)."""
+    """Returns the Terminate that must answer a segment (RFC 5040 figure 10)."""
     if offender is None:
         return terminate(code)
     is_tagged = bool(offender[0] & 0x80)
