@@ -30,7 +30,7 @@ write 64 2
 send 64 2"}
 RAW=$XIW_OUT/ab
 
-# load MODULE: replaces the loaded module.
+# load MODULE: unloads the module and loads this one.
 load()
 {
 	[[ ! -e /sys/module/xiw ]] || rmmod xiw || bail "rmmod"

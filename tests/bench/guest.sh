@@ -100,7 +100,7 @@ enter_path()
 	impair "$NS_B" "$VETH_B"
 }
 
-# impair NS DEVICE: delay and loss of the path, in one direction.
+# impair NS DEVICE: sets delay and loss of the path, in one direction.
 impair()
 {
 	local _ delay loss args=()
@@ -165,9 +165,9 @@ run()
 # How perftest connects.
 HOW_S=-R HOW_C=-R
 
-# perf TEST PROGRAM SIZE COLUMN UNIT ARGS...: COLUMN of perftest's one line. That is
-# 0.00 if perftest could not tell how fast its clock is ("Correlation coefficient"),
-# because others wanted the processor when it looked.
+# perf TEST PROGRAM SIZE COLUMN UNIT ARGS...: records COLUMN of perftest's result. It is
+# 0.00 if perftest could not measure the frequency of its clock ("Correlation
+# coefficient"), because the processor was busy: then the run is repeated.
 perf()
 {
 	local test=$1 prog=$2 size=$3 column=$4 unit=$5 value=''
@@ -188,8 +188,8 @@ perf()
 	[[ -n $value ]] && record "$test" "$size" "$value" "$unit"
 }
 
-# bulk_count SIZE: number of messages so that a run takes most of a second, whatever
-# the driver and the path.
+# bulk_count SIZE: prints a number of messages with which a run takes most of a second,
+# whatever the driver and the path.
 bulk_count()
 {
 	local bytes=$((96 << 20))
@@ -224,7 +224,7 @@ measure_bulk()
 	done
 }
 
-# Bulk, and Reads with more of them outstanding than perftest has by default.
+# measure_delay: bulk, and Reads with more of them outstanding than perftest's default.
 measure_delay()
 {
 	measure_bulk
@@ -247,8 +247,8 @@ measure_small()
 	done
 }
 
-# Messages of 64 bytes, by outstanding requests and by queue pairs. With several
-# of these, perftest waits for ever unless each sends a multiple of 64.
+# measure_rate: messages of 64 bytes, for several numbers of outstanding requests and of
+# queue pairs. With several queue pairs perftest hangs unless each sends a multiple of 64.
 measure_rate()
 {
 	local depth q
@@ -306,8 +306,8 @@ measure_number()
 	[[ $who != xiw ]] || measure_setup
 }
 
-# Time until many queue pairs, created at once, have exchanged messages: by
-# number, and by rdma_cm.
+# measure_setup: time until many queue pairs, created at once, have exchanged messages,
+# connected by number and by rdma_cm.
 measure_setup()
 {
 	local n=256 how line
@@ -341,7 +341,7 @@ measure_connects()
 		"$(awk -v n=$n -v ms="$ms" 'BEGIN { print n * 1000 / ms }')" 1/s
 }
 
-# kernel_kib: memory used by the kernel itself.
+# kernel_kib: prints the memory used by the kernel itself, in KiB.
 kernel_kib()
 {
 	echo 3 >/proc/sys/vm/drop_caches
@@ -382,7 +382,7 @@ idle_connections()
 	unmade=$(((${EPOCHREALTIME/./} - start) / n))
 }
 
-# Does a connection take longer with more existing connections?
+# measure_idle: memory and time of a connection, for growing numbers of connections.
 measure_idle()
 {
 	local n made unmade
@@ -397,8 +397,8 @@ measure_idle()
 	done
 }
 
-# Rates for a growing number of queue pairs, with a multiple of 64 messages
-# each.
+# measure_many: rates for growing numbers of queue pairs; each sends a multiple of 64
+# messages.
 measure_many()
 {
 	local q op bulk small
@@ -417,10 +417,10 @@ measure_many()
 	done
 }
 
-# On a clock that counts instructions only programs that wait for events can be
-# measured: the counts are those of both ends together. The two processes share the
-# CPU until a tick of the scheduler, 4 million instructions, so a run that measures a
-# rate has to take many of these.
+# measure_icount: on a clock that counts instructions, for both ends together. Programs
+# must wait for events, as polling would count, too. Each process keeps the only CPU
+# until the next tick of the scheduler, 4 million instructions, so a run that measures a
+# rate must last many ticks.
 measure_icount()
 {
 	perf send ib_send_bw 65536 4 MiB/Ginstr -e -n 500 -N -r 1024
@@ -441,7 +441,7 @@ measure_sctp()
 	perf read-lat ib_read_lat 8 5 us -n 1000
 }
 
-# qperf_sctp TEST SIZE: its result, in bytes/s or ns.
+# qperf_sctp TEST SIZE: prints the result of qperf, in bytes/s or ns.
 qperf_sctp()
 {
 	local seconds=2

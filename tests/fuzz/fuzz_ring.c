@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Ring indices: an honest pair of sides against counters that never wrap, and
- * any index at all from a hostile one.
+ * Ring indices: those of two honest sides are compared with counters that never
+ * wrap, and those of a hostile side have any value.
  */
 #include "fuzz.h"
 #include "ring.h"

@@ -7,7 +7,7 @@
 # shellcheck source=tests/guests/link.sh
 . "$(dirname "$0")/link.sh"
 
-# served CMD...: repeats it, as a client is refused until the server listens.
+# served CMD...: runs a client; repeats it until the server listens.
 served()
 {
 	local end=$((SECONDS + 60)) rc

@@ -158,7 +158,7 @@ left()
 		-o -name 'sys-subsystem-net-*' \) -printf '%P ' -prune
 }
 
-# passes: an rping from the device to itself, with its data verified.
+# passes: true if an rping from the device to itself succeeds, with verified data.
 passes()
 {
 	local server

@@ -50,7 +50,7 @@ short_gap()
 	done
 }
 
-# sockets_left: sockets of xa, except those that wait for a timeout of TCP.
+# sockets_left: prints the TCP sockets of xa, except listening ones and TIME_WAIT.
 sockets_left()
 {
 	# shellcheck disable=SC2016  # awk's

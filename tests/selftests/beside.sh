@@ -9,8 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# meets WHAT [ADDRESS]: a client in xb reaches a server in xa that listens on
-# all addresses, or on this one.
+# meets WHAT [ADDRESS]: the claim is that a client in xb reaches a server in xa, which
+# listens on all addresses, or on ADDRESS.
 meets()
 {
 	pair "$1" "rping -s -V ${2:+-a $2} -p @PORT@ -C 10 -S 20000" \

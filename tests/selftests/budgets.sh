@@ -60,9 +60,9 @@ bounded_budgets()
 		END { exit bad || !n }'
 }
 
-# work_budgets KIND: some runs of work items have a larger budget than in
-# softirqs, and none that of processes, so that no end gets far ahead of the
-# other.
+# work_budgets KIND: the claims that some runs of work items have a larger budget than
+# runs in softirqs, and none has that of processes, with which one end could get far
+# ahead of the other.
 work_budgets()
 {
 	sed -nE "s/^ *kworker\/.* $FIELDS\$/\1 \3/p" "$TMP/trace" |

@@ -4,7 +4,7 @@
 # Functions of the tests in addition to lib.sh (source that first): claims made
 # by the programs of progs/, and the counts of kernel objects.
 
-# cases [-p PREFIX] PROGRAM ARGS...: every case of the program becomes a claim
+# cases [-p PREFIX] PROGRAM ARGS...: runs the program. Each case of it becomes a claim
 # with a name that begins with PREFIX; a case without a result is a failed
 # claim. The passive side is xa and the active side xb; -a and -b change that.
 # Rerun one by hand with "PROGRAM ARGS -t CASE".
@@ -169,7 +169,7 @@ settled()
 	fi
 }
 
-# load_kill END-NAME...: kill -9, all at once.
+# load_kill END-NAME...: kills these processes by SIGKILL, all at once.
 load_kill()
 {
 	local name pids=()
@@ -241,7 +241,7 @@ needs_sctp()
 		skip_all "this kernel has no SCTP"
 }
 
-# serves PORT: something in xa listens there over SCTP.
+# serves PORT: true if SCTP in xa listens on that port.
 # shellcheck disable=SC2016  # awk's variables
 serves()
 {
@@ -249,7 +249,7 @@ serves()
 		/proc/net/sctp/eps
 }
 
-# second_network: another pair of interfaces, with two addresses at each end.
+# second_network: adds another pair of interfaces, with two addresses at each end.
 second_network()
 {
 	ip link add va2 netns "$NS_A" type veth peer name vb2 netns "$NS_B" &&
@@ -281,7 +281,8 @@ stream_says()
 	grep -qE "^$1" "$TMP/stream.log"
 }
 
-# stream_starts A B: a stream of $MIB MiB or more from B to A over SCTP, at $PORT.
+# stream_starts A B: starts a stream of $MIB MiB or more from address B to address A over
+# SCTP, on $PORT; true when data flows.
 stream_starts()
 {
 	: >"$TMP/stream.log"

@@ -29,7 +29,7 @@ describe()
 	echo "$1" >"$file" && [[ $(<"$file") == "$1" ]]
 }
 
-# attribute NAME: prints its value from $TMP/devinfo.
+# attribute NAME: prints the value of that attribute in $TMP/devinfo.
 attribute()
 {
 	sed -n "s/^[[:space:]]*$1:[[:space:]]*//p" "$TMP/devinfo" | head -n 1
@@ -44,7 +44,7 @@ at_least()
 	((value >= $2)) || { echo "$1 is '$value'"; return 1; }
 }
 
-# is NAME PATTERN
+# is NAME PATTERN: true if the attribute matches; else prints it.
 is()
 {
 	attribute "$1" | grep -qE "^$2" || { attribute "$1"; return 1; }

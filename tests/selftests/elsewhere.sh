@@ -14,8 +14,8 @@
 SERVICE4=10.99.0.1
 SERVICE6=fd99::1
 
-# service NETDEV: an interface of xa without incoming packets, with addresses,
-# and the route of xb to them.
+# service NETDEV: adds service addresses to an interface of xa that receives no packets,
+# and the route of xb to these addresses.
 service()
 {
 	[[ $1 == lo ]] || ip -n "$NS_A" link add "$1" type dummy
@@ -119,7 +119,8 @@ loopback()
 	tap_run "lo: the device can be deleted" link_del xiwC
 }
 
-# ARP flux: the client's neighbour entry of one address has the other's interface.
+# one_subnet: the claims for two interfaces in one subnet. By "ARP flux" the client may
+# send packets for the address of one interface to the other one.
 one_subnet()
 {
 	local address=10.77.0.3 mac

@@ -14,7 +14,7 @@
 
 SECONDS_OF_STRESS=${XIW_SECONDS:-8}
 
-# gid6 PREFIX N: PREFIX::N in hexadecimal, in the form of sysfs.
+# gid6 PREFIX N: prints the GID PREFIX::N as sysfs does.
 gid6()
 {
 	printf '%s:0000:0000:0000:0000:0000:0000:%s\n' "$1" "$2"
@@ -136,7 +136,7 @@ dad_failed()
 	ip -n "$NS_A" -6 addr show dev "$VETH_A" | grep -w "$1/64" | grep -q dadfailed
 }
 
-# usable: an address to which no socket can bind is no GID.
+# usable: the claims that an address to which no socket can bind is no GID.
 usable()
 {
 	local seen=
@@ -223,7 +223,7 @@ flap()
 	tap_run "the link comes up: an event reports it" wait_for 20 seen PORT_ACTIVE "$1"
 }
 
-# storm: addresses and the link change as fast as they can.
+# storm: changes addresses and the link as fast as possible.
 storm()
 {
 	local end=$((SECONDS + 5))

@@ -34,8 +34,8 @@ load()
 	modprobe "$1" && [[ $(ls "$RESULTS") != "$before" ]]
 }
 
-# suite DIR: its cases, with the output of a failed one. Their results may be
-# missing, as the kernel limits the size of the output of a case.
+# suite DIR: makes claims of the cases of a suite, and prints the output of failed ones.
+# Their results may be missing, as the kernel limits the size of the output of a case.
 suite()
 {
 	local verdict name why before=$tap_count failed=$tap_failed

@@ -88,7 +88,7 @@ kernel_before()
 	[[ $(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1) != "$1" ]]
 }
 
-# tap_skip DESC WHY: a claim that cannot be checked; WHY names the missing feature.
+# tap_skip DESC WHY: prints a skipped claim; WHY names the missing feature.
 tap_skip()
 {
 	tap_count=$((tap_count + 1))
@@ -96,7 +96,8 @@ tap_skip()
 	printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"
 }
 
-# tap_result STATUS DESC: a claim; false if STATUS is not 0.
+# tap_result STATUS DESC: prints a claim, which has failed if STATUS is not 0; returns
+# STATUS.
 tap_result()
 {
 	if (($1)); then
@@ -140,7 +141,7 @@ tap_is()
 	[[ $2 == "$3" ]] || tap_note "got '$2', wanted '$3'"
 }
 
-# skip_all WHY: no claim of this test can be made here.
+# skip_all WHY: ends the test as skipped.
 skip_all()
 {
 	printf '1..0 # SKIP %s\n' "$*"
@@ -281,8 +282,8 @@ in_own_network()
 	   -n $(<"/proc/$1/uid_map") ]]
 }
 
-# box_up BOX: a container of a user without privileges; "ip -n BOX" has its
-# name.
+# box_up BOX: starts a container of a user without privileges; its network namespace is
+# named BOX.
 box_up()
 {
 	setpriv --reuid $BOX_USER --regid $BOX_USER --clear-groups \
@@ -291,8 +292,8 @@ box_up()
 	wait_for 20 in_own_network $! && ip netns attach "$1" $!
 }
 
-# boxes_up: two containers, joined as the namespaces of net_up; the host adds
-# interfaces and devices.
+# boxes_up: starts two containers, joined as the namespaces of net_up(); the host adds
+# their interfaces and devices.
 boxes_up()
 {
 	local NS_A=$BOX_A NS_B=$BOX_B
@@ -320,7 +321,7 @@ boxes_down()
 
 # ---- devices --------------------------------------------------------------
 
-# link_add NS DEVICE NETDEV: also loads the module if necessary.
+# link_add NS DEVICE NETDEV: adds a device; loads the module if necessary.
 link_add()
 {
 	in_ns "$1" rdma link add "$2" type "$XIW_LINK_TYPE" netdev "$3"
@@ -362,8 +363,8 @@ links_up()
 	} || bail "set-up: the $XIW_LINK_TYPE devices could not be added"
 }
 
-# tun_pair KIND A B [FILE]: a netdev A of xa and B of xb, joined by a process with the
-# PID $tun_pid. For FILE see tun_pair.py.
+# tun_pair KIND A B [FILE]: makes a netdev A of xa and B of xb, joined by the process
+# $tun_pid. For FILE see tun_pair.py.
 tun_pair()
 {
 	modprobe tun
@@ -387,7 +388,7 @@ links_down()
 	done
 }
 
-# netns_mode shared|exclusive: set the mode of RDMA namespaces. The kernel
+# netns_mode shared|exclusive: sets the mode of RDMA namespaces. The kernel
 # refuses while any other network namespace exists. A worker frees a deleted one
 # when it has no sockets: TCP keeps a socket that was closed with data in flight for
 # a minute (silence_timeout_ms) if its peer was removed first.
@@ -396,7 +397,7 @@ netns_mode()
 	wait_for 90 rdma system set netns "$1"
 }
 
-# topo_up: namespaces, interfaces and devices, in the shared mode of RDMA
+# topo_up: makes namespaces, interfaces and devices, in the shared mode of RDMA
 # namespaces, in which the address determines the device.
 topo_up()
 {
@@ -431,8 +432,8 @@ cleanup()
 }
 trap cleanup EXIT
 
-# netem NS NETDEV ARGS...: disturb the packets that NETDEV sends; no ARGS ends
-# it.
+# netem NS NETDEV ARGS...: disturbs the packets that NETDEV sends; without ARGS ends
+# that.
 netem()
 {
 	local ns=$1 dev=$2
@@ -463,8 +464,8 @@ record()
 	cat "$TRACE/trace" >"$TMP/trace"
 }
 
-# notified_on CPU N: completion queues of vector N were notified several times,
-# each time on that CPU (in brackets in each line).
+# notified_on CPU N: true if completion queues of vector N were notified several times,
+# each time on that CPU, which is in brackets in each line of the trace.
 notified_on()
 {
 	sed -n "s/^[^[]*\[0*\([0-9]*\)\].*cq_notify: .*wanted_cpu=$2\$/\1/p" \
@@ -512,7 +513,7 @@ listening()
 	in_ns "$1" bash -c "$LISTENS" - "$2" none
 }
 
-# wait_listen NAME NS PORT: until the server listens; false when it has ended.
+# wait_listen NAME NS PORT: waits until the server listens; false if it has ended.
 # With a driver that does not use TCP, any listener on the port counts.
 wait_listen()
 {
@@ -653,7 +654,7 @@ box_pair()
 
 # ---- GIDs ----------------------------------------------------------------
 
-# gid4 ADDRESS: the GID of an IPv4 address, in the form of sysfs.
+# gid4 ADDRESS: prints the GID of an IPv4 address as sysfs does.
 gid4()
 {
 	local IFS=.
@@ -662,7 +663,7 @@ gid4()
 	printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' $1
 }
 
-# gid_index DEVICE GID: its index in the GID table; GID in the form of sysfs.
+# gid_index DEVICE GID: prints the index of a GID, given as in sysfs, in the GID table.
 gid_index()
 {
 	local file

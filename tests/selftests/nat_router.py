@@ -66,7 +66,8 @@ class Router:
 
     @staticmethod
     def fields(packet):
-        """Addresses, ports, and a function that replaces them; None if not TCP."""
+        """Returns addresses, ports and a function that replaces them; None if not
+        TCP."""
         version = packet[0] >> 4
         protocol, source, to, tcp = LAYOUT[version]
         if packet[protocol] != TCP:

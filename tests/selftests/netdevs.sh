@@ -163,7 +163,7 @@ bond()
 	ip -n "$NS_A" link del b2
 }
 
-# tun KIND: two netdevs, with a process that passes packets between them.
+# tun KIND: the claims for two netdevs that a process joins.
 tun()
 {
 	tun_pair "$1" ta tb
@@ -196,8 +196,8 @@ wireguard()
 	over WireGuard wga wgb 8
 }
 
-# For 127.0.0.1 and ::1 rdma_cm takes any of the devices there are to connect
-# from, and makes all of them listen.
+# loopback: the claims for 127.0.0.1 and ::1. rdma_cm connects from any device to these
+# addresses, and makes all devices listen.
 loopback()
 {
 	local NS_B=$NS_A
@@ -292,13 +292,14 @@ rename()
 
 # ---- type of service ----------------------------------------------------
 
-# packets EXPRESSION: number of packets of the capture that match.
+# packets EXPRESSION: prints the number of captured packets that match.
 packets()
 {
 	tcpdump -nn -r "$TMP/tos.pcap" "$1" 2>/dev/null | wc -l
 }
 
-# marked DESC FROM BITS VALUE: all packets of FROM have that VALUE of BITS.
+# marked DESC FROM BITS VALUE: the claim is that all packets of FROM have that VALUE in
+# these BITS of the type of service.
 marked()
 {
 	tap_run "$1" test "$(packets "src $2 and $3 = $4")" -gt 20
@@ -336,9 +337,9 @@ service()
 
 # ---- a peer that vanishes -----------------------------------------------
 
-# Two connections over a link of their own, one of them idle, that are lost a
-# minute later, while other tests run. TCP may check only when it retransmits
-# the next time, which is 26 seconds later at most.
+# vanish: sets up two connections, one of them idle, over another link, and cuts it. Both
+# are lost a minute later, while other tests run, or up to 26 seconds later, as TCP may
+# check its timeout only at the next retransmission.
 vanish()
 {
 	local VETH_A=da VETH_B=db DEV_A=xiwE DEV_B=xiwF A4=10.78.9.1 B4=10.78.9.2

@@ -55,8 +55,8 @@ no_address()
 	ip -n "$NS_A" addr add "$A4/24" dev "$VETH_A" && flows
 }
 
-# damaged SEED: a connection through a relay that turns around one bit ends,
-# with every byte right that was delivered before.
+# damaged SEED: true if a connection through a relay that flips one bit ends, and all
+# data that was delivered before is correct.
 damaged()
 {
 	local port relay

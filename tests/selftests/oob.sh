@@ -107,8 +107,8 @@ not_squats()
 	! squats "$1"
 }
 
-# plainly_set PORT FILE: by a process without the privilege for ports below
-# 1024.
+# plainly_set PORT FILE: sets oob_port in a process without the capability for ports
+# below 1024.
 plainly_set()
 {
 	setpriv --bounding-set -net_bind_service --inh-caps -net_bind_service \
@@ -140,7 +140,8 @@ renews()
 	wait_for 10 other_cookie "$1" "$before"
 }
 
-# The port is reserved on the host, as long as the address and the device last.
+# reserved: the claims that the port is reserved on the host, as long as the address and
+# the device exist.
 reserved()
 {
 	local knob=/sys/class/infiniband/xiwR/mpa/oob_port
@@ -161,7 +162,8 @@ reserved()
 	ip link del rsv0
 }
 
-# A netdev that enters a VRF cannot be reached from outside of it any more.
+# enslaved: the claims for a netdev that enters a VRF: sockets outside of the VRF cannot
+# reach it any more.
 enslaved()
 {
 	ip link add rsv0 type veth peer name rsv1 &&
@@ -179,7 +181,8 @@ listens_at()
 	ss -Hltn | grep -F "$1 "
 }
 
-# A namespace ends with its last process, and the device with it.
+# namespace_ends: the claim that a device ends with its namespace, which ends with its
+# last process.
 namespace_ends()
 {
 	ip netns add rsv && ip -n rsv link add rsv0 type veth peer name rsv1 &&

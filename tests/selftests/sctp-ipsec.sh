@@ -16,7 +16,7 @@
 PORT=7471
 KEY=0x6b6579206f662074656e20776f726473206f6e65
 
-# secured NS OWN PEER: packets to and from the port.
+# secured NS OWN PEER: adds policies: packets to and from the port must use ESP.
 secured()
 {
 	ip -n "$1" -batch - <<-END
@@ -27,14 +27,14 @@ secured()
 	END
 }
 
-# encrypted NS: packets of ESP so far.
+# encrypted NS: prints the number of ESP packets so far, in both directions.
 encrypted()
 {
 	ip -n "$1" -s xfrm state | awk '/lifetime current/ { getline; n += $2 }
 		END { print n + 0 }'
 }
 
-# talks: verified data, both ways.
+# talks: true if rping with verified data succeeds.
 talks()
 {
 	local rc=0

@@ -29,13 +29,15 @@ over_sctp()
 	tap_run "  by an association" test "$(associated)" -gt "$before"
 }
 
-# A line of results begins with the size and the number of iterations.
+# reported SIZE ITERATIONS: true if the client has printed a line of results, which begins
+# with these.
 reported()
 {
 	grep -qE "^ *$1 +$2 " "$TMP/client.log"
 }
 
-# perf PROGRAM SIZE ITERATIONS [ARGS...]
+# perf PROGRAM SIZE ITERATIONS [ARGS...]: the claims that the program succeeds over SCTP,
+# and reports all iterations.
 perf()
 {
 	local args="-R -p @PORT@ -s $2 -n $3 -F ${*:4}"

@@ -179,7 +179,7 @@ all_gone()
 	objects_are "$TMP/baseline"
 }
 
-# kill_many: all at once; in every other round the passive ends survive.
+# kill_many: kills all processes at once, or in every other round the active ends only.
 kill_many()
 {
 	swarm start $((PROCESSES / 2)) && swarm running || return

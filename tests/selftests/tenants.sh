@@ -69,7 +69,8 @@ wildcard()
 	tap_run "b served a's client" wait_server b
 }
 
-# A device on lo is added later, in b, then in a.
+# later: the claims for a device on lo that is added while a server listens: first in xb,
+# then in xa.
 later()
 {
 	local at
@@ -86,7 +87,7 @@ later()
 	link_del xiwE
 }
 
-# A netdev moves from b to a, and its device follows.
+# moves: the claims for a netdev that moves from xb to xa with its device.
 moves()
 {
 	local at

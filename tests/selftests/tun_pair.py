@@ -74,7 +74,7 @@ class Segment:
 
 
 class Window:
-    """Closes the windows of the first side while there is a file."""
+    """Closes the windows of the first side while FILE exists."""
 
     def __init__(self, path):
         self.path = path

@@ -64,7 +64,8 @@ configfs_up()
 		mount -t configfs none "$CONFIGFS" 2>/dev/null
 }
 
-# scratch DIR...: a writable directory over each of the read-only root.
+# scratch DIR...: mounts a writable directory over each of these, as the root is
+# read-only.
 scratch()
 {
 	local dir
@@ -209,7 +210,7 @@ large_files()
 	run_claim "a file of the server is the same on the client" same read
 }
 
-# nvme_target_up NQN: a target of NVMe over RDMA, /dev/ram0, at port 4420 of $L4.
+# nvme_target_up NQN: sets up a target of NVMe over RDMA with /dev/ram0, at $L4, port 4420.
 nvme_target_up()
 {
 	local sub=$CONFIGFS/nvmet/subsystems/$1 port=$CONFIGFS/nvmet/ports/1

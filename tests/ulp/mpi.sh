@@ -26,7 +26,7 @@ hostname a && exec "\$@"
 END
 chmod +x "$TMP/agent" "$TMP/host_a"
 
-# Two processes on each host.
+# mpi: runs mpi_ring.c with two processes on each host.
 mpi()
 {
 	in_a unshare -u "$TMP/host_a" "${RUN[@]}" -H "$A4:2,$B4:2" \

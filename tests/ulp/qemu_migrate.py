@@ -64,7 +64,7 @@ class Qemu:
         self.qmp("qmp_capabilities")
 
     def qmp(self, command, **arguments):
-        """The answer to a command; events on the way are not asked for."""
+        """Sends a command. Returns its answer; skips events before that."""
         json.dump({"execute": command, "arguments": arguments}, self.lines)
         self.lines.flush()
         while True:

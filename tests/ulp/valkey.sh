@@ -38,7 +38,7 @@ fetched()
 	truncate -s -1 "$TMP/value" && cmp "$2" "$TMP/value"
 }
 
-# rate COMMAND SIZE ARGS...: requests per second of one benchmark.
+# rate COMMAND SIZE ARGS...: prints the requests per second of one benchmark.
 rate()
 {
 	local command=$1 size=$2

@@ -71,7 +71,8 @@ server_up()
 	or_bail "no server" rpc.nfsd -N 3 -V 4 -V 4.2 --rdma="${PORT[rdma]}" 8
 }
 
-# run_over PROTO TEST...: a line "TEST passed|failed|notrun" for each that ended.
+# run_over PROTO TEST...: runs the tests, and writes a line "TEST passed|failed|notrun"
+# for each test that has ended.
 run_over()
 {
 	local proto=$1 log=$TMP/$1.log

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Many connections under load, each end a process of its own, for tests that
- * need them again and again and cannot wait for programs to be loaded:
+ * need them repeatedly, without the time to start programs:
  *
  *	xt_swarm PASSIVE-SIDE ACTIVE-SIDE
  *
- * does what it reads on stdin and answers each line with "ok" or with what
- * went wrong:
+ * reads commands from stdin, and answers each line with "ok" or an error:
  *
  *	start N		start both ends of N connections
  *	running		wait until messages went both ways on all of them

@@ -116,7 +116,7 @@ struct xiw_peer_entry *xiw_peer_limit_worst(const struct xiw_peer_limit *limit,
 	u32 most = 0;
 	u32 count;
 
-	/* Oldest first: entries before one past its grace are past it too. */
+	/* Oldest first: if one has passed its grace period, so have those before. */
 	list_for_each_entry(m, &limit->list, node) {
 		count = peer_limit_count_of(limit, m);
 		if (count > most) {

@@ -223,7 +223,7 @@ static unsigned long qp_stream_rnr_until(struct xiw_stream *s,
 }
 
 /*
- * Work
+ * Busy-poll work
  */
 
 /* Check both CQs each time: a check covers the time since the previous one. */
@@ -459,7 +459,7 @@ static const struct xiw_stream_ops stream_ops = {
 };
 
 /*
- * Life
+ * Set-up and attachment
  */
 
 /**

@@ -233,7 +233,7 @@ static void stream_again(struct kunit *test)
 	for (i = 0; i < 100 && time_before(jiffies, start + 20 * HZ); i++) {
 		xiw_stream_tx_again(&side->s, 30 * HZ);
 		xiw_stream_tx_again(&side->s, 0);
-		/* A later retry must not delay a run, which may be complete. */
+		/* This retry, due later, does not delay the run above. */
 		xiw_stream_tx_again(&side->s, i % 2);
 		side_wait_idle(side);
 		KUNIT_EXPECT_EQ(test, refcount_read(&side->refs), 1);

@@ -29,7 +29,7 @@ enum {
 	MESSAGE		= 70 * 1024,	/* bytes, more than an FPDU can have */
 	WRITES		= 8,		/* limit of unchecked Writes */
 	EXPECTED	= 1024,		/* messages in flight */
-	MESSAGES	= 600,		/* of each side in one case */
+	MESSAGES	= 600,		/* posted by each side in a case */
 	/* Parts of the memory of a side, in multiples of MESSAGE */
 	OF_SENDS	= 0,		/* a message for each request */
 	OF_SINKS	= DEPTH,	/* a sink for each request */
