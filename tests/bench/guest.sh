@@ -321,7 +321,7 @@ measure_setup()
 
 measure_connects()
 {
-	# siw cannot create more queue pairs, so its time would be too good.
+	# With more than 64, siw fails to create queue pairs, and its time would be too short.
 	local n=64 ms port why='' rc=0 XIW_TIMEOUT=30
 
 	# The server of cmtime never ends, nor does its client with some providers.
@@ -537,7 +537,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 			done
 		[[ ${WHO[*]} != *xiw-sctp* ]] || who=sctp sctp_limit
 		for who in "${WHO[@]}"; do
-			# FPDUs of one segment are slow with short segments only.
+			# On lo a TCP segment is as long as a large FPDU, so xiw-one would not differ.
 			[[ $who != xiw-one || $p == 1500* ]] || continue
 			rdma_up "$who" || {
 				echo "# $path $who: no device"

@@ -19,11 +19,11 @@ os.environ["XT_BACKLOG"] = "2"
 import wire
 from live import PATIENCE, PROMPT, Peer, case, main
 
-# Silent connections that the flood opens in a second, if it can.
+# Silent connections that the flood tries to open per second
 RATE = 1000
 TRIES = 9
-# What a flood may cost an honest peer: processor time, of which the emulated
-# machine has little. Without defence it is a second or more.
+# Limit for the delay of an honest peer during a flood, which uses processor time of the
+# emulated machine. Without the peer limit the delay is a second or more.
 SLOWDOWN = 5
 SLACK_MS = 150
 # Limits of the driver.

@@ -445,7 +445,7 @@ def responder_ord(bench):
     peer.raw(reply(pdata=wire.enhanced(0x8004, 0x8000 | 64)))
     peer.expect(wire.HELLO)
     conn.event("ESTABLISHED", status=0)
-    # 64 Reads at once are within what was agreed on.
+    # The IRD and ORD that were negotiated permit 64 outstanding Reads.
     peer.send(*[wire.read_req(msn, 4, rw.stag, rw.base)
                 for msn in range(1, 65)])
     for _ in range(64):
@@ -577,7 +577,7 @@ def fallback(bench):
             assert (req.flags, req.rev) == (wire.C, 1), vars(req)
             second.raw(reply(wire.C, 1, b""))
             conn.event("ESTABLISHED", status=0)
-        # Not after a byte of an answer.
+        # No second try after a byte of a Reply was received.
         conn = bench.target.dial(sock.getsockname()[1])
         first = bench.peer_of(sock.accept()[0])
         first.startup()

@@ -211,7 +211,7 @@ def ord_from_request(bench):
         peer.send(wire.RTR["C"])
         conn.post("read", 16, 6, 0xCAFE, 0x5000)
         if not ird:
-            # It can never be sent.
+            # With an ORD of 0 the Read can never be sent: it fails.
             peer.expect_terminate(0)
             conn.wc("s0", QP_OP_ERR)
             continue
@@ -331,7 +331,7 @@ def message_as_rtr(bench):
     conn.event("ESTABLISHED", status=0)
     conn.wc("r0", data=DATA.hex())
     assert peer.rx.fpdu()[:18] == wire.send(1)
-    # A Send of nothing that was not offered as RTR.
+    # An empty Send is no RTR if the RTR type Send was not offered: it is a message.
     peer, conn, reply = p2p(bench, "CD")
     assert "B" not in reply.rtr
     peer.send(wire.RTR["B"])
@@ -814,7 +814,7 @@ def cut_startup(bench):
                 peer.expect_end()
             while bench.counter("connections_failed") == failed:
                 bench.target.no_request()
-        # After the Reply: established, and only then the end.
+        # After the Reply: ESTABLISHED is reported before DISCONNECTED.
         for octets in b"", wire.Framer().fpdu(wire.RTR["C"])[:7]:
             peer, conn, _ = p2p(bench)
             peer.raw(octets)

@@ -50,7 +50,7 @@ NONCE = 0x0102030405060708
 MUCH = 4000, 10
 # timeout, retry_cnt
 HALF_A_SECOND = 14, 7
-# Repetitions of what happens at a moment that a test cannot choose.
+# Repetitions of cases in which the time of an event is random
 TURNS = 40
 
 
@@ -2132,7 +2132,7 @@ def no_route(bench):
 @case
 # Covers: RDV-01
 def attributes(bench):
-    """PSNs are not shown; the peer's number is; wrong order is refused"""
+    """a query shows the peer's number but no PSN; states in the wrong order fail"""
     qp = bench.qp("R", INIT)
     with raises(errno.EINVAL):
         qp.rts()

@@ -21,7 +21,7 @@ from live import PATIENCE, case, main
 from sctp_peers import SEGMENT
 from sctp_sessions import CROWDED, P2P, PLAIN, Bench, Target
 
-# Those of the import are not meant.
+# Drop the cases that the import of sctp_sessions has registered.
 live.CASES.clear()
 
 EARLY = 1000

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "qpstate.h"
 
-/* The world around the table */
+/* State of the connection, the peer and the ULP, which the walker models */
 struct world {
 	enum xiw_qp_state state;
 	bool stream;		/* TCP connection attached */

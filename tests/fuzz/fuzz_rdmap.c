@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP message bodies and rules: every decoder against its bytes, Read
- * Responses against a sink buffer, range checks in other words,
- * and the atomics bit by bit (RFC 5040, RFC 7306).
+ * RDMAP message bodies and rules: the fields of every decoder are compared with
+ * the bytes, Read Responses with a model of the sink buffer, range checks and
+ * atomics with a second implementation (RFC 5040, RFC 7306).
  */
 #include "atomic.h"
 #include "fuzz.h"
@@ -89,9 +89,9 @@ static void bodies(struct fuzz_in *in)
 }
 
 /*
- * Segments of one Read Response, most of them as they should be.  Whatever is
- * accepted fills the sink from its beginning without a gap, and the Read ends
- * well exactly when the sink is full.
+ * Segments of one Read Response, most of them valid. Accepted segments fill the
+ * sink from its beginning without a gap, and the Read succeeds if and only if
+ * the sink is full.
  */
 static void read_response(struct fuzz_in *in)
 {

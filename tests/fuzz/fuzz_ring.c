@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "ring.h"
 
-/* Both sides move their indices as they should. */
+/* Both sides move their indices by valid steps. */
 static void honest(struct fuzz_in *in, u32 size, u32 start)
 {
 	u64 prod = start, cons = start;

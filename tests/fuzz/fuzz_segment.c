@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The planner: segments of a message, put one behind the other, are the
- * message, none exceeds the limit, and the receive side agrees with all of
- * them.  The limit itself must fit FPDUs into TCP segments in every phase of
+ * Segmentation: the segments of a message, one behind the other, are the
+ * message, none exceeds the limit, and the receive side accepts all of
+ * them. The limit itself must fit FPDUs into TCP segments in every phase of
  * the Markers (RFC 5041 section 5.2, RFC 5044 sections 4.5 and 5.1).
  */
 #include "ddp.h"

@@ -276,7 +276,9 @@ static void converse(struct fuzz_in *in)
 			arrive(&a, &p.out, op);
 			break;
 		}
-		/* Either both ended by a message, or neither did so far. */
+		/*
+		 * If one side has ended by a message, the other one has, too.
+		 */
 		CHECK(a.s.state != XIW_SESSION_BROKEN &&
 		      p.s.state != XIW_SESSION_BROKEN);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Terminate messages: what is sent for each fault comes back from the decoder
- * as it was meant, and any bytes from a peer are read within their bounds
- * and mean something to the consumer (RFC 5040 section 4.8).
+ * Terminate messages: the decoder returns the fault for which a message was
+ * encoded. Any bytes from a peer are decoded within their bounds, and give a
+ * completion status (RFC 5040 section 4.8).
  */
 #include "fuzz.h"
 #include "term.h"

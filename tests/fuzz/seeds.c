@@ -160,7 +160,7 @@ static void oob(void)
 	    xiw_oob_reply_encode(&reply, pd));
 }
 
-/* Each control message of a session over SCTP, and a conversation. */
+/* Each control message of a session over SCTP, and a whole session. */
 static void sessions(void)
 {
 	static const u8 talk[] = {

@@ -45,7 +45,7 @@ static void ring_init(struct xiw_ring *ring, uint32_t size, uint32_t stride,
 	ring->ctrl->cons = start;
 }
 
-/* The device's file is a socket: each call is a message on it. */
+/* A socket stands for the device's file: each ioctl() is a message on it. */
 int __wrap_ioctl(int fd, unsigned long request, ...)
 {
 	const struct xiw_call *call;

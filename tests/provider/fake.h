@@ -54,7 +54,7 @@ void fake_destroy(struct fake *fake);
 /* An SRQ like the receive queue of a QP that fake_init() makes. */
 void fake_srq_init(struct xiw_srq *srq, struct fake *fake, uint32_t size);
 void fake_srq_destroy(struct xiw_srq *srq);
-/* A poll releases the slots, as with XIW_CAP_SQ_DONE. */
+/* Makes polls release the slots of requests, as with XIW_CAP_SQ_DONE. */
 void fake_count(struct fake *fake, struct xiw_srq *srq);
 /* Calls that arrived since the last time; *@last is the last one. */
 int fake_calls(struct fake *fake, struct xiw_call *last);
@@ -67,7 +67,7 @@ static inline bool fake_called(const struct xiw_call *call, uint16_t object,
 	       call->object.data == FAKE_HANDLE;
 }
 
-/* The kernel adds a completion. */
+/* Adds a completion, as the kernel would. */
 void fake_complete(struct fake *fake, const struct xiw_cqe *cqe);
 
 static inline struct xiw_sqe *fake_sqe(struct fake *fake, uint32_t index)

@@ -309,7 +309,7 @@ static void test_qp_without_queues(void)
 	CHECK(answer.created == answer.destroyed - 1);
 }
 
-/* A refused or failing creation leaves nothing behind and says why. */
+/* A refused or failed creation releases everything and sets errno. */
 static void test_qp_errors(void)
 {
 	struct ibv_qp_init_attr_ex attr;
@@ -452,7 +452,7 @@ static void test_cq_resize(void)
 	munmap(file, FILE_SIZE);
 }
 
-/* A thread domain elides locks, and what is in use cannot be freed. */
+/* A thread domain elides locks; a domain that is in use cannot be freed. */
 static void test_domains(void)
 {
 	struct ibv_parent_domain_init_attr pd_attr = {};

@@ -115,7 +115,10 @@ void test_arm(void)
 	ctrl = fake.cq.ring.ctrl;
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 1));
 	CHECK(ctrl->arm == XIW_ARM_SOLICITED);
-	/* The stronger request stays when a weaker one follows. */
+	/*
+	 * A request for any completion stays armed when one for solicited
+	 * follows.
+	 */
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
 	CHECK(ctrl->arm == (XIW_ARM_SOLICITED | XIW_ARM_NEXT));
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 1));
@@ -154,7 +157,9 @@ static void help_case(struct fake *fake, int (*poll)(struct fake *fake))
 	*flags = XIW_RING_BUSY_POLL;
 	for (i = 1; i < XIW_RING_MIN_POLLS; i++)
 		CHECK(poll(fake) == 0);
-	/* Work that begins during the poll is not run. */
+	/*
+	 * Polls before the flag was set do not count, so the work is not run.
+	 */
 	*flags = 0;
 	CHECK(poll(fake) == 0);
 	*flags = XIW_RING_BUSY_POLL;
@@ -309,7 +314,7 @@ void test_purge(void)
 	purge_case(5, 3, 6);
 }
 
-/* The kernel has completed the send before @done. */
+/* Completes the send before index @done, as the kernel would. */
 static void complete_send(struct fake *fake, uint32_t done)
 {
 	const struct xiw_cqe cqe = {
@@ -346,7 +351,7 @@ void test_polled_sends(void)
 	for (i = 0; i < 4; i++)
 		CHECK(!fake_post(&fake, &wr));
 	CHECK(fake_post(&fake, &wr) == ENOMEM);
-	/* Done, but not polled. */
+	/* Two sends are complete, but were not polled: no slot is free. */
 	complete_send(&fake, start + 1);
 	complete_send(&fake, start + 2);
 	CHECK(fake_post(&fake, &wr) == ENOMEM);
@@ -356,14 +361,14 @@ void test_polled_sends(void)
 	CHECK(xiw_poll_cq(ibcq(&fake), 4, wc) == 1);
 	CHECK(!fake_post(&fake, &wr));
 	CHECK(fake_post(&fake, &wr) == ENOMEM);
-	/* One completion for three. */
+	/* A completion for three sends frees three slots. */
 	complete_send(&fake, start + 5);
 	CHECK(xiw_poll_cq(ibcq(&fake), 4, wc) == 1);
 	for (i = 0; i < 3; i++)
 		CHECK(!fake_post(&fake, &wr));
 	CHECK(fake_post(&fake, &wr) == ENOMEM);
 
-	/* The slot in the completion ring must be free before. */
+	/* The slot of a send is free only after that of its completion is. */
 	complete_send(&fake, start + 6);
 	complete_send(&fake, start + 7);
 	CHECK(!ibv_start_poll(cq_ex, &attr));
@@ -503,11 +508,13 @@ void test_polled_purge(void)
 	for (i = 0; i < 3; i++)
 		complete_recv(&fake);
 	complete_send(&fake, 1);
-	/* The kernel releases a slot of a request without completion. */
+	/* A receive without a completion: the kernel counts it in "dropped". */
 	srq.rq.ring.ctrl->dropped = 1;
 	CHECK(!xiw_post_srq_recv(&srq.srq, &wr, &bad_wr));
 	CHECK(xiw_post_srq_recv(&srq.srq, &wr, &bad_wr) == ENOMEM);
-	/* Also the slot of the current completion, and only once. */
+	/*
+	 * The purge releases the slot of the current completion, too, but once.
+	 */
 	CHECK(!ibv_start_poll(&fake.cq.vcq.cq_ex, &attr));
 	xiw_cq_purge(&fake.cq, &fake.qp);
 	xiw_cq_purge(&fake.cq, &fake.qp);

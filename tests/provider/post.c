@@ -363,7 +363,7 @@ void test_doorbell(void)
 	CHECK(!xiw_post_srq_recv(&srq.srq, &rwr, &bad_rwr));
 	CHECK(fake_calls(&fake, &db) == 0);
 
-	/* One call per list, not per request. */
+	/* A list of requests rings the doorbell once. */
 	set_need_db(&fake.qp.sq.ring, true);
 	CHECK(!xiw_post_send(ibqp(&fake), wr, &bad_wr));
 	CHECK(fake_calls(&fake, &db) == 1);

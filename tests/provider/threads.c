@@ -32,7 +32,7 @@ struct conv {
 	unsigned int wrong;
 };
 
-/* Until there are entries: all before the returned index. */
+/* Waits until there are entries; returns the index behind the last one. */
 static uint32_t kernel_wait(struct conv *conv, uint32_t cons)
 {
 	struct xiw_ring_ctrl *ctrl = conv->fake.qp.sq.ring.ctrl;

@@ -37,7 +37,7 @@ cases xt_atomic "${SIDES4[@]}" -t right -t only-right
 # Covers: ATOM-17
 cases xt_atomic "${SIDES4[@]}" -t key -t outside -t pd
 
-# Refused before anything is sent.
+# Atomics that the own device refuses, before anything is sent.
 cases xt_atomic "${SIDES4[@]}" -t local -t posts
 
 cases -p IPv6 xt_atomic "${SIDES6[@]}" -t sums -t pipeline

@@ -16,7 +16,8 @@
 export XIW_BAD_PEERS=${XIW_BAD_PEERS:-120}
 export XIW_SUMMARY=$TMP/summary
 LOAD_SECONDS=900
-# The debug kernel under emulation may not run a process for so long.
+# Limit for a pause of the good connection: on the emulated debug kernel a process may
+# not run for that long.
 LONGEST_MS=5000
 [[ ${XIW_KERNEL:-debug} != debug ]] || LONGEST_MS=15000
 

@@ -16,7 +16,7 @@ BYTES=$((72 * 1024))
 FPDU=$((11 * 1500))
 STEPS=256
 
-# recorded CMD...: the runs of the engines during CMD, in $TMP/trace.
+# recorded CMD...: runs CMD, and records the runs of the engines in $TMP/trace.
 recorded()
 {
 	echo >"$TRACE/trace"
@@ -29,7 +29,8 @@ recorded()
 	largest
 }
 
-# fields: kind, queue pair, multiple of the budget, bytes, cost, entries fetched.
+# fields: prints the recorded runs: kind, queue pair, multiple of the budget, bytes, cost,
+# fetched entries.
 FIELDS='([tr]x_budget): qpn=([0-9]+) weight=([0-9]+) bytes=(-?[0-9]+)'
 FIELDS+=' cost=(-?[0-9]+) fetched=([0-9]+)'
 fields()

@@ -65,7 +65,7 @@ policy()
 	policy_of "$DEV_B" "$1" "$2"
 }
 
-# both_ends ARGS...: calls "ip link set" for the netdevs of both devices.
+# both_ends ARGS...: runs "ip link set" with ARGS for the netdevs of both devices.
 both_ends()
 {
 	ip -n "$NS_A" link set "$VETH_A" "$@" &&
@@ -129,7 +129,7 @@ load_up()
 	done
 }
 
-# load_wait END-NAME: the exit status of a process that ends by itself.
+# load_wait END-NAME: waits until that process exits, and returns its status.
 load_wait()
 {
 	local pid=${load_pid[$1]} rc=0

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A peer made by hand sends what DDP and RDMAP forbid, and what they allow but
-# no decent peer does: tests/conformance/ddp_errors.py in xb against xa.
+# A hand-made peer sends messages that DDP and RDMAP forbid, and some that they permit
+# but no other implementation sends: tests/conformance/ddp_errors.py in xb against xa.
 #
 # xiw-kernel: uml debug
 # xiw-timeout: 900

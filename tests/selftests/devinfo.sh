@@ -62,7 +62,7 @@ port_file()
 	cat "/sys/class/infiniband/$DEV_A/ports/1/counters/$1"
 }
 
-# known_counters: the counters for monitoring equal our own.
+# known_counters: the claims that the counters for monitoring tools equal those of xiw.
 known_counters()
 {
 	local known ours unit

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What many peers, or many connections of one, may cost a listener and the
-# honest ones beside them, by tests/conformance/floods.py in xb against xa, for
-# IPv4 and IPv6. The peers of xb are on two networks.
+# Floods of connections, from many peers or from one, must affect a listener and honest
+# peers within limits only: tests/conformance/floods.py in xb against xa, for IPv4 and
+# IPv6. The peers of xb are on two networks.
 #
 # xiw-kernel: uml debug
 # xiw-timeout: 900
@@ -11,7 +11,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# peers: the addresses of the peers beside $B4 and $B6.
+# peers: prints the addresses of the peers, besides $B4 and $B6.
 peers()
 {
 	local n

@@ -50,7 +50,7 @@ addresses()
 	done | ip -n "$NS_A" -force -batch - 2>/dev/null
 }
 
-# has_link_local: the kernel has added a link-local address, and it can be used.
+# has_link_local: true if the interface has a usable link-local address.
 has_link_local()
 {
 	ip -n "$NS_A" -6 addr show dev "$VETH_A" scope link -tentative |
@@ -214,7 +214,7 @@ seen()
 	(($(events "$1") >= $2))
 }
 
-# flap N: the link goes down and up, for the Nth time.
+# flap N: the claims for the Nth time that the link goes down and up.
 flap()
 {
 	ip -n "$NS_A" link set "$VETH_A" down

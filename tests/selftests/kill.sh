@@ -13,7 +13,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# survivors END: the processes of that end exit by themselves, without error.
+# survivors END: true if the processes of that end exit by themselves, without error.
 survivors()
 {
 	local i

@@ -12,20 +12,20 @@
 
 RESULTS=/sys/kernel/debug/kunit
 
-# device_up: the suite of the verbs looks for a device at this address.
+# device_up: makes a device with the address that the suite of the verbs uses.
 device_up()
 {
 	ip link add xk type dummy && ip addr add 198.51.100.1/24 dev xk &&
 	ip link set xk up && rdma link add xiwK type xiw netdev xk
 }
 
-# topo_down: lib.sh calls it at every end of the test.
+# topo_down: removes the device; lib.sh calls it when the test ends.
 topo_down()
 {
 	rdma link del xiwK && ip link del xk
 }
 
-# load MODULE: loads it, which runs its suites, without a time limit.
+# load MODULE: loads a module, which runs its suites, without a time limit.
 load()
 {
 	local before

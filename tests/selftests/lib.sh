@@ -148,7 +148,7 @@ skip_all()
 	exit 4
 }
 
-# tap_done: print the plan and exit with the result.
+# tap_done: prints the plan, and exits with the result.
 tap_done()
 {
 	printf '1..%d\n' "$tap_count"
@@ -157,7 +157,7 @@ tap_done()
 	exit 0
 }
 
-# bail WHY...: the set-up failed, so the test fails without claims.
+# bail WHY...: ends the test as failed, because its set-up has failed.
 bail()
 {
 	tap_fail "$*"
@@ -177,7 +177,7 @@ bounded()
 	fi
 }
 
-# wait_for SECONDS CMD...: poll until CMD succeeds; false when time is up.
+# wait_for SECONDS CMD...: repeats CMD until it succeeds; false after that time.
 wait_for()
 {
 	local end=$((SECONDS + $1))
@@ -221,7 +221,7 @@ peer_up()
 	END
 }
 
-# net_up: the two namespaces and the veth pair, without RDMA devices.  Both ends
+# net_up: makes the two namespaces and the veth pair, without RDMA devices. Both ends
 # get the same interface index, as in containers.  siw cannot listen then on a
 # wildcard address: it listens for both devices in the caller's namespace.
 net_up()
@@ -368,7 +368,7 @@ links_up()
 tun_pair()
 {
 	modprobe tun
-	# It may have the "ready" of an earlier pair.
+	# Remove the "ready" of an earlier pair.
 	: >"$TMP/tun"
 	"$SELFTESTS/tun_pair.py" "$@" >"$TMP/tun" &
 	# shellcheck disable=SC2034  # used by tests
@@ -553,7 +553,7 @@ free_port()
 	echo $((last + 1)) | tee $file
 }
 
-# next_ports: the ports that free_port will print next, for mpa/sctp_ports.
+# next_ports: prints the ports that free_port will print next, for mpa/sctp_ports.
 next_ports()
 {
 	local port
@@ -690,13 +690,13 @@ log_mark()
 	log_from=$(dmesg | wc -l)
 }
 
-# log_since: the kernel log since the mark.
+# log_since: prints the kernel log since the mark.
 log_since()
 {
 	dmesg | tail -n "+$((${log_from:-0} + 1))"
 }
 
-# log_says TEXT: the kernel log contains that text.
+# log_says TEXT: true if the kernel log has that text since the mark.
 log_says()
 {
 	dmesg | grep -qF "$1"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A peer made by hand is connected to: the device's Requests, Replies good and
-# bad, RTR, negotiation, Markers, silence and sudden ends, by
+# The device connects to a hand-made peer: Requests of the device, valid and invalid
+# Replies, RTR, negotiation, Markers, silence and sudden ends, by
 # tests/conformance/mpa_connect.py in xb against xa.
 #
 # xiw-timeout: 900

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A peer made by hand connects to a listener: MPA startup frames good and bad,
+# A hand-made peer connects to a listener: valid and invalid MPA startup frames,
 # negotiation, first FPDUs, framing, silence and sudden ends, by
 # tests/conformance/mpa_startup.py in xb against xa.
 #

@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-# Of no host, routed to the router.
+# Service addresses: no host has them, and xb routes them to the router.
 SERVICE4=10.99.0.1
 SERVICE6=fd99::1
 # The addresses from which the server sees all clients: it has no route to their own.

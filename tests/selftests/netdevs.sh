@@ -229,7 +229,7 @@ deaf()
 {
 	local message="cannot listen on $1: error"
 
-	# A patched rdma_cm logs it in place of the driver.
+	# rdma_cm with the patches logs the failed listener, otherwise the driver does.
 	[[ -z ${XIW_PATCHED:-} ]] || message="cma_listen_on_dev, error"
 	log_says "$message"
 }
@@ -319,7 +319,7 @@ tos()
 	load_ended tos
 }
 
-# The application cannot set the bits of ECN.
+# service: the claims for the type of service. Its ECN bits are not the application's.
 service()
 {
 	plain_segments

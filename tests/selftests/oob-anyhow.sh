@@ -17,8 +17,8 @@ has_gids()
 	gid_index "$DEV_A" "$(gid4 "$A4")" && gid_index "$DEV_B" "$(gid4 "$B4")"
 }
 
-# anyhow SECONDS: in the background, without a wrapper, so that the process can
-# be killed.
+# anyhow SECONDS: starts xt_anyhow in the background, without a wrapper, so that the test
+# can kill the process.
 anyhow()
 {
 	xt_anyhow "$NS_A/$A4" "$NS_B/$B4" "$1" >"$TMP/anyhow.log" 2>&1 \

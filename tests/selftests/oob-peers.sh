@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A peer made by hand and queue pairs that are connected by number: Requests and
-# Replies good, bad, early, late and replayed, and every kind of end, by
-# tests/conformance/oob.py in xb against xa. The peer's address is
-# between two of the device, one for each side of a connection.
+# A hand-made peer and queue pairs that are connected by number: valid, invalid, early,
+# late and replayed Requests and Replies, and every kind of end, by
+# tests/conformance/oob.py in xb against xa. The device has a lower and a higher address
+# than the peer, so that it can be Initiator and Responder.
 #
 # xiw-kernel: uml debug
 # xiw-timeout: 1200

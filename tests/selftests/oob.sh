@@ -115,7 +115,7 @@ plainly_set()
 		sh -c "echo $1 >$2"
 }
 
-# cookie_at ADDRESS: the cookie of the socket that listens there.
+# cookie_at ADDRESS: prints the cookie of the socket that listens at ADDRESS.
 cookie_at()
 {
 	ss -Hltne "sport = :4791 and src $1" | grep -o 'sk:[0-9a-f]*'

@@ -36,7 +36,7 @@ perf()
 		"$prog -R -d $DEV_A -p @PORT@ -s $size -n $n -F $*" \
 		"$prog -R -d $DEV_B -p @PORT@ -s $size -n $n -F $* $A4" ||
 		return
-	# It counts the iterations of all queue pairs.
+	# With -q, perftest reports the iterations of all queue pairs together.
 	[[ ${1:-} != -q ]] || n=$((n * $2))
 	tap_run "  and reports size and number" reported "$size" "$n"
 }

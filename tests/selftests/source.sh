@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# How storage hosts end connections, and make them again from the same port.
+# Storage hosts: how they end connections, and connect again from the same port
+# (xt_source).
 #
 # xiw-kernel: uml debug
 

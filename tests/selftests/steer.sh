@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Where receive flow steering (RFS) is set up, packets of a connection come to
-# the processor on which its process posts and spins, whichever had accepted it.
+# With receive flow steering (RFS), packets of a connection are steered to the processor
+# on which its process posts and polls, not to the one that has accepted the connection.
 #
 # xiw-kernel: stock
 

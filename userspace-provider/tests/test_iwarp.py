@@ -348,7 +348,7 @@ class NoRight(BrokenConnection):
 
 class Invalidate(BrokenConnection):
     """
-    A Send with Invalidate ends the life of a window of the peer's.
+    A Send with Invalidate invalidates a window of the peer.
     """
     def server(self):
         mr = self.cm_res.register(LOCAL | MW_BIND)

@@ -19,7 +19,7 @@
 #define READ_SEED	4242
 #define WRITE_SEED	8484
 
-/* Private data of each end */
+/* Private data of each end: the memory that the peer may access */
 struct offer {
 	__u64 addr;
 	__u32 rkey;
@@ -406,7 +406,7 @@ static void check(const struct load *l)
 	check_written(l);
 }
 
-/* load_run: returns when the connection has ended without an error. */
+/* load_run: runs a connection; returns when it has ended without an error. */
 struct load_result load_run(const struct load_opts *lo)
 {
 	static struct load l;

@@ -30,7 +30,7 @@ struct number_path {
 	__u8 timeout;
 };
 
-/* Each returns what ibv_modify_qp() does. */
+/* Each changes the state of @qp, and returns the result of ibv_modify_qp(). */
 int number_init(struct ibv_qp *qp);
 int number_rtr(struct ibv_qp *qp, const struct number_path *path);
 int number_rts(struct ibv_qp *qp, const struct number_path *path);

@@ -89,7 +89,7 @@ static __u32 crc32c(const __u8 *p, size_t len)
 	return ~crc;
 }
 
-/* ---- right segments ---------------------------------------------------- */
+/* ---- valid segments ---------------------------------------------------- */
 
 static void put(struct unit *u, const void *p, size_t len)
 {
@@ -165,7 +165,7 @@ static size_t payload(struct session *s)
 	return chance(s, 70) ? below(s, 64) : below(s, 1400);
 }
 
-/* Mostly the region that may be written, mostly within its bounds. */
+/* Draws a target: mostly the writable region, mostly within its bounds. */
 static const struct session_region *region(struct draft *d)
 {
 	return &d->regions[chance(d->s, 85) ? SESSION_RW :

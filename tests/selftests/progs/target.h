@@ -13,7 +13,7 @@
 #define TARGET_QUEUE		64
 #define TARGET_ALL		(XT_REMOTE | IBV_ACCESS_REMOTE_ATOMIC)
 
-/* Set in the wr_id of sends; the rest counts them. */
+/* Bit in the wr_id of sends; the other bits are the number of the send. */
 #define TARGET_SENT		0x8000000000000000ULL
 
 /* A memory region that the test knows by name */
@@ -82,7 +82,9 @@ int target_post_sends(struct ibv_qp *qp, unsigned int *posted,
 /* Reports a completion of connection @nr: "sN" for a send, "rN" a receive. */
 void target_print_wc(int nr, const struct ibv_wc *wc);
 
-/* An identifier that has resolved the peer at @port; its events are @end's. */
+/*
+ * Makes an identifier that has resolved the peer at @port, on @end's channel.
+ */
 struct rdma_cm_id *target_resolve(int port);
 
 int target_main(int argc, char **argv, const struct target_ops *ops);

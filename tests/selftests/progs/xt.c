@@ -34,7 +34,7 @@ static int count_option;
 static const char *here_file = "?";
 static int here_line;
 
-/* ---- verdicts ---------------------------------------------------------- */
+/* ---- cases and their results ------------------------------------------- */
 
 void xt_here(const char *file, int line)
 {
@@ -128,7 +128,7 @@ bool xt_stripped(void)
 	return stripped && *stripped;
 }
 
-/* xt_fork: fork() for a child that is killed when its parent ends. */
+/* xt_fork: as fork(), but the child is killed when its parent ends. */
 pid_t xt_fork(void)
 {
 	pid_t parent = getpid();
@@ -308,7 +308,7 @@ void xt_id(struct xt_end *e, const struct xt_side *side)
 	XT_OK(rdma_create_id(e->ch, &e->id, NULL, RDMA_PS_TCP));
 }
 
-/* xt_listen: returns the port. */
+/* xt_listen: listens at SA; returns the port. */
 int xt_listen(struct xt_end *e, const struct sockaddr_storage *sa, int backlog)
 {
 	XT_OK(rdma_bind_addr(e->id, (struct sockaddr *)sa));
@@ -657,7 +657,7 @@ struct ibv_sge xt_sge(const struct xt_buf *b, size_t off, size_t len)
 	return sge;
 }
 
-/* xt_wr: signalled, for any operation without a target. */
+/* xt_wr: returns a signalled work request, for operations without a target. */
 struct ibv_send_wr xt_wr(enum ibv_wr_opcode op, __u64 wr_id,
 			 struct ibv_sge *sge, int n)
 {

@@ -287,7 +287,7 @@ void xt_do_spin(struct ibv_cq *cq, struct ibv_wc *wc);
 struct ibv_wc xt_do_wc(struct ibv_cq *cq, __u64 wr_id, enum ibv_wc_status want);
 void xt_do_flushed(struct ibv_cq *cq, __u64 first, unsigned int n);
 bool xt_readable(int fd);
-/* Obeys each line that has come on stdin; false at its end. */
+/* Calls a function for each line on stdin; false at the end of stdin. */
 bool xt_commands(void (*obey)(char *line));
 __u64 xt_now_us(void);
 const char *xt_wc_name(enum ibv_wc_status status);

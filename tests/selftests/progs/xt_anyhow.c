@@ -140,7 +140,7 @@ static void step(int at, unsigned int what, unsigned int chance)
 {
 	struct side *s = side_of(at), *other = side_of(at + 1);
 	struct ibv_qp *qp = places[at].qp;
-	/* Neighbours are each other's peers, mostly. */
+	/* Draws a peer: mostly the neighbour in the array of places. */
 	int peer = chance % 8 ? at ^ 1 : (int)(chance / 8 % PLACES);
 
 	if (!qp)

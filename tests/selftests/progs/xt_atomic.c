@@ -280,7 +280,7 @@ static void test_read_atomic_read(void)
 	lane_down(&l);
 }
 
-/* An atomic sees the Writes before it, and a Send after it the atomic. */
+/* An Atomic returns data of Writes before it; a Send after it arrives later. */
 static void test_among_writes(void)
 {
 	struct ibv_send_wr wr[3];
@@ -463,9 +463,9 @@ static struct xt_buf region_on(struct xt_end *e, const struct xt_buf *b)
 }
 
 /*
- * The counter is added to over several connections in both directions, that
- * is, through two devices, and by processors. No update is lost, and no two
- * adders saw the same value.
+ * Atomics on several connections in both directions, that is, through two
+ * devices, and CPU instructions add to one counter. No update is lost, and no
+ * two adders get the same value.
  */
 static void test_contention(void)
 {
@@ -632,7 +632,7 @@ static void refused(struct lane *l, const struct refusal *r)
 	/* If executed, it would match, and change every byte. */
 	wr.wr.atomic.compare_add = 0x3c3c3c3c3c3c3c3c;
 	wr.wr.atomic.swap = 0x1111111111111111;
-	/* The fence holds the Send back. */
+	/* The Send waits for the Atomic because of its fence. */
 	next.send_flags |= IBV_SEND_FENCE;
 	wr.next = &next;
 	xt_send(&l->p.b, &wr);

@@ -27,7 +27,7 @@ static struct xt_opts opts(unsigned int send_wr)
 	return o;
 }
 
-/* b reads @n times @len bytes of a, as many at once as there may be. */
+/* End b reads @len bytes of a @n times, with the largest number outstanding. */
 static void read_all(unsigned int n, size_t len)
 {
 	struct xt_opts o = opts(n);

@@ -88,7 +88,7 @@ static void write_round(struct bulk *b, int i)
 	XT_SAME(b->to.p, LEN, i);
 }
 
-/* As above, but a Send, for which a receive is posted. */
+/* A Send of bulk data, for which a receive is posted. */
 static void send_round(struct bulk *b, int i)
 {
 	struct ibv_sge sge = xt_sge(&b->from, 0, LEN);

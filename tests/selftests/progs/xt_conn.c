@@ -19,7 +19,7 @@
 
 static const struct xt_opts usual = XT_OPTS;
 
-/* A listener at side a; returns its address. */
+/* Makes a listener at side a, and returns its address. */
 static struct sockaddr_storage listen_at_a(struct xt_end *listener)
 {
 	struct sockaddr_storage sa = xt_addr(&xt_a, 0);
@@ -28,7 +28,7 @@ static struct sockaddr_storage listen_at_a(struct xt_end *listener)
 	return xt_addr(&xt_a, xt_listen(listener, &sa, 64));
 }
 
-/* An active end on its way: resolved, with a queue pair. */
+/* Prepares an active end: resolves the address, and makes a queue pair. */
 static void prepare(struct xt_end *e, const struct sockaddr_storage *to)
 {
 	xt_id(e, &xt_b);
@@ -36,7 +36,7 @@ static void prepare(struct xt_end *e, const struct sockaddr_storage *to)
 	xt_qp(e, &usual);
 }
 
-/* An active end that has sent its request */
+/* Makes an active end, which sends its request. */
 static void request(struct xt_end *e, const struct sockaddr_storage *to)
 {
 	prepare(e, to);
@@ -409,7 +409,7 @@ static void test_close_by_destroy(void)
 {
 	struct xt_pair p;
 
-	/* No disconnect: the queue pair and its identifier just go away. */
+	/* Destroys the queue pair and the identifier without a disconnect. */
 	xt_pair(&p, NULL, NULL);
 	xt_recvs(&p.a, 10, 5);
 	xt_close(&p.b);
@@ -553,7 +553,7 @@ static void test_listener_gone_before_accept(void)
 	xt_close(&b);
 }
 
-/* A plain TCP connection from side b. */
+/* Opens a TCP connection from side b. */
 static int tcp_connect(const struct sockaddr_storage *sa)
 {
 	int fd;

@@ -872,7 +872,7 @@ static int act_write(void)
 	return transfer(IBV_WR_RDMA_WRITE);
 }
 
-/* The Read behind a Write sees all of it. */
+/* Checks that a Write has arrived: reads its target over the connection. */
 static void arrived(void)
 {
 	XT_OK(transfer(IBV_WR_RDMA_READ));

@@ -98,7 +98,7 @@ static void one(struct lane *l, __u64 recv, size_t off, size_t len, __u32 imm)
 	empty(l->p.a.rcq);
 }
 
-/* ---- completions at the receiver ----------------------------------------- */
+/* ---- completions at the receiver --------------------------------------- */
 
 static void test_sizes(void)
 {
@@ -566,7 +566,9 @@ static void test_both_ways(void)
 	}
 	while (got[0] < n || got[1] < n || done[0] < n || done[1] < n) {
 		for (k = 0; k < 2; k++) {
-			/* Never more than the peer has receives for. */
+			/*
+			 * Do not post more messages than the peer has receives.
+			 */
 			while (posted[k] < n && posted[k] < got[!k] + 16 &&
 			       posted[k] < done[k] + 16) {
 				sge = xt_sge(&src[k], 0, posted[k] % 2000);

@@ -52,7 +52,7 @@ struct plan {
 	bool stalled;
 };
 
-/* Private Data of the receiver */
+/* Private Data of the receiver: the memory for Writes */
 struct target {
 	__u64 addr;
 	__u32 rkey;
@@ -310,7 +310,7 @@ static void crowd_receiver(void)
 			xt_wc_ok(ends[i].rcq, k);
 }
 
-/* ---- a peer that takes nothing ----------------------------------------- */
+/* ---- a peer that reads nothing ----------------------------------------- */
 
 /* Is there a TCP connection of this namespace to that port? */
 static bool tcp_has(int port)
@@ -327,7 +327,7 @@ static bool tcp_has(int port)
 	return found;
 }
 
-/* The sender is gone at once, and its connection after a time. */
+/* The process of the sender exits at once, its connection ends later. */
 static void await_tcp(pid_t sender, int port)
 {
 	__u64 since;

@@ -245,7 +245,7 @@ static void pause_us(unsigned int us)
 static void *disconnect(void *arg)
 {
 	pause_us(late.delay_us);
-	/* The disconnect may come after the destruction. */
+	/* The disconnect fails if the queue pair has been destroyed before. */
 	rdma_disconnect(late.e->id);
 	return arg;
 }
@@ -745,12 +745,15 @@ static void test_error_writes(void)
 		s.to = xt_buf(&p.a, WRITTEN, XT_REMOTE);
 		memset(s.to.p, 0, WRITTEN);
 		XT_OK(pthread_create(&thread, NULL, write_on, &s));
-		/* Wait for the second pass over the patterns. */
+		/*
+		 * Wait until all Writes have succeeded once, then for one of
+		 * them.
+		 */
 		while (*(volatile char *)s.to.p != WRITERS)
 			;
 		while (*(volatile char *)s.to.p != 1 + i % WRITERS)
 			;
-		/* Also if the connection is closing already. */
+		/* In every other round the connection is closing already. */
 		if (i % 2)
 			XT_OK(to_state(&p.a, IBV_QPS_SQD));
 		XT_OK(to_state(&p.a, IBV_QPS_ERR));

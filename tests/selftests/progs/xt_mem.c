@@ -29,7 +29,7 @@ struct stage {
 	struct xt_buf dst;
 };
 
-/* The region itself grants the peer no access. */
+/* Sets up a connection. The target region itself grants the peer no access. */
 static void stage_up(struct stage *s)
 {
 	xt_pair(&s->p, NULL, NULL);
@@ -332,7 +332,7 @@ static void test_other_pd(void)
 	bind_across(&s, XT_PTR(ibv_alloc_mw(pd, IBV_MW_TYPE_2)), &b);
 }
 
-/* A type 2 window is for the peer of the queue pair that bound it. */
+/* Only the peer of the queue pair that bound a type 2 window can use it. */
 static void test_other_qp(void)
 {
 	struct stage second;
@@ -528,7 +528,7 @@ static void test_qp_gone_many(void)
 	free(mw);
 }
 
-/* ---- reregistered regions ------------------------------------------------ */
+/* ---- reregistered regions ---------------------------------------------- */
 
 static void test_rereg_move(void)
 {
@@ -689,7 +689,7 @@ static void test_zero_based(void)
 
 	stage_up(&s);
 	region_at(&s, 0);
-	/* The address is ignored with the flag. */
+	/* With IBV_ACCESS_ZERO_BASED the region begins at address 0. */
 	mr = XT_PTR(ibv_reg_mr(s.p.a.pd, s.dst.p + ROOM / 2, ROOM / 2,
 			       XT_REMOTE | IBV_ACCESS_ZERO_BASED));
 	/*
@@ -813,7 +813,7 @@ static void test_resize(void)
 	stage_down(&s);
 }
 
-/* Armed before the resize, notified after it. */
+/* A queue that was armed before a resize raises its event after it. */
 static void test_resize_armed(void)
 {
 	struct ibv_cq *cq;

@@ -307,7 +307,7 @@ static void test_attributes(void)
 	unmake(&o);
 }
 
-/* As many attributes as the core takes, and memory that is not there. */
+/* The largest number of attributes that the core accepts, and invalid memory */
 static void test_memory(void)
 {
 	struct {

@@ -19,12 +19,12 @@
 
 enum role { ORDER, TORN, FLIP };
 
-/* Shared with the second process, which obeys @phase. */
+/* Memory shared with the second process, which starts a task at each @phase */
 static struct {
-	unsigned int phase;	/* a change begins the next watch */
-	unsigned int busy;	/* the second process has begun */
+	unsigned int phase;	/* incremented to start the next task */
+	unsigned int busy;	/* the second process runs the task */
 	unsigned int stop;
-	unsigned int posted;	/* messages; their low byte is in each one */
+	unsigned int posted;	/* messages; their bytes are its low byte */
 	enum role role;
 	__u8 *p;
 	size_t n;
@@ -204,7 +204,7 @@ static void start(void)
 	dst_of[1] = registered(pair.b.pd, dst);
 }
 
-/* Moves @n bytes from @src + @from to @dst + @to, until they are there. */
+/* Transfers @n bytes from @src + @from to @dst + @to, and waits for them. */
 static void move(enum ibv_wr_opcode op, size_t n, size_t to, size_t from)
 {
 	bool reads = op == IBV_WR_RDMA_READ;
@@ -233,7 +233,7 @@ static void await(const __u8 *p, __u8 value)
 		;
 }
 
-/* ---- the last bytes come last ------------------------------------------- */
+/* ---- the last bytes come last ------------------------------------------ */
 
 static void order_one(enum ibv_wr_opcode op, size_t n, size_t to, size_t from,
 		      int count)
@@ -284,7 +284,7 @@ static void order_read(void)
 	order(IBV_WR_RDMA_READ);
 }
 
-/* ---- a word is never torn where it is placed ---------------------------- */
+/* ---- a word is never torn where it is placed --------------------------- */
 
 static void torn_one(enum ibv_wr_opcode op, size_t n, size_t to, size_t from,
 		     int count)
@@ -370,7 +370,7 @@ static void torn_list(void)
 		 ctl->looks);
 }
 
-/* ---- nor where it is read ----------------------------------------------- */
+/* ---- nor where it is read ---------------------------------------------- */
 
 static void source_one(enum ibv_wr_opcode op, size_t n, size_t from, int count)
 {

@@ -211,7 +211,7 @@ static void *map(int prot, int flags, int fd)
 	return at;
 }
 
-/* Registers with @access: 0, or the errno. */
+/* Tries to register memory with @access; returns 0 or the errno. */
 static int registers(struct ibv_pd *pd, void *at, int access)
 {
 	struct ibv_mr *mr = ibv_reg_mr(pd, at, ROOM, access);

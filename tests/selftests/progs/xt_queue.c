@@ -178,7 +178,7 @@ static void test_fence(void)
 	struct store s;
 	int i;
 
-	/* The fenced Send carries what the Read before it fetched. */
+	/* A fenced Send sends the data that the Read before it has fetched. */
 	store_up(&s, NULL, 32 * KIB);
 	got = xt_buf(&s.p.a, 32 * KIB, XT_LOCAL);
 	in = xt_sge(&got, 0, got.len);
@@ -364,7 +364,7 @@ static __u16 moderate(struct xt_end *e, __u16 count, __u16 period)
 	return dev.cq_mod_caps.max_cq_period;
 }
 
-/* How long the event of N messages takes, from before the first of them. */
+/* Measures the time from the first of N messages to the event. */
 static __u64 event_after(struct xt_pair *p, unsigned int n)
 {
 	struct ibv_send_wr *bad;
@@ -427,7 +427,7 @@ static void test_moderation(void)
 	xt_hang_up(&p, &p.a);
 }
 
-/* An event that is held back comes when moderation ends, or the CQ grows. */
+/* An event that is held back is raised when moderation ends or the CQ grows. */
 static void test_moderation_ends(void)
 {
 	__u64 start;
@@ -941,12 +941,12 @@ static void set_device_number(const struct xt_end *e, const char *name,
 	XT_OK(fclose(f));
 }
 
-/* More than a softirq takes. */
+/* More bytes than the work budget of a softirq */
 #define BULK	(32 * KIB)
 #define LATE	"ports/1/hw_counters/rx_rnr_waits"
 #define LATE_MS	"mpa/rnr_timeout_ms"
 
-/* N connections, each with a Send that waits for a receive; in that order. */
+/* Makes N connections whose Sends begin to wait for a receive in that order. */
 static struct xt_pair *stalled_pairs(int n)
 {
 	struct xt_pair *p = XT_PTR(calloc(n, sizeof(*p)));
@@ -1080,7 +1080,10 @@ static void test_srq_pass_on(void)
 	for (i = 0; i < n; i++) {
 		xt_wait(p[0].a.rcq, &wc);
 		XT_EQ(wc.status, IBV_WC_SUCCESS);
-		/* Those woken together complete in any order, each once. */
+		/*
+		 * Receives of connections that are woken together complete in
+		 * any order.
+		 */
 		for (j = n; j < 2 * n && wc.qp_num != numbers[j]; j++)
 			;
 		XT_CHECK(j < 2 * n, "%u is not waiting", wc.qp_num);
@@ -1363,7 +1366,7 @@ struct poster {
 	unsigned int number;
 };
 
-/* Every message has the number of its sender, and its own. */
+/* A thread that sends messages, each with its sender's number and its own. */
 static void *post_many(void *arg)
 {
 	struct poster *w = arg;

@@ -87,7 +87,7 @@ static void open_device(const char *name)
 	mem = (struct memory *)buf.p;
 }
 
-/* The first GID of the address family that is not the port's own. */
+/* Returns the index of the first GID of that address family, except GID 0. */
 static void choose_gid(bool v4)
 {
 	struct ibv_gid_entry entries[GIDS];
@@ -361,7 +361,7 @@ int main(int argc, char **argv)
 		run(side, argv[side == &xt_a ? 3 : 5]);
 		return 0;
 	}
-	/* If one fails, the others end with this one. */
+	/* If a process fails, this one exits, and that kills the others. */
 	for (i = 0; i < RANKS; i++) {
 		XT_CHECK(wait(&status) > 0, "wait: %m");
 		XT_CHECK(!status, "a process ended with %#x", status);

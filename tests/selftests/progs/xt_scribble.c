@@ -70,7 +70,7 @@ static void rings_down(struct rings *r)
 	XT_GUARDS(&r->p.a.spare);
 }
 
-/* ---- commands that the library would not send like this ---------------- */
+/* ---- invalid commands -------------------------------------------------- */
 
 /* Returns 0 or an errno. */
 static int command(struct rings *r, __u32 number, void *cmd, size_t len,
@@ -290,7 +290,7 @@ static void ask_without_room(struct rings *r, int round)
 		XT_EQ(answer.behind[i], 0);
 }
 
-/* ---- with the layout known --------------------------------------------- */
+/* ---- invalid entries at their place in a ring -------------------------- */
 
 static struct xiw_sqe *next_sqe(struct xt_sq *sq)
 {
@@ -460,7 +460,7 @@ static void scribble_race(struct rings *r, int round)
 	}
 }
 
-/* A queue that is never empty, of requests that send nothing. */
+/* A thread keeps the queue full of requests that send nothing. */
 struct feeder {
 	pthread_t thread;
 	struct xt_sq *sq;

@@ -260,7 +260,7 @@ static void put(int fd, const __u8 *p, size_t len, size_t chunk)
 	}
 }
 
-/* True if a Reply came, which begins as one has to. */
+/* True if a Reply with a valid key was received. */
 static bool reply_comes(int fd, __u64 number)
 {
 	__u8 b[16];

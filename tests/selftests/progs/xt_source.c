@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How storage hosts end connections, and make them again: a disconnect beside
- * the end that the peer causes, a second one, and the same source address and
- * port for connections one after the other, as TCP permits.
+ * How storage hosts end connections, and connect again: a disconnect while the
+ * peer ends the connection, a second disconnect, and successive connections
+ * from the same source address and port, as TCP permits.
  *
  *	xt_source [-a [NS/]ADDRESS] [-b [NS/]ADDRESS] [-n ROUNDS]
  */
@@ -44,7 +44,7 @@ static void be_server(int port_fd, int end_fd)
 	raise(SIGKILL);
 }
 
-/* A connection of @e with a process, and the process. */
+/* Connects @e to another process, whose PID is returned. */
 static pid_t connect_to_process(struct xt_end *e)
 {
 	int port_pipe[2], end_pipe[2];

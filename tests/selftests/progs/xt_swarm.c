@@ -55,7 +55,7 @@ static void runs(void)
 	self->runs = true;
 }
 
-/* Until the flag is set; true unless that took too long. */
+/* Waits until the flag is set; false after the time limit. */
 static bool wait_flag(const volatile bool *flag)
 {
 	int ms;
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 	members = mmap(NULL, 2 * MAX * sizeof(*members), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	XT_CHECK(members != MAP_FAILED, "mmap: %m");
-	/* The output of the children is no answer. */
+	/* Output of the children must not be taken for an answer. */
 	XT_CHECK(dup2(1, 3) == 3 && dup2(2, 1) == 1, "dup2: %m");
 	while (fgets(line, sizeof(line), stdin)) {
 		wrong = obey(line);

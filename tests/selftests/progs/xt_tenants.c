@@ -274,7 +274,7 @@ static int answer_of(struct stranger *s)
 	return ret;
 }
 
-/* ---- owners of queue pairs ----------------------------------------------- */
+/* ---- owners of queue pairs --------------------------------------------- */
 
 static void begin(void)
 {
@@ -459,7 +459,7 @@ static void test_loopback(void)
 	p.fd = tcp_listener(&xt_a, &sa);
 	xt_id(&e, &xt_b);
 	xt_resolve(&e, &sa);
-	/* On the device that the connect led to. */
+	/* Make the queue pair on the device that rdma_cm has chosen. */
 	o.pd = XT_PTR(ibv_alloc_pd(e.id->verbs));
 	o.cq = XT_PTR(ibv_create_cq(e.id->verbs, 16, NULL, NULL, 0));
 	o.qp = new_qp(&o);

@@ -217,7 +217,9 @@ static int send_changed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 	tally->changed++;
 	ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, &c);
 	tally->accepted += !ret;
-	/* The library gets half of the responses to changed commands. */
+	/*
+	 * Return only half of the responses to changed commands to the library.
+	 */
 	if (!ret && hdr->length == c.hdr.length && chance(50))
 		memcpy((void *)hdr, &c, hdr->length);
 	return ret;
@@ -678,7 +680,7 @@ static void test_changed(void)
 	rounds(any_changed, xt_count(10));
 }
 
-/* ---- beside each other ------------------------------------------------- */
+/* ---- mappings during creation and destruction -------------------------- */
 
 static atomic_bool enough;
 static atomic_ulong mapped;
@@ -908,7 +910,9 @@ static void test_unknown(void)
 	extra = NULL;
 }
 
-/* Every command with a response of the driver but that which opens. */
+/*
+ * Sends every command with a response of the driver, except the one that opens.
+ */
 static void get_answers(bool fits)
 {
 	struct ibv_srq_init_attr srq_attr = {
@@ -964,7 +968,7 @@ static void test_answers(void)
 	XT_EQ(answers, 8);
 }
 
-/* ---- ways to a device ---------------------------------------------------- */
+/* ---- how a process gets a device --------------------------------------- */
 
 static bool no_netlink;
 
@@ -1024,7 +1028,9 @@ static void test_import(void)
 	parent = XT_PTR(ibv_alloc_parent_domain(other, &parent_attr));
 	qp = XT_PTR(ibv_create_qp(parent, &attr));
 	ibv_unimport_mr(mr2);
-	/* Also in this order: the other context owns the domain. */
+	/*
+	 * Close the contexts in this order, too: the other one owns the domain.
+	 */
 	ibv_unimport_pd(pd2);
 	XT_EQ(ibv_dealloc_pd(parent), EBUSY);
 	XT_OK(ibv_destroy_qp(qp));

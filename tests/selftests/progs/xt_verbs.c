@@ -400,7 +400,7 @@ static void test_read_scatter(void)
 
 /* ---- inline ------------------------------------------------------------ */
 
-/* The buffer is not registered, and gone as soon as the WR is posted. */
+/* The buffer is not registered, and is overwritten after the post. */
 static void inline_once(struct lane *l, enum ibv_wr_opcode op, size_t len,
 			__u64 seed)
 {
@@ -489,7 +489,7 @@ static void test_zero(void)
 	size_t i;
 	int how;
 
-	/* Neither key nor address of a message of no length is looked at. */
+	/* Key and address of a message without payload are not checked. */
 	lane_up(&l, NULL, XT_PAGE);
 	memset(l.dst.p, MARK, l.dst.len);
 	memset(l.src.p, MARK, l.src.len);
@@ -520,7 +520,7 @@ static void test_large(void)
 #define MIXED		97
 #define SLOT		6000UL
 
-/* Op I of an end: the sizes and kinds repeat with different periods. */
+/* Operation I of an end: sizes and kinds repeat with different periods. */
 static size_t mixed_len(unsigned int i)
 {
 	return (i * 977 + 13) % (SLOT - 1);

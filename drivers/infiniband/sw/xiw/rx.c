@@ -245,7 +245,7 @@ static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 	return rx->dead ? len : len - p.left;
 }
 
-/* The same for a packet that is a chunk, see struct xiw_llp_ops. */
+/* Actor for packets that are one FPDU each, see chunks in struct xiw_llp_ops */
 static int rx_chunk_actor(read_descriptor_t *desc, struct sk_buff *skb,
 			  unsigned int off, size_t len)
 {

@@ -261,9 +261,9 @@ static void sctp_rx_received(struct xiw_sctp *c, struct sk_buff *skb,
 }
 
 /*
- * Discards the first unread message, of a broken session, or one that is too
- * long for any. The lock is owned. False if there is none. A notification is
- * about the end of the association.
+ * Discards the first unread message: it is of a broken session, longer than any
+ * valid one, or a notification of SCTP that the association has ended. The lock
+ * is owned. False if there is no message.
  */
 static bool sctp_rx_discard(struct xiw_sctp *c, u32 len)
 {

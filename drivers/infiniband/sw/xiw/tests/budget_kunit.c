@@ -120,7 +120,9 @@ static void budget_batches(struct kunit *test)
 		{ true, false, 1, false },
 		{ true, false, 1, true },
 		{ false, true, 14, false },
-		/* A credit arrives. */
+		/*
+		 * A run for a message from the peer, which may grant a credit
+		 */
 		{ false, false, 1, false },
 		{ true, false, 1, true },
 		{ false, true, 14, false },

@@ -487,13 +487,14 @@ void pipe_break_after(struct pipe_end *e, u32 bytes)
 	e->breaks = true;
 }
 
-/* Hold back or release data sent by the peer. */
+/* Let this end find a fault of its peer, see XIW_LLP_BROKEN. */
 void pipe_fault(struct pipe_end *e)
 {
 	WRITE_ONCE(e->broken, true);
 	announce(e, DUE_STATE);
 }
 
+/* Hold back or release data sent by the peer. */
 void pipe_hold(struct pipe_end *e, bool held)
 {
 	WRITE_ONCE(e->held, held);

@@ -182,7 +182,7 @@ static void make_atomic(struct side *side, struct request *r,
 		r->atomic.compare_add = op->seed;
 		side->model += op->seed;
 	} else {
-		/* One in two compares equal. */
+		/* Half of the comparisons succeed. */
 		r->atomic.compare_add = side->model + rnd(side, 2);
 		r->atomic.swap = op->seed;
 		if (r->atomic.compare_add == side->model)

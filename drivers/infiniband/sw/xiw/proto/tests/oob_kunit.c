@@ -454,7 +454,10 @@ static void oob_both_psns_are_proven(struct kunit *test)
 	unsigned int i;
 	bool good;
 
-	/* Bits: a is at RTS, b is, a's PSN is wrong at b, b's at a. */
+	/*
+	 * Bits: a is at RTS; b is at RTS; b has a wrong PSN of a; a has one of
+	 * b.
+	 */
 	for (i = 0; i < 16; i++) {
 		a = path_a();
 		b = path_b();
