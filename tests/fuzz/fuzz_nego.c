@@ -2,8 +2,8 @@
 /*
  * Startup negotiation.  Two sides with any pair of policies exchange frames
  * through the encoder and decoder and must end with limits that fit together
- * and with an RTR that the Responder recognises.  Then either side meets a
- * peer that sends what it likes and must stay within its own policy.
+ * and with an RTR that the Responder recognises. Then either side receives any
+ * frames, and must stay within its own policy.
  */
 #include "fuzz.h"
 #include "nego.h"

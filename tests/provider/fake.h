@@ -21,7 +21,7 @@ enum {
 	FAKE_HANDLE	= 77,
 };
 
-/* Report a failed check of the running test; the test goes on. */
+/* Report a failed check of the running test; the test continues. */
 void fake_fail(const char *file, int line, const char *what);
 
 #define CHECK(_cond)                                                           \

@@ -392,7 +392,7 @@ static void test_cq_attr(void)
 	CHECK(answer.created == 2 && answer.destroyed == 2);
 }
 
-/* The kernel moves what was not polled; polling goes on in the new ring. */
+/* The kernel moves entries that were not polled; polls use the new ring. */
 static void test_cq_resize(void)
 {
 	struct ibv_poll_cq_attr attr = {};

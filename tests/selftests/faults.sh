@@ -1,14 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Memory is refused: in each verb and each step of a connection one allocation
-# after the other (xt_faults), and at random, but only to the driver, while
-# data flows and connections are made.  All of it fails or succeeds; nothing
-# hangs, and nothing is left behind.
+# Memory allocations fail: in each verb and each step of a connection one after the other
+# (xt_faults), and random ones of the driver while data flows and connections are made.
+# Each operation fails or succeeds; nothing hangs, and no object is left.
 #
 # XIW_STRIDE=N (17): refuse every Nth allocation only; 1 for each of them.
-# XIW_NTH=N (3): up to which allocation of an announced request each is refused; a
-# request has six.
+# XIW_NTH=N (3): refuse the first N of the six allocations for the report of a request.
 # XIW_ROUNDS=N (1): rounds of random refusals.
 #
 # xiw-timeout: 1500

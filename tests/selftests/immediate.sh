@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# RDMA Write with immediate data (xt_imm), and everything that goes out by the
-# extended verbs (xt_ex).
+# RDMA Write with immediate data (xt_imm), and all operations by the extended verbs
+# (xt_ex).
 #
 # xiw-kernel: stock debug
 # xiw-timeout: 900

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# kill -9 of either side, and of both, with several connections under load.
-# The survivors see each of their work requests complete exactly once, and
-# what the dead ones had in the kernel is gone soon.  A process that is killed while
-# the connection manager waits for its peer is gone soon, too (xt_stuck).
+# SIGKILL of either side, and of both, with several connections under load. Each work
+# request of the surviving side completes exactly once, and the kernel frees the objects
+# of killed processes soon. A process that is killed while the connection manager waits
+# for its peer ends soon, too (xt_stuck).
 #
 # Covers: TERM-15 TERM-20
 # xiw-timeout: 600

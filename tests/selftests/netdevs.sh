@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What is below the device: every kind of netdev that carries TCP, which may go
-# or be renamed; the type of service of what is sent; and a peer that vanishes.
+# Netdevs: devices on every kind of netdev that carries TCP, also if it is removed or
+# renamed; the type of service of sent packets; and a peer that vanishes.
 #
 # xiw-kernel: uml
 # xiw-packages: wireguard-tools tcpdump ethtool python3

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A bad network: packets are lost, repeated, reordered and damaged, links and
-# addresses come and go, the MTU changes, all with data in both directions that
-# is compared.  What TCP can repair goes on; what it cannot is never delivered.
+# A bad network: packets are lost, repeated, reordered and damaged, links and addresses
+# are removed and added, and the MTU changes, while data in both directions is compared.
+# A connection continues if TCP can repair the damage; damaged data is not delivered.
 #
 # XIW_ROUNDS=N (2): changes of each kind during traffic, and 3 N connections
 # with a damaged bit.  XIW_MESSAGES=N (60): Sends each way under netem.
-# XIW_SEED=N (1): which bits are damaged.
+# XIW_SEED=N (1): seed that determines the damaged bits.
 #
 # Covers: MPA-12 MPA-13 MPA-21
 # xiw-timeout: 900

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What DDP over SCTP is on the wire: startup, messages of each kind and the end, taken
-# apart by tests/conformance/sctp_capture.py, with the CRC of each packet, and by tshark,
-# which must find nothing malformed and the same number of chunks.
+# Packets of DDP over SCTP: startup, messages of each kind and the end are captured and
+# parsed, with the CRC of each packet, by tests/conformance/sctp_capture.py and by
+# tshark, which must find nothing malformed and the same number of chunks.
 #
 # xiw-kernel: uml
 # xiw-packages: tshark tcpdump ethtool python3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What peers of DDP over SCTP may cost a listener and the honest ones beside them, by
+# Peers that try to use up the resources of a listener of DDP over SCTP:
 # tests/conformance/sctp_floods.py in xb against xa.
 #
 # xiw-kernel: uml debug

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Processes without privileges send random commands to the device, and those of
-# the library with parts of them changed (xt_uverbs).  The kernel stays well
-# (the runner looks), limits are kept, and a connection of others goes on.  Input
-# for the driver that this one does not know is refused.
+# Processes without privileges send random commands to the device, and changed
+# commands of libibverbs (xt_uverbs). The kernel reports no fault (run.sh checks the
+# log), limits are enforced, and a connection of other processes continues. Input for
+# the driver that this version does not support is refused.
 #
-# XIW_ROUNDS=N (10): processes of each kind, 400 commands each; from 100 on also
-# as many objects as the device has, which takes long.
-# XIW_SEED=N: by default another each time, and printed.
+# XIW_ROUNDS=N (10): processes of each kind, 400 commands each; from 100 on also a
+# slow test that creates as many objects as the device permits.
+# XIW_SEED=N: seed, by default a random one, which is printed.
 #
 # xiw-timeout: 900
 

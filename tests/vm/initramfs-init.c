@@ -2,7 +2,7 @@
 /*
  * First process of every guest: loads the modules that the root file system
  * needs (the list is empty where the kernel has them built in), mounts the
- * host's root read-only and what belongs on top of it, and goes on with the
+ * host's root read-only and the mounts over it, and continues with the
  * init found there (XIW_INIT= on the kernel command line).  It is in C because
  * a mount(8) takes most of a second on an emulated debug kernel.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Atomics (RFC 7306): what they compute, where the old value goes, their order
- * among Reads and Writes, that no update is lost between connections, devices
- * and processors, and that one which may not be done changes nothing and says
- * why at both ends.
+ * Atomics (RFC 7306): the new value, the place of the old one, and the order
+ * among Reads and Writes. Concurrent connections, devices and processors lose
+ * no update. An invalid Atomic changes nothing, and both ends report the
+ * reason.
  */
 #include "xt.h"
 
@@ -785,7 +785,7 @@ static void test_other_pd(void)
 	refused(&l, &r);
 	XT_ALL(b.p, XT_PAGE, 0);
 	xt_buf_free(&b);
-	/* The connection of the region is not affected. */
+	/* The connection to which the region belongs is not affected. */
 	xt_hang_up(&other, &other.b);
 }
 

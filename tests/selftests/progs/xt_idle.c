@@ -5,12 +5,12 @@
  *	xt_idle -n COUNT [-s] [-k BYTES | -u BYTES] -a [NS/]ADDRESS
  *		-b [NS/]ADDRESS
  *
- * prints "ready" when COUNT of them are established, and ends at the end of
- * stdin. With -s their queues are small. With -k each one then
- * carries one RDMA Write of BYTES when a line comes, after the last of which
- * "written" is printed, and from then on an empty Send once a second, after the
- * first of which "alive" is. With -u each one then carries a Send of BYTES to
- * the passive end, which posts no receive for it.
+ * Prints "ready" when COUNT connections are established, and ends at the end of
+ * stdin. With -s the queues are small. With -k it reads a line, then sends an
+ * RDMA Write of BYTES on each connection, prints "written", sends an empty Send
+ * on each connection once a second, and prints "alive" after the first of
+ * these. With -u it reads a line, then sends a Send of BYTES to the passive end
+ * of each connection, which posts no receive for it.
  */
 #include "xt.h"
 

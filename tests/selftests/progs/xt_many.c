@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Many connections, set up at once by one process that has all ends, by
- * number or by rdma_cm. On each one a message goes either way, and then all are
+ * Many connections, set up at once by one process that has all ends, by number
+ * or by rdma_cm. Each carries a message in both directions, and then all are
  * torn down at once.
  *
  *	xt_many number|cm COUNT ROUNDS SIDE-A SIDE-B
  *
- * prints a line for each round: milliseconds for resolving addresses (rdma_cm
- * does that), making queue pairs, connecting until all messages have arrived,
- * and tearing down. A first connection, which is not counted, finds out
+ * Prints a line for each round: milliseconds for resolving addresses (with
+ * rdma_cm), creating queue pairs, connecting until all messages have arrived,
+ * and tearing down. A first connection, which is not counted, resolves
  * neighbours and routes.
  */
 #include <stdio.h>

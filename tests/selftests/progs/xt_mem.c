@@ -462,7 +462,7 @@ static void test_qp_gone_some(void)
 
 /*
  * The least time in us in which a queue pair is destroyed that was never
- * connected. Other load delays each try, so tries go on for up to 10 s until
+ * connected. Other load delays each try, so it is repeated for up to 10 s until
  * one takes less than @enough.
  */
 static __u64 idle_qp_goes(struct xt_end *e, __u64 enough)

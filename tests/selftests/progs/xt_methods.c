@@ -333,7 +333,10 @@ static void test_memory(void)
 		XT_EQ(xt_send_call(o.ctx, (void *)(p + XT_PAGE - 16)), EFAULT);
 		memcpy(p + XT_PAGE - 32, &c, 32);
 		XT_EQ(xt_send_call(o.ctx, (void *)(p + XT_PAGE - 32)), EFAULT);
-		/* The kernel writes nothing, so it need not be writable. */
+		/*
+		 * The call may be in read-only memory: the kernel does not
+		 * write.
+		 */
 		memcpy(p + XT_PAGE - c.hdr.length, &c, c.hdr.length);
 		XT_OK(mprotect(p, XT_PAGE, PROT_READ));
 		XT_EQ(xt_send_call(o.ctx,

@@ -59,7 +59,7 @@ static void rings_up(struct rings *r)
 	*set_up = true;
 }
 
-/* The connection can be ended in any state. */
+/* Ends the connection, whatever its state is. */
 static void rings_down(struct rings *r)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };

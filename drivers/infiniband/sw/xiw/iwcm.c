@@ -512,13 +512,13 @@ static enum xiw_ep_state iwcm_request(struct xiw_ep *ep)
 			req->enh.ord);
 	event.provider_data = xa_mk_value(ep->cookie);
 	xiw_quirk_set_request(ep, &event);
-	/* The call that answers may wait for @ep's lock before this returns. */
+	/* The ULP's answer may already wait for the endpoint's lock in here. */
 	ret = xiw_listen_submit(ep, &event);
 	if (ret == -ENOMEM)
 		return iwcm_wait_for_room(ep);
 	if (ret)
 		return xiw_passive_failed(ep);
-	/* An Initiator with the same timeout has given up by then. */
+	/* Twice the time after which an Initiator of xiw gives up */
 	xiw_ep_set_timer(ep, 2 * ep->policy.reply_ms);
 	return XIW_EPS_PENDING;
 }

@@ -326,7 +326,7 @@ bool xiw_oob_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	undo = !xiw_oobstate_is_dead(oob->state);
 	WRITE_ONCE(oob->waits, oob->path.token.rts && undo);
 	spin_unlock_bh(&s->lock);
-	/* The reset has lost an error that was raised concurrently. */
+	/* The reset of the stream has lost the error: raise it again. */
 	if (!undo)
 		xiw_stream_event(s, XIW_QPE_LOCAL_ERROR);
 	else

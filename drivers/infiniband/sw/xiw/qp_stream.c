@@ -88,7 +88,7 @@ static bool qp_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 
 	if (wr->status == IB_WC_WR_FLUSH_ERR ||
 	    qp_stream_lacked_receive(qp, wr)) {
-		/* Out of band, the first completion has the cause. */
+		/* Out of band, the first failed request reports the cause. */
 		cqe.status = qp->oob.status ?: IB_WC_WR_FLUSH_ERR;
 		qp->oob.status = 0;
 	}

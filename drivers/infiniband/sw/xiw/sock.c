@@ -122,7 +122,10 @@ void xiw_sock_listener_event(struct sock *sk)
 
 static void xiw_sock_on_data_ready(struct sock *sk)
 {
-	/* If a listener is being closed, the other function finds no owner. */
+	/*
+	 * A listener that is being closed may leave TCP_LISTEN before this
+	 * check; xiw_sock_stream_event() then finds no owner.
+	 */
 	if (inet_sk_state_load(sk) == TCP_LISTEN)
 		xiw_sock_listener_event(sk);
 	else

@@ -244,7 +244,7 @@ static bool srq_end_wake(struct xiw_srq *srq, struct xiw_srq_waiter *w)
 /* True if a stream may take an entry, false if all are for earlier streams. */
 static bool srq_may_take(struct xiw_srq *srq, const struct xiw_srq_waiter *w)
 {
-	/* A no-op, unless entries were posted without a doorbell. */
+	/* Entries posted without a doorbell belong to earlier streams, too. */
 	srq_wake_waiters(srq);
 	return w->woken || (list_empty(&srq->waiters) &&
 				 xiw_rq_count(&srq->rq) > srq->woken);

@@ -128,7 +128,7 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool may_flush)
 		}
 		if (may_flush)
 			s->llp->ops->flush_backlog(s->llp);
-		/* The usual case after a message that expects an answer */
+		/* Mostly nothing is left: skip the search for a message. */
 		if (xiw_tx_sched_idle(s))
 			break;
 	}

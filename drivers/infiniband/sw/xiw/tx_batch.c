@@ -399,7 +399,7 @@ void xiw_tx_batch_build(struct xiw_stream *s)
 	xiw_tx_mpa_batch(&tx->mpa, tx->space.emss, tx->space.tail_fill);
 	while (!tx_batch_is_full(tx)) {
 		if (tx->msg.source == XIW_TX_NONE) {
-			/* The usual case after a single message */
+			/* Mostly nothing is left: skip the search. */
 			if (tx->batch.len && xiw_tx_sched_idle(s))
 				break;
 			if (!xiw_tx_sched_next(s))
