@@ -65,7 +65,8 @@ layer()
 		-o "lowerdir=$2,upperdir=$dir/upper,workdir=$dir/work"
 }
 
-# make_root MODULE KDIR: changes the root for systemd, see above.
+# make_root MODULE KDIR: changes files in the root of systemd: masks units, puts MODULE
+# and KDIR in place, replaces make.
 make_root()
 {
 	local name dir=$ROOT/etc/systemd/system

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Loads every KUnit module of this clone and makes each case of its suites a
-# claim.  Loading succeeds whatever the cases do, so the verdict is made from
-# their results.  The suite of the verbs finds a device of its own.
+# Loads every KUnit module of this clone; each case of its suites is a claim. Loading
+# succeeds even if cases fail, so the claims follow from the results in debugfs. This
+# test makes a device for the suite of the verbs.
 #
 # xiw-leaks: the verbs of kernel consumers, and streams that are lost
 # xiw-timeout: 900

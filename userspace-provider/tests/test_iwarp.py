@@ -58,7 +58,7 @@ class IwarpResources(AsyncCMResources):
         cmid = self.child_id if self.passive else self.cmid
         self.create_cq(cmid)
         attr = self.create_qp_init_attr(rcq=self.cq, scq=self.cq)
-        # iw_cm moves it to RTS.
+        # iw_cm changes the QP to RTS.
         self.qps[conn_idx] = QP(cmid.pd, attr)
 
     def create_mr(self):

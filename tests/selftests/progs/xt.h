@@ -83,9 +83,9 @@ int xt_main(int argc, char **argv, const struct xt_case *cases, size_t n);
 int xt_count(int otherwise);
 void xt_watchdog(unsigned int seconds);
 pid_t xt_fork(void);
-/* Does the kernel have packaging/patches-for/linux? */
+/* Does the kernel have the patches of packaging/patches-for/linux? */
 bool xt_patched(void);
-/* Has the driver no extensions, as make series writes it to 2-driver? */
+/* Is the driver that of "make series" without its extensions? */
 bool xt_stripped(void);
 
 /**

@@ -58,10 +58,10 @@ struct target {
 	__u32 rkey;
 };
 
-/* Pipes: the port of the passive end; end of file when the sender has left. */
+/* Pipes: one passes the port of the passive end, one ends with the sender. */
 static int port_pipe[2];
 static int left_pipe[2];
-/* End of file when the case is over. */
+/* A pipe that is never written: end of file when the case has ended */
 static int over_pipe[2];
 
 static void await_end_of(int fd)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The lower layer over SCTP (RFC 5043, RFC 6581 section 7). Only the files
- * sctp*.c depend on SCTP. What they create is a struct xiw_sock like any other.
+ * sctp*.c depend on SCTP. Their sockets are a struct xiw_sock like all others.
  */
 #ifndef _XIW_SCTP_H
 #define _XIW_SCTP_H
