@@ -1513,7 +1513,7 @@ def initiator(bench):
         peer, req = bench.accept(sock)
         assert peer.sock.getpeername()[0] == bench.addr_a
         while req.data[5] & 1 == 0:
-            # Posted before RTS.
+            # The request that was posted before RTS
             peer.reset()
             peer, req = bench.accept(sock)
         want = qp_request(bench, qp, True, 5)

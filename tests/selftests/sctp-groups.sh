@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Connections over SCTP and memory control groups: what a peer sends is charged, by
-# tests/conformance/sctp_groups.py in xb against xa.
+# Memory control groups and connections over SCTP: received data is charged to the group
+# of the process. Runs tests/conformance/sctp_groups.py in xb against xa.
 #
 # xiw-kernel: stock
 # xiw-timeout: 400

@@ -60,7 +60,7 @@ large_files
 fio_verify "direct random writes and reads, verified" $MNT/fio 16M
 moved $((80 << 20))
 
-# Break the connection in the middle of a copy; the client must carry on.
+# Break the connection during a copy; the client must continue the copy.
 active=$(counter "$DEV_L" connections_active)
 lost=$(counter "$DEV_L" connections_lost)
 cp "$EXPORT/read" "$TMP/source"

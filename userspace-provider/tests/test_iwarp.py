@@ -315,9 +315,9 @@ class FetchAdd(IwarpConnection):
 
 class BrokenConnection(IwarpConnection):
     """
-    A connection that the passive side ends because of what it is sent. The
-    active side has no completion that would say so: the peer's Terminate
-    flushes what is posted.
+    A connection that the passive side ends because of an invalid message. The
+    active side gets no completion with that error: the peer's Terminate flushes
+    all posted requests.
     """
     def disconnect(self):
         self.expect(rdma_cm_event_type.RDMA_CM_EVENT_DISCONNECTED)

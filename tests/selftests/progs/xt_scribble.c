@@ -395,7 +395,7 @@ static enum ibv_wc_status change_field(struct xiw_sqe *sqe,
 		sge->length = rnd();
 		return IBV_WC_GENERAL_ERR;
 	}
-	/* A Write is complete when it was sent; the peer refuses it. */
+	/* The peer refuses the request, but a Write has completed before that. */
 	return sqe->opcode == IBV_WR_RDMA_WRITE ? IBV_WC_SUCCESS
 						: IBV_WC_REM_ACCESS_ERR;
 }

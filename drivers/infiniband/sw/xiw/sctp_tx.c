@@ -176,7 +176,7 @@ int xiw_sctp_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 		xiw_sctp_queue_work(c);
 		return -EAGAIN;
 	}
-	/* A storage ULP may be writing to free memory. */
+	/* No I/O to reclaim memory: that may wait for this very connection. */
 	noio = memalloc_noio_save();
 	ret = sctp_tx_fpdus(c, bv, nr, len, push == XIW_LLP_WAIT);
 	sctp_tx_update_mulpdu(c, len);

@@ -99,7 +99,7 @@ static inline int xiw_op_query_gid(struct ib_device *ibdev, u32 port_num,
 #define XIW_OPS_REPORT_PORT_EVENT
 #endif
 
-/* DMA hints are newer than the attribute bundle. */
+/* Some kernels pass the attribute bundle, but no DMA hints. */
 #ifdef XIW_HAVE_REG_MR_DMAH
 #define xiw_op_reg_user_mr		xiw_reg_user_mr
 #define xiw_op_reg_user_mr_dmabuf	xiw_reg_user_mr_dmabuf
