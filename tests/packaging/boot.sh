@@ -74,11 +74,11 @@ make_root()
 	for name in "${MASKED[@]}"; do
 		ln -sf /dev/null "$dir/$name.service"
 	done
-	# The host's file names disks that the guest does not have.
+	# Empty fstab: the host's names disks that the guest does not have.
 	: >$ROOT/etc/fstab
 	# The host may be a container whose image forbids packages to stop a service.
 	rm -f $ROOT/usr/sbin/policy-rc.d
-	# The module that other tests use in a guest.
+	# Remove the module that other tests use in a guest.
 	rm -f "$ROOT/lib/modules/$kver"/updates/xiw*
 	ln -sfn "$2" "$ROOT/lib/modules/$kver/build"
 	cp "$1" $ROOT/usr/local/lib/made.ko

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Messages of 2 GiB and more, up to 2^32-1 bytes, over a link of a large MTU and
-# without CRC; a lot of data for the debug kernel.
+# Messages of 2 GiB and more, up to 2^32-1 bytes, over a link with a large MTU and
+# without CRC. The debug kernel needs long for them.
 #
-# XIW_SIZES=N (3, 1 on that kernel): of 2^32-1, 2^31-1 and 2^31 bytes the first N.
+# XIW_SIZES=N (3, on the debug kernel 1): tests the first N of 2^32-1, 2^31-1 and 2^31.
 #
 # xiw-kernel: stock
 # xiw-timeout: 900

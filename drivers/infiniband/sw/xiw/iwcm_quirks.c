@@ -139,7 +139,10 @@ struct net *xiw_quirk_net(const struct iw_cm_id *cm_id)
 }
 
 #ifndef XIW_HAVE_IW_CONN_PARAM_USER
-/* files->file_lock held. Files of another kind may have the same pointer. */
+/*
+ * Is @file the file @ufile of uverbs? Called for each descriptor, with
+ * files->file_lock held. Other kinds of files may have the same pointer.
+ */
 static int quirks_is_file_of(const void *ufile, struct file *file,
 			     unsigned int fd)
 {
