@@ -503,7 +503,7 @@ def markers(bench):
 @case
 # Covers: MPA-57
 def early_fpdu(bench):
-    """an FPDU right behind the Reply is taken"""
+    """an FPDU right behind the Reply is received"""
     peer, conn, _ = bench.called()
     peer.raw(reply() + peer.tx.fpdu(wire.send(1, DATA)))
     peer.expect(wire.HELLO)

@@ -227,7 +227,7 @@ def rejects(bench, code, answer):
 @case
 # Covers: SCTP-22
 def accept_fails(bench):
-    """no memory for an accept: a Terminate, as a Reject is the ULP's"""
+    """no memory for an accept: a Terminate, as only the ULP may send a Reject"""
     refusal = Refusal("xiw_stream_start")
     peer, conn = bench.asked()
     with refusal:

@@ -568,7 +568,7 @@ static void *race_poll(void *arg)
 	struct ibv_cq *cq = arg;
 	struct ibv_wc wc[4];
 
-	/* A completion that the main thread sends at the end. */
+	/* The main thread ends the loop by the completion RACE_QPS. */
 	while (xiw_poll_cq(cq, 1, wc) != 1 || wc[0].wr_id != RACE_QPS)
 		;
 	return NULL;

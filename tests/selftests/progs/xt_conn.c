@@ -458,7 +458,7 @@ static void test_close_under_load(void)
 	xt_close(&p.b);
 }
 
-/* ---- many -------------------------------------------------------------- */
+/* ---- many connections -------------------------------------------------- */
 
 static void test_many(void)
 {

@@ -658,7 +658,7 @@ static void test_batch(void)
 	lane_down(&l);
 }
 
-/* ---- refused ----------------------------------------------------------- */
+/* ---- refused requests -------------------------------------------------- */
 
 /* A request with an error between start and complete is not posted. */
 static void test_refused(void)

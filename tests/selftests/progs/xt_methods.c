@@ -440,7 +440,7 @@ static void test_destroyed(void)
 	xt_note("%lu calls", atomic_load(&accepted));
 }
 
-/* The same with a connection that carries data. */
+/* Calls methods of a connected queue pair, beside its data. */
 static void *call_for(void *arg)
 {
 	struct xt_end *e = arg;

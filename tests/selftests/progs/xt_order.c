@@ -28,7 +28,7 @@ static struct {
 	enum role role;
 	__u8 *p;
 	size_t n;
-	unsigned long looks;	/* changes seen */
+	unsigned long looks;	/* changes that the second process saw */
 	unsigned long bad;
 } *ctl;
 
@@ -370,7 +370,7 @@ static void torn_list(void)
 		 ctl->looks);
 }
 
-/* ---- nor where it is read ---------------------------------------------- */
+/* ---- a word is never torn where it is read ----------------------------- */
 
 static void source_one(enum ibv_wr_opcode op, size_t n, size_t from, int count)
 {

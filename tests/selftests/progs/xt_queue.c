@@ -730,7 +730,7 @@ static void test_srq_last_wqe(void)
 	xt_wc_ok(q.b.scq, 9);
 	xt_wc_ok(q.a.rcq, 0);
 	empty(p.a.rcq);
-	/* The same for a queue pair that the peer disconnects. */
+	/* Nor are they when the peer disconnects the other queue pair. */
 	XT_OK(rdma_disconnect(q.b.id));
 	xt_async(&q.a, IBV_EVENT_QP_LAST_WQE_REACHED);
 	empty(q.a.rcq);
@@ -1002,7 +1002,7 @@ static void test_srq_line(void)
 		XT_EQ(wc.qp_num, p[i].a.qp->qp_num);
 	}
 	begin = xt_now_us() - begin;
-	usleep(20000);		/* the core may cache counters for that long */
+	usleep(20000);		/* the core may cache counters for 10 ms */
 	woken = device_number(&p[0].a, LATE) - late;
 	xt_note("%d connections, %ld needless wakeups, %llu us", n, woken,
 		(unsigned long long)begin);
@@ -1011,7 +1011,7 @@ static void test_srq_line(void)
 		round_trip(&p[i]);
 }
 
-/* The same with so much data behind that a work item receives it. */
+/* As test_srq_line(), with so much data that a work item receives it. */
 static void test_srq_bulk(void)
 {
 	int n = xt_count(8);

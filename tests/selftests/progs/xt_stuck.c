@@ -217,7 +217,7 @@ static void test_accept(void)
 	fd = tcp_socket(&xt_b);
 	XT_OK(connect(fd, (struct sockaddr *)&sa, xt_addr_len(&sa)));
 	XT_EQ(send(fd, REQUEST, FRAME, 0), FRAME);
-	/* The first FPDU, which should follow, does not. */
+	/* Never send the first FPDU, which should follow the Reply. */
 	XT_EQ(recv(fd, reply, FRAME, MSG_WAITALL), FRAME);
 	kill_in_time(pid);
 }

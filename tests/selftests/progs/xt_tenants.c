@@ -157,7 +157,7 @@ static int guess(int to)
 	return ret;
 }
 
-/* ---- strangers --------------------------------------------------------- */
+/* ---- other processes --------------------------------------------------- */
 
 /**
  * struct stranger - another process

@@ -244,7 +244,7 @@ static int send_extra(int fd, struct ib_uverbs_ioctl_hdr *hdr)
 	return ret;
 }
 
-/* The same for the driver's response: with more room for it, or less. */
+/* Sends a command with more room for the driver's response, or less. */
 static int send_roomy(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *out = NULL;

@@ -71,7 +71,7 @@ static bool qp_flush_start_retry(struct xiw_oob *oob,
 		wait = msecs_to_jiffies(qp_flush_wait_ms(oob, what));
 		oob->armed = what;
 		oob->due = jiffies + wait;
-		/* The work may be queued for the other purpose. */
+		/* The work may be queued for the other wait. */
 		queued = !mod_delayed_work(system_dfl_wq, &oob->expire, wait);
 	}
 	spin_unlock_irqrestore(&oob->lock, flags);

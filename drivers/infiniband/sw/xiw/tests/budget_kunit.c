@@ -136,7 +136,7 @@ static void budget_batches(struct kunit *test)
 		{ false, false, 1, false },
 		{ true, false, 1, true },
 		{ true, true, 14, true },
-		/* Pairs are too few for a batch. */
+		/* A deferral with two requests is not a batch. */
 		{ false, true, 2, false },
 		{ false, false, 1, false },
 		{ true, false, 1, false },
@@ -160,7 +160,7 @@ static void budget_reads(struct kunit *test)
 		/* A deferral of Writes and Sends does not count. */
 		{ false, true, 64, false, XIW_POSTS_DATA },
 		{ true, false, 1, true, XIW_POSTS_READ },
-		/* Too few Reads. */
+		/* A deferral with three Reads has too few. */
 		{ false, true, 3, false, XIW_POSTS_READ },
 	};
 
