@@ -607,7 +607,7 @@ def terminated_read(bench):
 @case
 # Covers: TERM-14
 def unknown_opcode(bench):
-    """a Terminate without headers, from a peer without atomics: the Atomic"""
+    """a Terminate without headers, from a peer without atomics: the Atomic fails"""
     for code in 0x0206, 0x2006:
         peer, conn = reading(bench)
         conn.post("fadd", 8, 1, 0xCAFE, 0x5000)

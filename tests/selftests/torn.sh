@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # An aligned word of 8 bytes is never seen in parts, neither where a message is
-# placed nor in a message that is taken from memory that changes. In User Mode
-# Linux, whose memcpy() is "rep movsb".
+# placed nor in a message that is taken from memory that changes. Runs in User Mode
+# Linux and on the debug kernel only: User Mode Linux has a memcpy() of "rep movsb".
 #
 # xiw-kernel: uml debug
 # xiw-timeout: 600

@@ -279,7 +279,7 @@ static void test_disconnect_raced(void)
 	for (i = 0; i < n; i++) {
 		xt_pair(&p, &quiet, &quiet);
 		late.e = &p.a;
-		/* Without it librdmacm passes the disconnect to the kernel. */
+		/* Without a QP librdmacm leaves the disconnect to the kernel. */
 		p.a.id->qp = NULL;
 		late.delay_us = i % 15 * 100;
 		atomic_store(&late.go, false);
