@@ -3,7 +3,7 @@
 #
 # An aligned word of 8 bytes is never seen in parts, neither where a message is
 # placed nor in a message that is taken from memory that changes. Runs in User Mode
-# Linux and on the debug kernel only: User Mode Linux has a memcpy() of "rep movsb".
+# Linux, whose memcpy() is "rep movsb", and on the debug kernel.
 #
 # xiw-kernel: uml debug
 # xiw-timeout: 600
