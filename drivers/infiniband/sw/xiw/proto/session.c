@@ -124,24 +124,6 @@ struct xiw_session_step xiw_session_step(enum xiw_session_state state,
 	return step;
 }
 
-const char *xiw_session_name(enum xiw_session_state state)
-{
-	static const char * const names[XIW_SESSION_STATES] = {
-		[XIW_SESSION_IDLE]		= "IDLE",
-		[XIW_SESSION_REPLY]		= "REPLY",
-		[XIW_SESSION_REQUEST]		= "REQUEST",
-		[XIW_SESSION_PENDING]		= "PENDING",
-		[XIW_SESSION_ACCEPTED]		= "ACCEPTED",
-		[XIW_SESSION_OPEN]		= "OPEN",
-		[XIW_SESSION_ENDING]		= "ENDING",
-		[XIW_SESSION_PEER_ENDED]	= "PEER_ENDED",
-		[XIW_SESSION_BROKEN]		= "BROKEN",
-		[XIW_SESSION_DONE]		= "DONE",
-	};
-
-	return (unsigned int)state < XIW_SESSION_STATES ? names[state] : "?";
-}
-
 void xiw_session_init(struct xiw_session *s, bool active)
 {
 	memset(s, 0, sizeof(*s));

@@ -134,9 +134,6 @@ enum xiw_session_order {
 struct xiw_session_step xiw_session_step(enum xiw_session_state state,
 					 enum xiw_session_event event);
 
-/* Name of a state for traces */
-const char *xiw_session_name(enum xiw_session_state state);
-
 /* @active: this side sends the Initiate */
 void xiw_session_init(struct xiw_session *s, bool active);
 

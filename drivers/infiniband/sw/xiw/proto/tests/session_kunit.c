@@ -19,6 +19,19 @@
 
 #define ROOM	(XIW_SESSION_MSG_MAX + 1)
 
+static const char * const state_names[XIW_SESSION_STATES] = {
+	[XIW_SESSION_IDLE]		= "IDLE",
+	[XIW_SESSION_REPLY]		= "REPLY",
+	[XIW_SESSION_REQUEST]		= "REQUEST",
+	[XIW_SESSION_PENDING]		= "PENDING",
+	[XIW_SESSION_ACCEPTED]		= "ACCEPTED",
+	[XIW_SESSION_OPEN]		= "OPEN",
+	[XIW_SESSION_ENDING]		= "ENDING",
+	[XIW_SESSION_PEER_ENDED]	= "PEER_ENDED",
+	[XIW_SESSION_BROKEN]		= "BROKEN",
+	[XIW_SESSION_DONE]		= "DONE",
+};
+
 /*
  * One string per pair: '-' for what must not be sent, else the next state, with
  * '!' in front if the chunk received fits no pattern.
@@ -106,7 +119,7 @@ static void session_every_pair(struct kunit *test)
 			}
 			snprintf(got, sizeof(got), "%s%s",
 				 step.legal ? "" : "!",
-				 xiw_session_name(step.next));
+				 state_names[step.next]);
 			KUNIT_EXPECT_STREQ(test, got, want[s][e]);
 		}
 	}
@@ -117,7 +130,6 @@ static void session_refuses_strange_numbers(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, xiw_session_step(XIW_SESSION_STATES, 0).legal);
 	KUNIT_EXPECT_FALSE(test, xiw_session_step(0, XIW_SESSION_EVENTS).legal);
 	KUNIT_EXPECT_FALSE(test, xiw_session_step(-1, -1).legal);
-	KUNIT_EXPECT_STREQ(test, xiw_session_name(XIW_SESSION_STATES), "?");
 }
 
 /*
@@ -824,7 +836,7 @@ static void expect_end(struct kunit *test, enum xiw_session_state state,
 	decode_hex(test, ppid, hex, &msg);
 	s.rx_next = msg.ssn;
 	KUNIT_EXPECT_FALSE_MSG(test, xiw_session_receive(&s, &msg), "%s in %s",
-			       hex, xiw_session_name(state));
+			       hex, state_names[state]);
 	KUNIT_EXPECT_EQ(test, s.rx_next, msg.ssn);
 	KUNIT_EXPECT_EQ(test, (int)s.state, (int)XIW_SESSION_BROKEN);
 	KUNIT_EXPECT_TRUE(test, s.broken);
