@@ -88,6 +88,7 @@ help-all: help
 #+   XIW_ACCEL            tcg, or kvm if the machine has it
 #+   XIW_SERIES           kernel series of the tests (6.12), from this distribution or
 #+                        the suite XIW_SUITE
+#+   XIW_REROLL           N: make series writes version N of the series, [PATCH vN]
 #+   XIW_LINK_TYPE        xiw; siw and rxe run the tests on the kernel's own drivers
 #+   RDMA_CORE_SRC        an unpacked rdma-core source with the private ABI of the
 #+                        installed libibverbs; default: this distribution's, or that

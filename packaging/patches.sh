@@ -48,6 +48,8 @@ begin()
 	git init -q
 	git config user.name "$(identity | sed 's/ <.*//')"
 	git config user.email "$(identity | sed 's/.*<\(.*\)>/\1/')"
+	# "git am -3" in a clone of the kernel needs ids that are unique there.
+	git config core.abbrev 12
 	git add -A
 	git commit -q -m "Base"
 	git tag base
