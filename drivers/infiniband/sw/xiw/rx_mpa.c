@@ -131,18 +131,29 @@ bool xiw_rx_flatten(struct sk_buff *skb)
 	return true;
 }
 
-/* Advances to the next piece, and returns its length. */
+/*
+ * Advances to the next piece, and returns its length. Fragments whose bytes
+ * follow each other in memory are one piece, for example the pages of a block
+ * that a stream of this host has sent.
+ */
 static u32 rx_mpa_next_piece(struct xiw_rx_pos *p)
 {
 	const struct skb_shared_info *info = skb_shinfo(p->skb);
+	const skb_frag_t *frag;
 	u32 len;
 
 	if (p->frag < 0) {
 		p->data = p->skb->data;
 		len = skb_headlen(p->skb);
 	} else {
-		p->data = skb_frag_address(&info->frags[p->frag]);
-		len = skb_frag_size(&info->frags[p->frag]);
+		frag = &info->frags[p->frag];
+		p->data = skb_frag_address(frag);
+		len = skb_frag_size(frag);
+		while (p->frag + 1 < info->nr_frags &&
+		       skb_frag_address(++frag) == p->data + len) {
+			len += skb_frag_size(frag);
+			p->frag++;
+		}
 	}
 	if (++p->frag >= info->nr_frags) {
 		p->frag = -1;

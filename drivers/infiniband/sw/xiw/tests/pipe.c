@@ -158,13 +158,17 @@ static void lose(struct pipe_end *e)
 	announce(e->peer, DUE_STATE);
 }
 
-/* @len bytes, in one to three pieces. */
+/*
+ * @len bytes, in one to three pieces. The last of three may follow the second
+ * one in its memory.
+ */
 static struct sk_buff *new_part(struct pipe_end *e, const u8 *src, u32 len)
 {
 	u32 linear = prandom_u32_state(&e->rnd) % (len + 1);
 	struct sk_buff *skb = alloc_skb(linear + 1, GFP_ATOMIC);
-	struct page *page;
-	u32 done, n;
+	bool joined = prandom_u32_state(&e->rnd) % 2;
+	struct page *page = NULL;
+	u32 done, n, off;
 	int i;
 
 	if (!skb)
@@ -173,13 +177,18 @@ static struct sk_buff *new_part(struct pipe_end *e, const u8 *src, u32 len)
 	for (i = 0, done = linear; done < len; done += n, i++) {
 		n = i ? len - done : 1 + prandom_u32_state(&e->rnd) %
 				     (len - done);
-		page = alloc_pages(GFP_ATOMIC | __GFP_COMP, get_order(n));
+		off = i && joined ? done - linear : 0;
+		if (off)
+			get_page(page);
+		else
+			page = alloc_pages(GFP_ATOMIC | __GFP_COMP,
+					   get_order(joined ? len : n));
 		if (!page) {
 			kfree_skb(skb);
 			return NULL;
 		}
-		memcpy(page_address(page), src + done, n);
-		skb_add_rx_frag(skb, i, page, 0, n, n);
+		memcpy(page_address(page) + off, src + done, n);
+		skb_add_rx_frag(skb, i, page, off, n, n);
 	}
 	return skb;
 }
