@@ -6,6 +6,7 @@
 #ifndef _XIW_BUDGET_H
 #define _XIW_BUDGET_H
 
+#include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
 
@@ -44,9 +45,26 @@ static inline void xiw_budget_charge(struct xiw_budget *budget, u32 bytes)
 	budget->cost--;
 }
 
+/* The same for @n FPDUs of @bytes each */
+static inline void xiw_budget_charge_equal(struct xiw_budget *budget, u32 n,
+					   u32 bytes)
+{
+	budget->bytes -= n * bytes;
+	budget->cost -= n;
+}
+
 static inline bool xiw_budget_spent(const struct xiw_budget *budget)
 {
 	return budget->bytes <= 0 || budget->cost <= 0;
+}
+
+/* Number of FPDUs of @bytes each that use up the budget */
+static inline u32 xiw_budget_equal(const struct xiw_budget *budget, u32 bytes)
+{
+	if (xiw_budget_spent(budget))
+		return 0;
+	return min_t(u32, DIV_ROUND_UP((u32)budget->bytes, bytes),
+		     budget->cost);
 }
 
 enum xiw_timers_limits {

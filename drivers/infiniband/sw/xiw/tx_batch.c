@@ -11,7 +11,11 @@
 
 #include "tx_batch.h"
 
+#include <linux/math.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
 
 #include "llp.h"
 #include "place.h"
@@ -293,20 +297,49 @@ static u32 tx_batch_series_source(const struct xiw_stream *s,
 	return 0;
 }
 
-/* Encodes one FPDU of a series; its memory is locked. */
-static void tx_batch_build_next(struct xiw_stream *s, struct xiw_seg *seg,
-				struct tx_batch_source *src)
+/*
+ * Encodes @n FPDUs of a series; their memory is locked. Their headers differ
+ * in the offset only.
+ */
+static void tx_batch_build_equal(struct xiw_stream *s,
+				 const struct xiw_seg *seg,
+				 struct tx_batch_source *src, u32 n)
 {
 	struct xiw_tx *tx = &s->tx;
+	const struct xiw_seg_msg *m = &tx->msg.head;
+	u32 ulpdu_len = seg->hdr_len + seg->len;
+	u32 len = xiw_mpa_fpdu_len(ulpdu_len);
+	u32 pad = xiw_mpa_pad(ulpdu_len);
+	u8 head[XIW_MPA_LEN_FIELD + XIW_DDP_HDR_MAX];
 	u8 *at = xiw_txbuf_cursor(&tx->buf);
-	u8 *ulpdu = at + XIW_MPA_LEN_FIELD;
+	u32 end = tx->msg.offset + n * seg->len;
 
-	seg->offset = tx->msg.offset;
-	xiw_segment_encode(&tx->msg.head, seg, ulpdu);
-	xiw_mem_read(&src->ref, src->addr, ulpdu + seg->hdr_len, seg->len);
-	tx_batch_finish_fpdu(s, at, seg->hdr_len + seg->len, 0);
-	src->addr += seg->len;
-	tx->msg.offset += seg->len;
+	put_unaligned_be16(ulpdu_len, head);
+	xiw_segment_encode(m, seg, head + XIW_MPA_LEN_FIELD);
+	for (; tx->msg.offset < end; tx->msg.offset += seg->len, at += len) {
+		/* The payload overwrites what a tagged header does not need. */
+		memcpy(at, head, sizeof(head));
+		xiw_ddp_put_offset(at + XIW_MPA_LEN_FIELD, m->tagged,
+				   (m->tagged ? m->to : 0) + tx->msg.offset);
+		xiw_mem_read(&src->ref, src->addr,
+			     at + XIW_MPA_LEN_FIELD + seg->hdr_len, seg->len);
+		src->addr += seg->len;
+		xiw_tx_mpa_seal_equal(&tx->mpa, at, len, pad);
+	}
+	xiw_tx_mpa_sealed(&tx->mpa, n * len);
+	tx_batch_commit(tx, n * len);
+	tx->pos += n * len;
+	xiw_budget_charge_equal(&tx->budget, n, len);
+}
+
+/* Limits the number of FPDUs of a series to what the batch has room for. */
+static u32 tx_batch_series_most(const struct xiw_tx *tx, u32 most)
+{
+	u32 len = xiw_mpa_fpdu_len(tx->mpa.full);
+
+	most = min3(most, xiw_budget_equal(&tx->budget, len),
+		    DIV_ROUND_UP(XIW_TX_BATCH_BYTES - tx->batch.len, len));
+	return xiw_tx_mpa_repeat(&tx->mpa, xiw_txbuf_room(&tx->buf), most);
 }
 
 /*
@@ -321,32 +354,25 @@ static bool tx_batch_build_series(struct xiw_stream *s)
 	u32 left = tx->msg.head.len - tx->msg.offset;
 	struct tx_batch_source src;
 	struct xiw_seg seg;
-	u32 most;
-	u32 want;
 	u32 n;
 
-	if (left <= 2 * tx->mpa.full || tx->mpa.mpa.markers)
+	if (left <= 2 * tx->mpa.full || !tx->mpa.aligned ||
+	    tx->mpa.mpa.markers)
 		return false;
 	xiw_segment_next(&tx->msg.head, tx->msg.offset, tx->mpa.full, &seg);
-	most = min3(TX_BATCH_SERIES, tx_batch_series_source(s, &src),
-		    left - XIW_SEG_TAIL) / seg.len;
-	if (most < 2 ||
-	    xiw_mem_get(&tx->mem, src.stag, src.access, src.addr,
-			most * seg.len, &src.ref) != XIW_MEM_OK)
+	n = min3(TX_BATCH_SERIES, tx_batch_series_source(s, &src),
+		 left - XIW_SEG_TAIL) / seg.len;
+	if (n >= 2)
+		n = tx_batch_series_most(tx, n);
+	if (n < 2 || xiw_mem_get(&tx->mem, src.stag, src.access, src.addr,
+				 n * seg.len, &src.ref) != XIW_MEM_OK)
 		return false;
-	want = xiw_mpa_fpdu_len(seg.hdr_len + seg.len);
-	for (n = 0; n < most && !tx_batch_is_full(tx); n++) {
-		if (xiw_txbuf_room(&tx->buf) < want ||
-		    xiw_tx_mpa_limit(&tx->mpa, &tx->buf, tx->batch.len) !=
-			    tx->mpa.full)
-			break;
-		tx_batch_build_next(s, &seg, &src);
-	}
+	tx_batch_build_equal(s, &seg, &src, n);
 	xiw_mem_put(&src.ref);
 	if (tx->msg.source == XIW_TX_SQ)
 		tx_batch_pass_sge(tx, n * seg.len);
 	xiw_stat_add(s->env->stats, XIW_STAT_TX_FPDU, n);
-	return n;
+	return true;
 }
 
 /*

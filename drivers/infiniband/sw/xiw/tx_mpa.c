@@ -111,6 +111,33 @@ u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
 }
 
 /**
+ * xiw_tx_mpa_repeat() - get the number of equal FPDUs that may follow
+ * @m: framing without Markers, of FPDUs that end where segments do
+ * @room: contiguous bytes for them
+ * @most: largest result
+ *
+ * Return: FPDUs with a ULPDU of @m->full bytes before the limit of the next
+ * ULPDU changes.
+ */
+u32 xiw_tx_mpa_repeat(const struct xiw_tx_mpa *m, u32 room, u32 most)
+{
+	u32 len = xiw_mpa_fpdu_len(m->full);
+	u32 fill = m->fill;
+	u32 n = 0;
+
+	most = min(most, room / m->unit);
+	/* The usual case: the segment size is a multiple of four. */
+	if (!fill && len == m->unit)
+		return most;
+	while (n < most &&
+	       xiw_segment_limit(m->unit, fill, false) == m->full) {
+		fill = (fill + len) % m->unit;
+		n++;
+	}
+	return n;
+}
+
+/**
  * xiw_tx_mpa_is_full() - check if a batch fills TCP's segments
  * @m: framing
  * @laid: bytes of the batch
@@ -163,6 +190,21 @@ static void tx_mpa_spread_markers(struct xiw_tx_mpa *m, u8 *dst, u32 gap,
 	}
 }
 
+static void tx_mpa_put_crc(const struct xiw_tx_mpa *m, u8 *at, u32 len)
+{
+	__le32 crc = 0;
+
+	if (m->crc)
+		crc = cpu_to_le32(~crc32c(~0, at, len));
+	memcpy(at + len, &crc, XIW_MPA_CRC_LEN);
+}
+
+static void tx_mpa_fill(struct xiw_tx_mpa *m, u32 len)
+{
+	if (m->aligned)
+		m->fill = (m->fill + len) % m->unit;
+}
+
 /**
  * xiw_tx_mpa_seal() - complete the FPDU around a ULPDU
  * @m: framing
@@ -179,8 +221,6 @@ u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap)
 	u32 pad = xiw_mpa_pad(ulpdu_len);
 	u32 body = XIW_MPA_LEN_FIELD + ulpdu_len + pad;
 	u32 len = xiw_mpa_tx_begin(&m->mpa, ulpdu_len);
-	__le32 crc = 0;
-	u8 *end;
 
 	put_unaligned_be16(ulpdu_len, at + gap);
 	if (pad)
@@ -191,11 +231,36 @@ u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap)
 	else
 		xiw_mpa_tx_advance(&m->mpa, len);
 
-	end = at + len - XIW_MPA_CRC_LEN;
-	if (m->crc)
-		crc = cpu_to_le32(~crc32c(~0, at, end - at));
-	memcpy(end, &crc, XIW_MPA_CRC_LEN);
-	if (m->aligned)
-		m->fill = (m->fill + len) % m->unit;
+	tx_mpa_put_crc(m, at, len - XIW_MPA_CRC_LEN);
+	tx_mpa_fill(m, len);
 	return len;
+}
+
+/**
+ * xiw_tx_mpa_seal_equal() - complete the next one of equal FPDUs
+ * @m: framing without Markers
+ * @at: begin of the FPDU, with its length field and ULPDU
+ * @len: bytes of the FPDU
+ * @pad: bytes of padding
+ *
+ * Adds padding and CRC. xiw_tx_mpa_sealed() follows the last FPDU.
+ */
+void xiw_tx_mpa_seal_equal(const struct xiw_tx_mpa *m, u8 *at, u32 len, u32 pad)
+{
+	u32 body = len - XIW_MPA_CRC_LEN;
+
+	if (pad)
+		memset(at + body - pad, 0, pad);
+	tx_mpa_put_crc(m, at, body);
+}
+
+/**
+ * xiw_tx_mpa_sealed() - account FPDUs that xiw_tx_mpa_seal_equal() completed
+ * @m: framing without Markers
+ * @len: bytes of all of them
+ */
+void xiw_tx_mpa_sealed(struct xiw_tx_mpa *m, u32 len)
+{
+	xiw_mpa_tx_advance(&m->mpa, len);
+	tx_mpa_fill(m, len);
 }

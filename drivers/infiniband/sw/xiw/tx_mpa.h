@@ -70,8 +70,12 @@ void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
 void xiw_tx_mpa_batch(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill);
 u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
 		     u32 laid);
+u32 xiw_tx_mpa_repeat(const struct xiw_tx_mpa *m, u32 room, u32 most);
 bool xiw_tx_mpa_is_full(const struct xiw_tx_mpa *m, u32 laid);
 u32 xiw_tx_mpa_small_limit(const struct xiw_tx_mpa *m, u32 room);
 u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap);
+void xiw_tx_mpa_seal_equal(const struct xiw_tx_mpa *m, u8 *at, u32 len,
+			   u32 pad);
+void xiw_tx_mpa_sealed(struct xiw_tx_mpa *m, u32 len);
 
 #endif /* _XIW_TX_MPA_H */

@@ -77,13 +77,12 @@ u32 xiw_ddp_encode(u8 *buf, const struct xiw_ddp_hdr *h)
 	buf[1] = XIW_RDMAP_RV | (h->opcode & XIW_RDMAP_OP_MASK);
 	if (h->tagged) {
 		t->stag = cpu_to_be32(h->stag);
-		t->to = cpu_to_be64(h->to);
 	} else {
 		u->inv_stag = cpu_to_be32(h->inv_stag);
 		u->qn = cpu_to_be32(h->qn);
 		u->msn = cpu_to_be32(h->msn);
-		u->mo = cpu_to_be32(h->mo);
 	}
+	xiw_ddp_put_offset(buf, h->tagged, h->tagged ? h->to : h->mo);
 	return ddp_header_len(h->tagged);
 }
 

@@ -75,6 +75,18 @@ enum xiw_reason xiw_ddp_decode(const u8 *hdr, u32 ulpdu_len, u32 features,
  */
 u32 xiw_ddp_encode(u8 *buf, const struct xiw_ddp_hdr *h);
 
+/* Changes the offset in an encoded header, TO if it is tagged, or MO. */
+static inline void xiw_ddp_put_offset(u8 *buf, bool tagged, u64 offset)
+{
+	struct xiw_untagged_hdr *u = (struct xiw_untagged_hdr *)buf;
+	struct xiw_tagged_hdr *t = (struct xiw_tagged_hdr *)buf;
+
+	if (tagged)
+		t->to = cpu_to_be64(offset);
+	else
+		u->mo = cpu_to_be32(offset);
+}
+
 /*
  * MSN of the next message; @msn counts the messages sent to one untagged queue
  * of the peer, from XIW_MSN_FIRST. 0 follows the largest (RFC 5041 section
