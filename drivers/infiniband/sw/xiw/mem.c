@@ -231,15 +231,14 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
 }
 
 /*
- * True if the range may be accessed, too. The access rights were checked by
- * xiw_mem_get(), and stay valid until xiw_mem_put().
+ * Bytes from @addr, which was checked by xiw_mem_get(), to the end of the
+ * region. They may be accessed until xiw_mem_put(), too.
  */
-bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len)
+u64 xiw_mem_room(const struct xiw_mem_ref *ref, u64 addr)
 {
 	const struct xiw_mem *mem = ref->mem;
 
-	return mem_check_range(addr, len, mem ? mem->iova : 0,
-			       mem ? mem->length : U64_MAX) == XIW_MEM_OK;
+	return mem ? mem->length - (addr - mem->iova) : U64_MAX - addr;
 }
 
 /* Sets up a zeroed cache; for the members see struct xiw_mem_cache. */

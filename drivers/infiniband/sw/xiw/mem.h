@@ -188,7 +188,7 @@ void xiw_mem_cache_init(struct xiw_mem_cache *cache,
 enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
 				int access, u64 addr, u64 len,
 				struct xiw_mem_ref *ref);
-bool xiw_mem_covers(const struct xiw_mem_ref *ref, u64 addr, u64 len);
+u64 xiw_mem_room(const struct xiw_mem_ref *ref, u64 addr);
 void xiw_mem_put(struct xiw_mem_ref *ref);
 void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
 		   size_t len);

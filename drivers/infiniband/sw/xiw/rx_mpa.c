@@ -213,6 +213,16 @@ static bool rx_mpa_crc_good(const struct xiw_rx_mpa *m, u32 len)
 	return le32_to_cpu(wire) == ~crc;
 }
 
+/* Describes the next @len bytes at @p, all of them in one piece, in m->vec. */
+static void rx_mpa_map_piece(struct xiw_rx_mpa *m, struct xiw_rx_pos *p,
+			     u32 len)
+{
+	m->vec[0].iov_base = p->data;
+	m->vec[0].iov_len = len;
+	m->vec_count = 1;
+	rx_mpa_pass(p, len);
+}
+
 /*
  * Describes the next @len bytes at @p in m->vec. False if the packet has fewer,
  * or if they are in too many pieces; then @p has not moved.
@@ -392,14 +402,10 @@ static enum xiw_rx_found rx_mpa_take_in_place(struct xiw_rx_mpa *m,
 	else if (!rx_mpa_peek_be16(*p, &ulpdu_len))
 		return rx_mpa_take_split(m, p);
 	len = xiw_mpa_fpdu_len(ulpdu_len);
-	if (len <= piece) {
-		m->vec[0].iov_base = data;
-		m->vec[0].iov_len = len;
-		m->vec_count = 1;
-		rx_mpa_pass(p, len);
-	} else if (!rx_mpa_map_packet(m, p, len)) {
+	if (len <= piece)
+		rx_mpa_map_piece(m, p, len);
+	else if (!rx_mpa_map_packet(m, p, len))
 		return rx_mpa_take_split(m, p);
-	}
 	m->ulpdu_len = ulpdu_len;
 	return m->crc && !rx_mpa_crc_good(m, len) ? XIW_RX_CRC : XIW_RX_FPDU;
 }
@@ -446,11 +452,25 @@ bool xiw_rx_mpa_take_chunk(struct xiw_rx_mpa *m, const struct sk_buff *skb)
 	return rx_mpa_map_packet(m, &p, skb->len);
 }
 
+/* Compares two words, and a third one of four bytes if there is one. */
+static bool rx_mpa_head_equal(const u8 *a, const u8 *b, u32 len)
+{
+	u64 diff = get_unaligned((const u64 *)a) ^
+		   get_unaligned((const u64 *)b);
+
+	diff |= get_unaligned((const u64 *)(a + 8)) ^
+		get_unaligned((const u64 *)(b + 8));
+	if (len > 16)
+		diff |= get_unaligned((const u32 *)(a + 16)) ^
+			get_unaligned((const u32 *)(b + 16));
+	return !diff;
+}
+
 /**
  * xiw_rx_mpa_is_like() - check if the packet has an FPDU with a given header
  * @p: position
  * @head: its length field and DDP header
- * @head_len: bytes in @head
+ * @head_len: bytes in @head: 16 or 20
  * @len: bytes of the FPDU
  *
  * Return: true if all of it is in the packet and its header in one piece.
@@ -461,7 +481,7 @@ bool xiw_rx_mpa_is_like(struct xiw_rx_pos *p, const u8 *head, u32 head_len,
 	u8 *data;
 
 	return len <= p->left && rx_mpa_piece_at(p, &data) >= head_len &&
-	       !memcmp(data, head, head_len);
+	       rx_mpa_head_equal(data, head, head_len);
 }
 
 /**
@@ -484,8 +504,11 @@ bool xiw_rx_mpa_next_like(struct xiw_rx_mpa *m, struct xiw_rx_pos *p,
 
 	if (!xiw_rx_mpa_is_like(p, head, head_len, len))
 		return false;
-	start = *p;
-	if (!rx_mpa_map_packet(m, p, len))
+	if (m->crc)
+		start = *p;
+	if (len <= p->room)
+		rx_mpa_map_piece(m, p, len);
+	else if (!rx_mpa_map_packet(m, p, len))
 		return false;
 	if (!m->crc || rx_mpa_crc_good(m, len))
 		return true;

@@ -6,10 +6,11 @@
  *
  * Such an FPDU needs no decoding: all but its offset was checked with the
  * header of the first one. The memory stays locked for up to SERIES_BYTES, as
- * for an FPDU of a peer that is xiw, too. Checked for each FPDU are the CRC,
- * the offset, the bounds of the message, of the buffer and of the region, and
- * the rights that the owner of the stream permits. Any other FPDU, and any
- * fault, is left to rx.c. All functions run under the socket lock.
+ * for an FPDU of a peer that is xiw, too. How many of them fit is found once:
+ * the bounds of the message, of the buffer and of the region, and the rights
+ * that the owner of the stream permits. Checked for each FPDU are the CRC and
+ * the header, with the expected offset. Any other FPDU, and any fault, is left
+ * to rx.c. All functions run under the socket lock.
  */
 #include "series.h"
 
@@ -36,7 +37,7 @@
  * @stag: STag or local key of the memory
  * @access: rights needed
  * @addr: where the next payload belongs
- * @room: bytes from there to the end of the buffer element
+ * @room: bytes of the buffer element that were left when @addr was found
  * @ref: the locked memory
  */
 struct series {
@@ -61,16 +62,15 @@ static bool series_is_send(u8 opcode)
 	       !xiw_rdmap_is_imm(opcode);
 }
 
-static void series_put_offset(struct series *r)
+/* Moves the expected header to the next FPDU. */
+static void series_next_head(struct series *r)
 {
-	u8 *ulpdu = r->head + XIW_MPA_LEN_FIELD;
-
 	if (r->h.tagged)
-		put_unaligned_be64(r->h.to, ulpdu +
-				   offsetof(struct xiw_tagged_hdr, to));
+		r->h.to += r->h.payload_len;
 	else
-		put_unaligned_be32(r->h.mo, ulpdu +
-				   offsetof(struct xiw_untagged_hdr, mo));
+		r->h.mo += r->h.payload_len;
+	xiw_ddp_put_offset(r->head + XIW_MPA_LEN_FIELD, r->h.tagged,
+			   r->h.tagged ? r->h.to : r->h.mo);
 }
 
 /* The header that follows the one of @prev; false if there can be no series. */
@@ -83,15 +83,11 @@ static bool series_begin(struct series *r, const struct xiw_fpdu *prev)
 	     !series_is_send(prev->h.opcode)))
 		return false;
 	r->h = prev->h;
-	if (r->h.tagged)
-		r->h.to += r->h.payload_len;
-	else
-		r->h.mo += r->h.payload_len;
 	r->head_len = XIW_MPA_LEN_FIELD + r->h.payload_off;
 	r->fpdu_len = xiw_mpa_fpdu_len(prev->ulpdu_len);
 	put_unaligned_be16(prev->ulpdu_len, r->head);
 	memcpy(r->head + XIW_MPA_LEN_FIELD, prev->hdr, sizeof(prev->hdr));
-	series_put_offset(r);
+	series_next_head(r);
 	return true;
 }
 
@@ -139,72 +135,87 @@ static bool series_find_memory(struct series *r)
 	}
 }
 
-/* Makes the checks that rx.c, deliver.c and place.c make for each FPDU. */
-static bool series_fits(const struct series *r)
+/*
+ * Makes the checks that rx.c, deliver.c and place.c make, for the next FPDU and
+ * those behind it. Returns how many may be placed; the memory is locked.
+ */
+static u32 series_most(const struct series *r)
 {
 	const struct xiw_ddp_queue *q = &r->s->rx.queue[XIW_QN_SEND];
+	u64 room = min(r->room, xiw_mem_room(&r->ref, r->addr));
 	enum xiw_reason reason = XIW_OK;
 
-	if (r->h.opcode == XIW_OP_READ_RESP)
+	switch (r->h.opcode) {
+	case XIW_OP_WRITE:
+		if (!xiw_stream_access_ok(r->s, IB_ACCESS_REMOTE_WRITE))
+			return 0;
+		break;
+	case XIW_OP_READ_RESP:
 		reason = xiw_rdmap_read_resp_check(&r->wait->sink, &r->h);
-	else if (r->h.opcode != XIW_OP_WRITE)
+		room = min_t(u64, room, r->wait->sink.left);
+		break;
+	default:
 		reason = xiw_ddp_queue_check(q, &r->h);
-	else if (!xiw_stream_access_ok(r->s, IB_ACCESS_REMOTE_WRITE))
-		return false;
-	return reason == XIW_OK && r->h.payload_len <= r->room &&
-	       xiw_mem_covers(&r->ref, r->addr, r->h.payload_len);
+		room = min_t(u64, room, q->size - r->h.mo);
+		break;
+	}
+	if (reason != XIW_OK)
+		return 0;
+	return min3((u32)min_t(u64, room, SERIES_BYTES) / r->h.payload_len,
+		    (u32)SERIES_FPDUS,
+		    xiw_budget_equal(&r->s->rx.budget, r->fpdu_len));
 }
 
 static void series_place(struct series *r)
 {
+	const struct xiw_rx_mpa *m = &r->s->rx.mpa;
 	struct xiw_fpdu f;
 
-	f.vec = r->s->rx.mpa.vec;
-	f.off = 0;
-	xiw_fpdu_skip(&f, r->head_len);
-	xiw_fpdu_place(&f, &r->ref, r->addr, r->h.payload_len);
+	if (m->vec_count == 1) {
+		xiw_mem_write(&r->ref, r->addr, m->vec->iov_base + r->head_len,
+			      r->h.payload_len);
+	} else {
+		f.vec = m->vec;
+		f.off = 0;
+		xiw_fpdu_skip(&f, r->head_len);
+		xiw_fpdu_place(&f, &r->ref, r->addr, r->h.payload_len);
+	}
+	r->addr += r->h.payload_len;
 }
 
-/* An FPDU was placed: advances the message and the expected header. */
-static void series_advance(struct series *r)
+/* @n FPDUs were placed: advances the message. */
+static void series_advance(struct series *r, u32 n)
 {
 	struct xiw_rx *rx = &r->s->rx;
-	u32 len = r->h.payload_len;
+	struct xiw_ddp_hdr all = r->h;
 	u32 msg_len;
 
-	if (r->h.opcode == XIW_OP_WRITE) {
-		rx->write_bytes += len;
-	} else if (r->h.opcode == XIW_OP_READ_RESP) {
-		r->wait->offset += len;
-		xiw_rdmap_read_resp_advance(&r->wait->sink, &r->h);
+	all.payload_len *= n;
+	if (all.opcode == XIW_OP_WRITE) {
+		rx->write_bytes += all.payload_len;
+	} else if (all.opcode == XIW_OP_READ_RESP) {
+		r->wait->offset += all.payload_len;
+		xiw_rdmap_read_resp_advance(&r->wait->sink, &all);
 	} else {
-		xiw_ddp_queue_advance(&rx->queue[XIW_QN_SEND], &r->h, &msg_len);
+		xiw_ddp_queue_advance(&rx->queue[XIW_QN_SEND], &all, &msg_len);
 	}
-	if (r->h.tagged)
-		r->h.to += len;
-	else
-		r->h.mo += len;
-	series_put_offset(r);
-	r->addr += len;
-	r->room -= len;
-	xiw_budget_charge(&rx->budget, r->fpdu_len);
+	xiw_budget_charge_equal(&rx->budget, n, r->fpdu_len);
 }
 
 /* Takes FPDUs while the memory is locked. Returns their number. */
 static u32 series_run(struct series *r, struct xiw_rx_pos *p)
 {
-	u32 most = min_t(u32, SERIES_BYTES / r->h.payload_len, SERIES_FPDUS);
-	struct xiw_rx *rx = &r->s->rx;
+	u32 most = series_most(r);
 	u32 n;
 
-	for (n = 0; n < most && !xiw_budget_spent(&rx->budget); n++) {
-		if (!series_fits(r) ||
-		    !xiw_rx_mpa_next_like(&rx->mpa, p, r->head, r->head_len,
-					  r->fpdu_len))
+	for (n = 0; n < most; n++) {
+		if (!xiw_rx_mpa_next_like(&r->s->rx.mpa, p, r->head,
+					  r->head_len, r->fpdu_len))
 			break;
 		series_place(r);
-		series_advance(r);
+		series_next_head(r);
 	}
+	series_advance(r, n);
 	return n;
 }
 
