@@ -75,7 +75,7 @@ help-all: help
 #+   make bench FORM=idle      10000 connections
 #+   make bench FORM=delay     bulk over paths with delay and loss
 #+   make bench FORM=sctp      connections over SCTP, beside SCTP as such
-#+   make bench FORM=ulp       a storage target of the kernel, with delay
+#+   make bench FORM=ulp       storage targets of the kernel, with delay
 #+   make profile WHAT="write 65536"   profile one benchmark in User Mode Linux
 #+                                     ("send 64", "read 64 crc", ...)
 #+

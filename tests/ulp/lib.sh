@@ -234,3 +234,160 @@ nvme_target_down()
 	rmdir "$CONFIGFS/nvmet/subsystems/$1/namespaces/1" \
 		"$CONFIGFS/nvmet/subsystems/$1"
 }
+
+# ---- targets of SCSI: a RAM disk, in the kernel's configfs
+
+SCSI_TARGET=$CONFIGFS/target
+SCSI_DISK=$SCSI_TARGET/core/rd_mcp_0/disk
+
+scsi_disk_up()
+{
+	modprobe target_core_mod &&
+	mkdir -p "$SCSI_DISK" &&
+	echo rd_pages=16384 >"$SCSI_DISK/control" &&
+	echo 1 >"$SCSI_DISK/enable"
+}
+
+scsi_disk_down()
+{
+	rmdir "$SCSI_DISK" "${SCSI_DISK%/*}"
+}
+
+# disk_of PATTERN: prints the disk whose name the kernel has at the end of PATTERN.
+disk_of()
+{
+	# shellcheck disable=SC2206  # a pattern
+	local found=($1)
+
+	[[ -b /dev/${found[0]##*/} ]] && echo "/dev/${found[0]##*/}"
+}
+
+ISER_IQN=iqn.2003-01.org.example:xiw
+ISER_TPG=$SCSI_TARGET/iscsi/$ISER_IQN/tpgt_1
+
+# iser_target_up: a target of iSER at port 3260. A listener of ours and the portal's
+# own socket want the same port, so the portal is made in another namespace.
+iser_target_up()
+{
+	local attr
+
+	scsi_disk_up && modprobe -a iscsi_target_mod ib_isert &&
+	mkdir -p "$ISER_TPG/lun/lun_0" &&
+	ln -s "$SCSI_DISK" "$ISER_TPG/lun/lun_0/disk" &&
+	for attr in generate_node_acls:1 demo_mode_write_protect:0 \
+		    authentication:0; do
+		echo "${attr#*:}" >"$ISER_TPG/attrib/${attr%:*}" || return
+	done &&
+	ip netns add portal &&
+	in_ns portal mkdir "$ISER_TPG/np/0.0.0.0:3260" &&
+	echo 1 >"$ISER_TPG/np/0.0.0.0:3260/iser" &&
+	echo 1 >"$ISER_TPG/enable"
+}
+
+iser_target_down()
+{
+	echo 0 >"$ISER_TPG/enable"
+	echo 0 >"$ISER_TPG/np/0.0.0.0:3260/iser"
+	rmdir "$ISER_TPG/np/0.0.0.0:3260"
+	rm "$ISER_TPG/lun/lun_0/disk"
+	rmdir "$ISER_TPG/lun/lun_0" "$ISER_TPG" "${ISER_TPG%/*}" \
+		"$SCSI_TARGET/iscsi"
+	scsi_disk_down
+	ip netns del portal
+}
+
+iser_node()
+{
+	iscsiadm -m node -T "$ISER_IQN" -p "$L4:3260" "$@"
+}
+
+# iscsid_up: the daemon of the initiator; $iscsid is its process. On SIGTERM it ends
+# its whole process group, hence a group of its own.
+iscsid_up()
+{
+	scratch /etc/iscsi /var/lib /run/lock
+	mkdir -p /var/lib/iscsi /run/lock/iscsi
+	echo "InitiatorName=iqn.2003-01.org.example:host" \
+		>/etc/iscsi/initiatorname.iscsi
+	: >/etc/iscsi/iscsid.conf
+	setsid iscsid -f >"$TMP/iscsid.log" 2>&1 &
+	# shellcheck disable=SC2034  # used by the callers
+	iscsid=$!
+}
+
+iser_disk()
+{
+	disk_of '/sys/class/iscsi_session/session*/device/target*/*/block/*'
+}
+
+SRP_PORT=5555
+SRPT=$SCSI_TARGET/srpt
+
+# srp_gid: the device's first one, in a row.
+srp_gid()
+{
+	local gid
+
+	gid=$(<"/sys/class/infiniband/$DEV_L/ports/1/gids/0") &&
+	echo "${gid//:/}"
+}
+
+# srp_target_up: both ports, of the target and of the initiator, have the name of that
+# GID. The target refuses all others.
+srp_target_up()
+{
+	local port
+
+	scsi_disk_up && modprobe ib_srpt &&
+	port=0x$(srp_gid) || return
+	mkdir -p "$SRPT" || return
+	# Where rdma_cm's port is an attribute; in older kernels a parameter.
+	if [[ -e $SRPT/discovery_auth/rdma_cm_port ]]; then
+		echo "$SRP_PORT" >"$SRPT/discovery_auth/rdma_cm_port" || return
+	fi
+	SRP_TPG=$SRPT/$port/$port
+	SRP_ACL=$SRP_TPG/acls/$port
+	mkdir -p "$SRP_TPG/lun/lun_0" &&
+	ln -s "$SCSI_DISK" "$SRP_TPG/lun/lun_0/disk" &&
+	mkdir -p "$SRP_ACL/lun_0" &&
+	ln -s "$SRP_TPG/lun/lun_0" "$SRP_ACL/lun_0/lun_0" &&
+	echo 1 >"$SRP_TPG/enable"
+}
+
+srp_target_down()
+{
+	echo 0 >"$SRP_TPG/enable"
+	rm "$SRP_ACL/lun_0/lun_0" "$SRP_TPG/lun/lun_0/disk"
+	rmdir "$SRP_ACL/lun_0" "$SRP_ACL" "$SRP_TPG/lun/lun_0" "$SRP_TPG" \
+		"${SRP_TPG%/*}" "$SRPT"
+	scsi_disk_down
+}
+
+srp_log_in()
+{
+	local guid port
+
+	guid=$(</sys/module/ib_srpt/parameters/srpt_service_guid)
+	port=$(srp_gid)
+	echo "id_ext=$guid,initiator_ext=${port:0:16},ioc_guid=$guid,dest=$L4:$SRP_PORT" \
+		>"/sys/class/infiniband_srp/srp-$DEV_L-1/add_target"
+}
+
+srp_log_out()
+{
+	local port
+
+	for port in /sys/class/srp_remote_ports/port-*; do
+		[[ ! -e $port/delete ]] || echo 1 >"$port/delete"
+	done
+}
+
+srp_no_session()
+{
+	! compgen -G '/sys/class/srp_remote_ports/port-*' >/dev/null
+}
+
+srp_disk()
+{
+	disk_of '/sys/class/srp_host/host*/device/target*/*/block/*'
+}
