@@ -13,8 +13,12 @@
 struct net;
 struct xiw_mpa_policy;
 struct xiw_sock;
+struct xiw_sock_proto;
 
 #if IS_ENABLED(CONFIG_IP_SCTP)
+extern const struct xiw_sock_proto xiw_sctp_proto;
+
+int xiw_sctp_make_wq(void);
 int xiw_sctp_create(struct net *net, int family,
 		    const struct xiw_mpa_policy *policy, struct xiw_sock **xs);
 int xiw_sctp_bind_more(struct xiw_sock *xs,
