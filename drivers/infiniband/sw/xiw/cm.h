@@ -80,9 +80,6 @@ void xiw_cm_release_any(struct xiw_ep *ep);
 /* cm_startup.c */
 int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
 		       const void *pdata);
-int xiw_conn_send_frame(struct xiw_ep *ep);
-int xiw_conn_get_frame(struct xiw_ep *ep, bool reply,
-		       struct xiw_mpa_frame *frame);
 enum xiw_ep_state xiw_active_connecting(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep);

@@ -56,13 +56,8 @@ static int startup_send_own(struct xiw_ep *ep)
 		-ECONNRESET : 0;
 }
 
-/**
- * xiw_conn_send_frame() - send the prepared frame
- * @ep: endpoint after xiw_conn_put_frame()
- *
- * Return: 0, or -ECONNRESET.
- */
-int xiw_conn_send_frame(struct xiw_ep *ep)
+/* Sends the frame of xiw_conn_put_frame(). 0, or -ECONNRESET. */
+static int startup_send_frame(struct xiw_ep *ep)
 {
 	struct xiw_ep_startup *st = ep->startup;
 
@@ -95,18 +90,14 @@ static int startup_collect(struct xiw_ep *ep, bool reply)
 	}
 }
 
-/**
- * xiw_conn_get_frame() - receive the peer's frame
- * @ep: endpoint in startup
- * @reply: a Reply is expected, else a Request
- * @frame: set when it is complete; its Private Data is in startup.frame
- *
- * Return: 0; -EAGAIN if more must arrive; -EPROTO if it is improperly formatted
- * (RFC 5044 section 7.1.1); -ECONNRESET if the peer closed; another negative
- * errno of the socket.
+/*
+ * Receives the peer's Reply or Request. Sets @frame when it is complete; its
+ * Private Data is in startup.frame. 0; -EAGAIN if more must arrive; -EPROTO if
+ * it is improperly formatted (RFC 5044 section 7.1.1); -ECONNRESET if the peer
+ * closed; another negative errno of the socket.
  */
-int xiw_conn_get_frame(struct xiw_ep *ep, bool reply,
-		       struct xiw_mpa_frame *frame)
+static int startup_get_frame(struct xiw_ep *ep, bool reply,
+			     struct xiw_mpa_frame *frame)
 {
 	int len;
 
@@ -177,7 +168,7 @@ enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep)
 	int ret = ep->user->build_request(ep);
 
 	if (!ret)
-		ret = xiw_conn_send_frame(ep);
+		ret = startup_send_frame(ep);
 	return ret ? ep->user->failed(ep, ret) : xiw_active_reply(ep);
 }
 
@@ -216,7 +207,7 @@ enum xiw_ep_state xiw_active_reply(struct xiw_ep *ep)
 	struct xiw_mpa_frame frame;
 	int ret;
 
-	ret = xiw_conn_get_frame(ep, true, &frame);
+	ret = startup_get_frame(ep, true, &frame);
 	if (ret == -EAGAIN)
 		return XIW_EPS_REPLY;
 	if (ret)
@@ -269,7 +260,7 @@ bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata, u8 pdata_len)
 			min(ep->policy.max_ord, req->enh.ird), &reply);
 	reply.pd_len = pdata_len;
 	return !xiw_conn_put_frame(ep, &reply, pdata) &&
-	       !xiw_conn_send_frame(ep);
+	       !startup_send_frame(ep);
 }
 
 /**
@@ -326,7 +317,7 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
 	struct xiw_mpa_frame *req = &ep->startup->req;
 	int ret;
 
-	ret = xiw_conn_get_frame(ep, false, req);
+	ret = startup_get_frame(ep, false, req);
 	if (ret == -EAGAIN)
 		return XIW_EPS_REQUEST;
 	if (ret && ret != -EPROTO)
@@ -352,7 +343,7 @@ int xiw_passive_run(struct xiw_ep *ep)
 	int ret = xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn);
 
 	if (!ret)
-		ret = xiw_conn_send_frame(ep);
+		ret = startup_send_frame(ep);
 	if (!ret)
 		xiw_stream_run(&ep->qp->stream, &ep->xs->llp);
 	return ret;

@@ -36,7 +36,7 @@ struct xiw_stats;
  * @send_frame: send a startup frame with its Private Data; returns 0 or a
  *	negative errno
  * @recv_frame: receive a startup frame, and XIW_MPA_PD_MAX bytes of Private
- *	Data at most; returns as xiw_conn_get_frame()
+ *	Data at most; returns as startup_get_frame()
  * @send_fpdu: send an FPDU behind startup, see xiw_sock_send_buf()
  * @fix_local: replace the address of the socket by that of the connection
  * @taken: see xiw_sock_taken()
