@@ -51,7 +51,7 @@ disk_up()
 		layer modules /lib/modules $ROOT/lib/modules &&
 		# The kernel loads modules from the root of its first process.
 		mount --bind $ROOT/lib/modules /lib/modules &&
-		# The clone may be below /tmp.
+		# The guest needs the clone, which may be below /tmp.
 		mount --rbind /tmp $ROOT/tmp
 	} || bail "set-up: there is no root"
 }

@@ -47,7 +47,8 @@ replaced()
 	addresses del 20 && addresses add 40
 }
 
-# bound FIRST: true if the listener is bound to these eleven addresses and to $A4 only.
+# bound FIRST: true if the listener is bound to eleven addresses from 10.77.0.FIRST on,
+# and to $A4, only.
 # shellcheck disable=SC2016  # awk's variables
 bound()
 {

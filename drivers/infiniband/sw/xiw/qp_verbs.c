@@ -542,7 +542,7 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct xiw_qp *qp = to_xqp(ibqp);
 	struct xiw_dev *dev = qp->dev;
 
-	/* End lookups; the number stays reserved until the end. */
+	/* End lookups; the number stays reserved until the last reference. */
 	xa_store_bh(&dev->qps, qp->qpn, NULL, GFP_KERNEL);
 	qp_verbs_end_connection(qp);
 	xiw_oob_forget(qp);

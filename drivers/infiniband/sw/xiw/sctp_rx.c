@@ -67,7 +67,7 @@
 #define SCTP_REAP_SOON		16
 #define SCTP_REAP_LATE		64
 
-/* Bytes for each of them: a sixteenth of the receive window, and a quarter */
+/* Bytes per message in these limits: they allow 1/16 and 1/4 of the window. */
 #define SCTP_REAP_BYTES		2048
 
 /* Limit for counting unread bytes: beyond it the stream treats all alike. */
