@@ -557,7 +557,7 @@ def responder(bench):
 @case
 # Covers: RDV-05 RDV-12
 def responder_rtr(bench):
-    """a Request at RTR: the Reply has no PSN; COMM_EST; it sends from RTS on"""
+    """a Responder in RTR: no PSN in the Reply, COMM_EST, and Sends from RTS on"""
     qp = bench.qp("R", RTR)
     peer, rep = bench.asked(qp, ird=9)
     want = head(NUMBER, qp.qpn, 0, 0) + bytes(20)
@@ -1540,7 +1540,7 @@ def qp_request(bench, qp, s, rnr):
 @case
 # Covers: RDV-05 RDV-12
 def initiator_rtr(bench):
-    """the Request before RTS has no PSN; COMM_EST; it sends from RTS on"""
+    """an Initiator in RTR: no PSN in the Request, COMM_EST, and Sends from RTS on"""
     with bench.listening() as sock:
         qp = bench.qp("I", RTR, dest_rd=2)
         peer, req = bench.accept(sock)

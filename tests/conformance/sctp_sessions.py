@@ -1028,7 +1028,7 @@ def disagreed(bench, first, second, code, error):
 @case
 # Covers: SCTP-65
 def no_memory(bench):
-    """no memory for what was agreed on: 0x2005, and the ULP is told"""
+    """no memory for what was agreed on: 0x2005, and the ULP gets ENOMEM"""
     refusal = Refusal("xiw_stream_start")
     peer, conn = bench.called()
     peer.expect_control(5, P2P)

@@ -471,7 +471,7 @@ static void test_many(void)
 	int i;
 	int j;
 
-	/* All requests are out before the first one is taken. */
+	/* Begin all connects before the first request is read. */
 	sa = listen_at_a(&listener);
 	for (i = 0; i < MANY; i++)
 		request(&p[i].b, &sa);

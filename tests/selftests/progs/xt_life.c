@@ -531,7 +531,7 @@ static void test_masks(void)
 	message(&p.b, &p.a, 1);
 	message(&p.a, &p.b, 2);
 	XT_OK(ibv_destroy_qp(idle.qp));
-	/* SQD as in rdma_disconnect(): later changes may find it closing. */
+	/* SQD as in rdma_disconnect(): later changes may find the QP closing. */
 	XT_EQ(change(&p.a, IBV_QPS_SQD, 0, state | IBV_QP_TIMEOUT), EINVAL);
 	XT_EQ(change(&p.a, IBV_QPS_SQD, 0, state | IBV_QP_PORT), 0);
 	XT_EQ(change(&p.a, 0, 0, IBV_QP_PORT), 0);
@@ -558,7 +558,7 @@ static int change_path(struct xt_end *e, enum ibv_mig_state to, int mask)
 	return ibv_modify_qp(e->qp, &attr, mask);
 }
 
-/* In RTS; there is one path only. */
+/* Changes attributes of a queue pair in RTS; alternate paths are refused. */
 static void change_more(struct xt_end *e, struct number_path *path)
 {
 	path->min_rnr_timer = 20;

@@ -814,7 +814,7 @@ static void test_objects(void)
 			break;
 	}
 	XT_CHECK(!all[n] && errno == ENOMEM, "after %d: %m", n);
-	/* Other processes may have objects. */
+	/* Other processes may have some of the protection domains. */
 	XT_CHECK(n > attr.max_pd - 64 && n <= attr.max_pd, "%d of %d", n,
 		 attr.max_pd);
 	XT_OK(ibv_dealloc_pd(all[0]));
@@ -911,7 +911,8 @@ static void test_unknown(void)
 }
 
 /*
- * Sends every command with a response of the driver, except the one that opens.
+ * Sends every command with a response of the driver, except that which opens
+ * the device.
  */
 static void get_answers(bool fits)
 {
