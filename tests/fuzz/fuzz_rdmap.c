@@ -148,7 +148,7 @@ static void ranges(struct fuzz_in *in)
 		to = base + size - (u8)to;
 	if (how & 4)
 		len = size - (u8)len;
-	/* The model compares distances to 0 and to 2^64, in which no sum can wrap. */
+	/* The model compares distances to 0 and to 2^64: no sum can wrap. */
 	wraps = len > ~to;
 	inside = to >= base && !wraps && ~(to + len) >= ~(base + size);
 	CHECK(xiw_rdmap_range_check(to, len, base, size) ==

@@ -279,7 +279,7 @@ static void test_disconnect_raced(void)
 	for (i = 0; i < n; i++) {
 		xt_pair(&p, &quiet, &quiet);
 		late.e = &p.a;
-		/* Without a QP librdmacm leaves the disconnect to the kernel. */
+		/* Without a QP librdmacm lets the kernel disconnect. */
 		p.a.id->qp = NULL;
 		late.delay_us = i % 15 * 100;
 		atomic_store(&late.go, false);
@@ -531,7 +531,7 @@ static void test_masks(void)
 	message(&p.b, &p.a, 1);
 	message(&p.a, &p.b, 2);
 	XT_OK(ibv_destroy_qp(idle.qp));
-	/* SQD as in rdma_disconnect(): later changes may find the QP closing. */
+	/* SQD as in rdma_disconnect(): later the QP may be closing. */
 	XT_EQ(change(&p.a, IBV_QPS_SQD, 0, state | IBV_QP_TIMEOUT), EINVAL);
 	XT_EQ(change(&p.a, IBV_QPS_SQD, 0, state | IBV_QP_PORT), 0);
 	XT_EQ(change(&p.a, 0, 0, IBV_QP_PORT), 0);

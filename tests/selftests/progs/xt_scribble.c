@@ -395,7 +395,7 @@ static enum ibv_wc_status change_field(struct xiw_sqe *sqe,
 		sge->length = rnd();
 		return IBV_WC_GENERAL_ERR;
 	}
-	/* The peer refuses the request, but a Write has completed before that. */
+	/* A Write has completed before the peer refuses it. */
 	return sqe->opcode == IBV_WR_RDMA_WRITE ? IBV_WC_SUCCESS
 						: IBV_WC_REM_ACCESS_ERR;
 }

@@ -369,7 +369,7 @@ int xiw_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 	spin_lock(&dev->port_lock);
 	*gid = dev->gids[index];
 	spin_unlock(&dev->port_lock);
-	/* At the last index, clear gid_keeper: no query of the netdev follows. */
+	/* Clear gid_keeper at the last index: the netdev is not queried. */
 	keep = index < XIW_MAX_GIDS - 1 && gid_in_table(dev, index, gid);
 	WRITE_ONCE(dev->gid_keeper, keep ? current : NULL);
 	return 0;

@@ -304,7 +304,7 @@ struct quirks_handle {
 	struct ib_qp ibqp;
 	struct xiw_qp *qp;		/* NULL if destroyed, or disowned */
 	const struct task_struct *caller;
-	unsigned int refs;		/* held by iw_cm; together they hold @qp */
+	unsigned int refs;		/* of iw_cm; together they hold @qp */
 	bool asked;			/* xiw_iwqp_add_ref() was called */
 	bool known;			/* was returned to iw_cm */
 	struct list_head node;

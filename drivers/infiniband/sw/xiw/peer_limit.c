@@ -116,7 +116,7 @@ struct xiw_peer_entry *xiw_peer_limit_worst(const struct xiw_peer_limit *limit,
 	u32 most = 0;
 	u32 count;
 
-	/* Oldest first: if one has passed its grace period, so have those before. */
+	/* Entries with an expired grace period precede the others. */
 	list_for_each_entry(m, &limit->list, node) {
 		count = peer_limit_count_of(limit, m);
 		if (count > most) {
