@@ -19,6 +19,7 @@
 #include "device.h"
 #include "gid.h"
 #include "iwcm_quirks.h"
+#include "pager.h"
 #include "sctp.h"
 #include "stream.h"
 
@@ -152,9 +153,12 @@ static int __init xiw_init(void)
 	ret = xiw_quirk_module_init();
 	if (ret)
 		goto err_stream;
-	ret = register_netdevice_notifier(&xiw_netdev_nb);
+	ret = xiw_pager_module_init();
 	if (ret)
 		goto err_quirk;
+	ret = register_netdevice_notifier(&xiw_netdev_nb);
+	if (ret)
+		goto err_pager;
 	ret = xiw_gid_module_init();
 	if (ret)
 		goto err_netdev;
@@ -164,6 +168,8 @@ static int __init xiw_init(void)
 
 err_netdev:
 	unregister_netdevice_notifier(&xiw_netdev_nb);
+err_pager:
+	xiw_pager_module_exit();
 err_quirk:
 	xiw_quirk_module_exit();
 err_stream:
@@ -178,6 +184,7 @@ static void __exit xiw_exit(void)
 	xiw_gid_module_exit();
 	unregister_netdevice_notifier(&xiw_netdev_nb);
 	ib_unregister_driver(XIW_RDMA_DRIVER_ID);
+	xiw_pager_module_exit();
 	xiw_quirk_module_exit();
 	xiw_sctp_module_exit();
 	xiw_stream_module_exit();
