@@ -181,28 +181,53 @@ static void mem_wait_for_writer(struct xiw_mem *mem)
 	spin_unlock_bh(&mem->write_gate);
 }
 
-/**
- * xiw_mem_get() - look up memory, check access to it, and lock it
- * @cache: lookup cache; the caller is its only user
- * @stag: STag or local key
- * @access: IB_ACCESS_* that are all needed; 0 for a local read
- * @addr: first byte
- * @len: bytes; 0 skips the checks of the range
- * @ref: result, for xiw_mem_read() and others
- *
- * Context: On success bottom halves are off, and the memory cannot be revoked
- * until xiw_mem_put(); do not sleep.
- * Return: XIW_MEM_OK or the first check that failed.
+static bool mem_is_on_demand(const struct xiw_mem *base)
+{
+	return IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING) &&
+	       base->access & IB_ACCESS_ON_DEMAND;
+}
+
+static u64 mem_offset(const struct xiw_mem *base, u64 addr)
+{
+	return addr - base->iova + base->first_off;
+}
+
+/*
+ * Bytes of a checked range before its first page that is absent, or not
+ * writable if @access writes. @base is on demand and locked. The caller limits
+ * @len.
  */
-enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
-				int access, u64 addr, u64 len,
-				struct xiw_mem_ref *ref)
+static u64 mem_present_bytes(const struct xiw_mem *base, int access, u64 addr,
+			     u64 len)
+{
+	u64 off = mem_offset(base, addr);
+	u64 end = off + len;
+	u64 at = off;
+	u64 i;
+
+	while (at < end) {
+		i = at >> PAGE_SHIFT;
+		if (!base->pages[i] ||
+		    (access & XIW_MEM_WRITES && !test_bit(i, base->writable)))
+			return at - off;
+		at = min(end, (i + 1) << PAGE_SHIFT);
+	}
+	return len;
+}
+
+static bool mem_is_present(const struct xiw_mem *base, int access, u64 addr,
+			   u64 len)
+{
+	return mem_present_bytes(base, access, addr, len) == len;
+}
+
+/* The checks of xiw_mem_get() without the pages; on success @ref is locked. */
+static __always_inline enum xiw_mem_status
+mem_get_checked(struct xiw_mem_cache *cache, u32 stag, int access, u64 addr,
+		u64 len, struct xiw_mem_ref *ref)
 {
 	enum xiw_mem_status status;
 	struct xiw_mem *mem;
-
-	if (cache->kernel_qp && stag == XIW_STAG_LOCAL_DMA)
-		return mem_get_local_dma(access, addr, len, ref);
 
 	rcu_read_lock();
 	mem = mem_find_cached(cache, stag);
@@ -224,22 +249,162 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
 
 	ref->mem = mem;
 	ref->base = mem->mr ? mem->mr : mem;
-	/* xiw_mem_put() releases both. For sparse only: */
+	/* mem_unlock() releases both. For sparse only: */
 	__release(&mem->lock);
 	__release(RCU);
 	return XIW_MEM_OK;
 }
 
+static void mem_unlock(struct xiw_mem *mem)
+{
+	/* Taken in mem_get_checked(). For sparse only: */
+	__acquire(RCU);
+	__acquire(&mem->lock);
+	read_unlock_bh(&mem->lock);
+	rcu_read_unlock();
+}
+
+/*
+ * Locks the region on demand of the window in @ref as well: its pages change
+ * while the window is bound. The lock nests inside the window's, as in a bind.
+ * False if it has a writer: then this function has waited for it without
+ * locks, and the caller starts again.
+ */
+static bool mem_lock_base(struct xiw_mem_ref *ref)
+{
+	struct xiw_mem *base = ref->base;
+
+	if (base == ref->mem)
+		return true;
+	if (READ_ONCE(base->writer)) {
+		rcu_read_lock();
+		mem_unlock(ref->mem);
+		mem_wait_for_writer(base);
+		rcu_read_unlock();
+		return false;
+	}
+	read_lock(&base->lock);
+	/* xiw_mem_put() releases it. For sparse only: */
+	__release(&base->lock);
+	return true;
+}
+
+static noinline void mem_unlock_base(const struct xiw_mem_ref *ref)
+{
+	if (!mem_is_on_demand(ref->base))
+		return;
+	__acquire(&ref->base->lock);
+	read_unlock(&ref->base->lock);
+}
+
+/*
+ * The rest of xiw_mem_get() for memory on demand. False if the caller must
+ * start again.
+ */
+static noinline bool mem_get_on_demand(struct xiw_mem_ref *ref, int access,
+				       u64 addr, u64 len,
+				       enum xiw_mem_status *status)
+{
+	if (!mem_lock_base(ref))
+		return false;
+	if (!mem_is_present(ref->base, access, addr, len)) {
+		xiw_mem_put(ref);
+		*status = XIW_MEM_ABSENT;
+	}
+	return true;
+}
+
+/**
+ * xiw_mem_get() - look up memory, check access to it, and lock it
+ * @cache: lookup cache; the caller is its only user
+ * @stag: STag or local key
+ * @access: IB_ACCESS_* that are all needed; 0 for a local read
+ * @addr: first byte
+ * @len: bytes; 0 skips the checks of the range
+ * @ref: result, for xiw_mem_read() and others
+ *
+ * Context: On success bottom halves are off, and the memory cannot be revoked
+ * until xiw_mem_put(); do not sleep.
+ * Return: XIW_MEM_OK or the first check that failed. XIW_MEM_ABSENT is the last
+ * of them.
+ */
+enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
+				int access, u64 addr, u64 len,
+				struct xiw_mem_ref *ref)
+{
+	enum xiw_mem_status status;
+
+	if (cache->kernel_qp && stag == XIW_STAG_LOCAL_DMA)
+		return mem_get_local_dma(access, addr, len, ref);
+	do {
+		status = mem_get_checked(cache, stag, access, addr, len, ref);
+		if (status != XIW_MEM_OK ||
+		    likely(!mem_is_on_demand(ref->base)))
+			break;
+	} while (!mem_get_on_demand(ref, access, addr, len, &status));
+	return status;
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_get);
+
+/*
+ * The same checks without an access: pages may be absent, and the memory may be
+ * revoked before its use. @len may be large.
+ */
+enum xiw_mem_status xiw_mem_check(struct xiw_mem_cache *cache, u32 stag,
+				  int access, u64 addr, u64 len)
+{
+	enum xiw_mem_status status;
+	struct xiw_mem_ref ref;
+
+	if (cache->kernel_qp && stag == XIW_STAG_LOCAL_DMA)
+		return mem_get_local_dma(access, addr, len, &ref);
+	status = mem_get_checked(cache, stag, access, addr, len, &ref);
+	if (status == XIW_MEM_OK)
+		mem_unlock(ref.mem);
+	return status;
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_check);
+
+/*
+ * The region on demand that contains a range, with a reference for
+ * xiw_odp_put(), and the @offset of @addr in it. NULL if one of the checks
+ * fails, or for other memory. @len may be large.
+ */
+struct xiw_mem *xiw_mem_hold(struct xiw_mem_cache *cache, u32 stag, int access,
+			     u64 addr, u64 len, u64 *offset)
+{
+	struct xiw_mem *base = NULL;
+	struct xiw_mem_ref ref;
+
+	if (mem_get_checked(cache, stag, access, addr, len, &ref) != XIW_MEM_OK)
+		return NULL;
+	if (mem_is_on_demand(ref.base)) {
+		base = ref.base;
+		/* It is not deregistered, so it has a reference. */
+		refcount_inc(&base->refs);
+		*offset = addr - base->iova;
+	}
+	mem_unlock(ref.mem);
+	return base;
+}
+
 /*
  * Bytes from @addr, which was checked by xiw_mem_get(), to the end of the
- * region. They may be accessed until xiw_mem_put(), too.
+ * region or to an absent page, and not more than @most. They may be accessed
+ * until xiw_mem_put(), too.
  */
-u64 xiw_mem_room(const struct xiw_mem_ref *ref, u64 addr)
+u64 xiw_mem_room(const struct xiw_mem_ref *ref, int access, u64 addr, u64 most)
 {
 	const struct xiw_mem *mem = ref->mem;
 
-	return mem ? mem->length - (addr - mem->iova) : U64_MAX - addr;
+	if (!mem)
+		return min(most, U64_MAX - addr);
+	most = min(most, mem->length - (addr - mem->iova));
+	if (likely(!mem_is_on_demand(ref->base)))
+		return most;
+	return mem_present_bytes(ref->base, access, addr, most);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_room);
 
 /* Sets up a zeroed cache; for the members see struct xiw_mem_cache. */
 void xiw_mem_cache_init(struct xiw_mem_cache *cache,
@@ -251,6 +416,7 @@ void xiw_mem_cache_init(struct xiw_mem_cache *cache,
 	cache->qpn = qpn;
 	cache->kernel_qp = kernel_qp;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_cache_init);
 
 /* Ends the access that xiw_mem_get() has begun, in the same context. */
 void xiw_mem_put(struct xiw_mem_ref *ref)
@@ -258,12 +424,11 @@ void xiw_mem_put(struct xiw_mem_ref *ref)
 	if (!ref->mem)
 		return;
 
-	/* Taken in xiw_mem_get(). For sparse only: */
-	__acquire(RCU);
-	__acquire(&ref->mem->lock);
-	read_unlock_bh(&ref->mem->lock);
-	rcu_read_unlock();
+	if (unlikely(ref->base != ref->mem))
+		mem_unlock_base(ref);
+	mem_unlock(ref->mem);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_put);
 
 /* Kernel address of byte @addr; @room is set to the contiguous bytes there. */
 static void *mem_byte_at(const struct xiw_mem *base, u64 addr, size_t *room)
@@ -276,7 +441,7 @@ static void *mem_byte_at(const struct xiw_mem *base, u64 addr, size_t *room)
 		return (void *)(uintptr_t)addr;
 	}
 
-	off = addr - base->iova + base->first_off;
+	off = mem_offset(base, addr);
 	in_page = off & (BIT_ULL(base->page_shift) - 1);
 	*room = BIT_ULL(base->page_shift) - in_page;
 	return base->pages[off >> base->page_shift] + in_page;

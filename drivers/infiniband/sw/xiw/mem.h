@@ -14,7 +14,12 @@
  * With bottom halves off, readers of the rwlock overtake a waiting writer, and
  * on many CPUs there may always be a reader. So a writer holds a second lock,
  * the write gate, at which new readers wait. No context holds two objects for
- * reading.
+ * reading, except those of a window and of the region on demand below it.
+ *
+ * The pages of a region on demand (odp.c) come and go while it is registered:
+ * an entry of @pages is NULL while the page is absent. It changes under @lock,
+ * held for writing, so all bytes checked by xiw_mem_get() stay until
+ * xiw_mem_put().
  *
  * All functions but those for STags may be called in any context with
  * interrupts on. Those with a struct xiw_mem_ref are called between
@@ -26,6 +31,7 @@
 
 #include <linux/iosys-map.h>
 #include <linux/list.h>
+#include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
@@ -34,9 +40,15 @@
 struct dma_buf;
 struct dma_buf_attachment;
 struct ib_umem;
+struct xiw_odp;
 
 /* Rights that a peer can be given. */
 #define XIW_MEM_REMOTE		(IB_ACCESS_REMOTE_READ | \
+				 IB_ACCESS_REMOTE_WRITE | \
+				 IB_ACCESS_REMOTE_ATOMIC)
+
+/* Kinds of access that write */
+#define XIW_MEM_WRITES		(IB_ACCESS_LOCAL_WRITE | \
 				 IB_ACCESS_REMOTE_WRITE | \
 				 IB_ACCESS_REMOTE_ATOMIC)
 
@@ -61,6 +73,7 @@ enum xiw_mem_status {
 	XIW_MEM_BAD_ACCESS,	/* right missing */
 	XIW_MEM_WRAP,		/* address + length wraps 64 bits */
 	XIW_MEM_BOUNDS,		/* outside of the region */
+	XIW_MEM_ABSENT,		/* a page must be paged in first, page_in.h */
 };
 
 /**
@@ -103,7 +116,11 @@ struct xiw_mw_owner {
  * @first_off: offset of the first byte in the first page
  * @num_pages: pages in use
  * @max_pages: capacity of @pages
- * @pages: kernel address of each page
+ * @pages: kernel address of each page; NULL if absent
+ * @odp: state of odp.c if @access has IB_ACCESS_ON_DEMAND, else NULL
+ * @writable: with @odp, a bit for each page that may be written; protected as
+ *	@pages
+ * @refs: with @odp, references; the last xiw_odp_put() frees the structure
  * @umem: pinned user memory, XIW_MEM_USER only
  * @dmabuf: buffer of another device instead of @umem, with a reference
  * @attach: attachment that keeps the exporter from moving @dmabuf
@@ -132,6 +149,9 @@ struct xiw_mem {
 	u32 num_pages;
 	u32 max_pages;
 	void **pages;
+	struct xiw_odp *odp;
+	unsigned long *writable;
+	refcount_t refs;
 	struct ib_umem *umem;
 	struct dma_buf *dmabuf;
 	struct dma_buf_attachment *attach;
@@ -188,7 +208,11 @@ void xiw_mem_cache_init(struct xiw_mem_cache *cache,
 enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
 				int access, u64 addr, u64 len,
 				struct xiw_mem_ref *ref);
-u64 xiw_mem_room(const struct xiw_mem_ref *ref, u64 addr);
+enum xiw_mem_status xiw_mem_check(struct xiw_mem_cache *cache, u32 stag,
+				  int access, u64 addr, u64 len);
+struct xiw_mem *xiw_mem_hold(struct xiw_mem_cache *cache, u32 stag, int access,
+			     u64 addr, u64 len, u64 *offset);
+u64 xiw_mem_room(const struct xiw_mem_ref *ref, int access, u64 addr, u64 most);
 void xiw_mem_put(struct xiw_mem_ref *ref);
 void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
 		   size_t len);

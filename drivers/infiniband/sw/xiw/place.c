@@ -33,6 +33,8 @@ enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
 	case XIW_MEM_BOUNDS:
 		return write ? XIW_WRITE_BOUNDS : XIW_SRC_BOUNDS;
 	case XIW_MEM_BAD_STAG:
+	/* xiw_page_in_want() finds a final status. */
+	case XIW_MEM_ABSENT:
 		break;
 	}
 	return write ? XIW_WRITE_BAD_STAG : XIW_SRC_BAD_STAG;

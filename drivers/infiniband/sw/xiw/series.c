@@ -142,7 +142,8 @@ static bool series_find_memory(struct series *r)
 static u32 series_most(const struct series *r)
 {
 	const struct xiw_ddp_queue *q = &r->s->rx.queue[XIW_QN_SEND];
-	u64 room = min(r->room, xiw_mem_room(&r->ref, r->addr));
+	u64 room = xiw_mem_room(&r->ref, r->access, r->addr,
+				min_t(u64, r->room, SERIES_BYTES));
 	enum xiw_reason reason = XIW_OK;
 
 	switch (r->h.opcode) {
@@ -161,7 +162,7 @@ static u32 series_most(const struct series *r)
 	}
 	if (reason != XIW_OK)
 		return 0;
-	return min3((u32)min_t(u64, room, SERIES_BYTES) / r->h.payload_len,
+	return min3((u32)room / r->h.payload_len,
 		    (u32)SERIES_FPDUS,
 		    xiw_budget_equal(&r->s->rx.budget, r->fpdu_len));
 }
