@@ -28,6 +28,7 @@
 #include "kunit.h"
 #endif
 #include "names.h"
+#include "odp.h"
 #include "ops.h"
 #ifndef XIW_HAVE_SPLICE_PAGES
 #include "sendmsg.h"

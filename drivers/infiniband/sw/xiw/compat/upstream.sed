@@ -17,6 +17,11 @@ s/\<xiw_bh_init(/INIT_WORK(/
 s/\<xiw_bh_queue_on(\(.*\), \(&.*\));/queue_work_on(\1, system_bh_wq,\n\t\t      \2);/
 s/\<xiw_bh_cancel_sync(/cancel_work_sync(/
 
+# odp.h
+s/\<xiw_odp_pfns(\(.*\));/\1->map.pfn_list;/
+s/\<XIW_ODP_WRITE\>/HMM_PFN_WRITE/
+s/\<XIW_ODP_READ\>/0/
+
 # socket.h
 s/\<xiw_sk_use_task_frag(\(\w*\), \(\w*\));/\1->sk_use_task_frag = \2;/
 
