@@ -83,6 +83,7 @@ static enum xiw_deliver deliver_rnr_wait(struct xiw_stream *s)
 	    (!ms && !time_after(s->ops->rnr_until(s, jiffies), jiffies)))
 		return XIW_DELIVER_DEAD;
 	WRITE_ONCE(s->rx.stalled, true);
+	s->rx.rnr_waits = true;
 	/* A wakeup that found no receive must not extend the wait. */
 	if (!delayed_work_pending(&s->rx.rnr_timer)) {
 		xiw_stat_inc(s->env->stats, XIW_STAT_RX_RNR);
@@ -91,6 +92,14 @@ static enum xiw_deliver deliver_rnr_wait(struct xiw_stream *s)
 	}
 	xiw_stream_queue_delayed(s, &s->rx.rnr_timer, msecs_to_jiffies(ms));
 	s->ops->rnr_wait(s);
+	return XIW_DELIVER_STALL;
+}
+
+/* Stops reading until the pages that a segment wants are there. */
+static enum xiw_deliver deliver_page_wait(struct xiw_stream *s)
+{
+	WRITE_ONCE(s->rx.stalled, true);
+	xiw_page_in_start(&s->rx.pages);
 	return XIW_DELIVER_STALL;
 }
 
@@ -234,6 +243,7 @@ static enum xiw_reason deliver_finish_recv(struct xiw_stream *s,
 static enum xiw_deliver deliver_recv(struct xiw_stream *s, struct xiw_fpdu *f)
 {
 	struct xiw_ddp_queue *q = &s->rx.queue[XIW_QN_SEND];
+	enum xiw_mem_status status = XIW_MEM_OK;
 	u32 len = f->h.payload_len;
 	enum xiw_deliver ret;
 	enum xiw_reason reason;
@@ -262,8 +272,12 @@ static enum xiw_deliver deliver_recv(struct xiw_stream *s, struct xiw_fpdu *f)
 	opcode = q->opcode;
 	if (xiw_rdmap_is_imm(opcode))
 		xiw_fpdu_copy(f, s->rx.body[XIW_QN_SEND] + f->h.mo, len);
-	else if (len && !xiw_place_sges(s, f, s->rx.recv.sge,
-					s->rx.recv.num_sge, f->h.mo, len))
+	else if (len)
+		status = xiw_place_sges(s, f, s->rx.recv.sge,
+					s->rx.recv.num_sge, f->h.mo, len);
+	if (status == XIW_MEM_ABSENT)
+		return deliver_page_wait(s);
+	if (status != XIW_MEM_OK)
 		return deliver_fault(s, f, XIW_RECV_FAULT);
 
 	if (!xiw_ddp_queue_advance(q, &f->h, &msg_len))
@@ -274,10 +288,13 @@ static enum xiw_deliver deliver_recv(struct xiw_stream *s, struct xiw_fpdu *f)
 
 static enum xiw_deliver deliver_write(struct xiw_stream *s, struct xiw_fpdu *f)
 {
-	enum xiw_reason reason = xiw_place_write(s, f);
+	enum xiw_mem_status status = xiw_place_write(s, f);
 
-	if (reason != XIW_OK)
-		return deliver_fault(s, f, reason);
+	if (status == XIW_MEM_ABSENT)
+		return deliver_page_wait(s);
+	if (status != XIW_MEM_OK)
+		return deliver_fault(s, f,
+				     xiw_mem_reason(status, XIW_ACCESS_WRITE));
 	s->rx.write_bytes += f->h.payload_len;
 	if (f->h.last) {
 		s->rx.last_write = min_t(u64, s->rx.write_bytes, U32_MAX);
@@ -316,17 +333,14 @@ static enum xiw_reason deliver_check_read_source(struct xiw_stream *s,
 						 const struct xiw_read_req *req)
 {
 	enum xiw_mem_status status;
-	struct xiw_mem_ref ref;
 
 	/* A zero-length Read names no memory (RFC 5040 section 5.2.1). */
 	if (!req->size)
 		return XIW_OK;
-	status = xiw_mem_get(&s->rx.mem, req->src_stag,
-			     IB_ACCESS_REMOTE_READ, req->src_to, req->size,
-			     &ref);
+	status = xiw_mem_check(&s->rx.mem, req->src_stag,
+			       IB_ACCESS_REMOTE_READ, req->src_to, req->size);
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
-	xiw_mem_put(&ref);
 	if (!xiw_stream_access_ok(s, IB_ACCESS_REMOTE_READ))
 		return XIW_SRC_BAD_RIGHTS;
 	return XIW_OK;
@@ -338,14 +352,16 @@ deliver_check_atomic_target(struct xiw_stream *s,
 {
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
-	bool aligned;
+	bool aligned = true;
 
 	status = xiw_mem_get(&s->rx.mem, op->stag, IB_ACCESS_REMOTE_ATOMIC,
 			     op->to, sizeof(u64), &ref);
-	if (status != XIW_MEM_OK)
+	if (status == XIW_MEM_OK) {
+		aligned = xiw_mem_word(&ref, op->to);
+		xiw_mem_put(&ref);
+	} else if (status != XIW_MEM_ABSENT) {
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
-	aligned = xiw_mem_word(&ref, op->to);
-	xiw_mem_put(&ref);
+	}
 	/* On the accepting side the RDMA CM sets only Read and Write rights. */
 	if (!xiw_stream_access_ok(s, IB_ACCESS_REMOTE_ATOMIC |
 			   IB_ACCESS_REMOTE_WRITE))
@@ -471,6 +487,7 @@ static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 					  struct xiw_fpdu *f)
 {
 	struct xiw_orq_entry *wait = deliver_oldest_wait(s);
+	enum xiw_mem_status status;
 	enum xiw_reason reason;
 	struct xiw_swr *wr;
 
@@ -482,8 +499,11 @@ static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 
 	if (f->h.payload_len) {
 		wr = xiw_sq_wr(s->sq, wait->index);
-		if (!xiw_place_sges(s, f, wr->sge, wr->num_sge,
-				    wait->offset, f->h.payload_len)) {
+		status = xiw_place_sges(s, f, wr->sge, wr->num_sge,
+					wait->offset, f->h.payload_len);
+		if (status == XIW_MEM_ABSENT)
+			return deliver_page_wait(s);
+		if (status != XIW_MEM_OK) {
 			wr->done = true;
 			wr->status = IB_WC_LOC_PROT_ERR;
 			return deliver_fault(s, f, XIW_RESP_SINK_GONE);
@@ -506,8 +526,9 @@ static enum xiw_deliver deliver_read_resp(struct xiw_stream *s,
 }
 
 /* Stores the value in the work request's buffer, in host byte order. */
-static bool deliver_store_atomic(struct xiw_stream *s, const struct xiw_swr *wr,
-				 u64 value)
+static enum xiw_mem_status deliver_store_atomic(struct xiw_stream *s,
+						const struct xiw_swr *wr,
+						u64 value)
 {
 	struct kvec vec = { .iov_base = &value, .iov_len = sizeof(value) };
 	struct xiw_fpdu f = { .vec = &vec };
@@ -518,8 +539,11 @@ static bool deliver_store_atomic(struct xiw_stream *s, const struct xiw_swr *wr,
 static enum xiw_deliver deliver_atomic_resp(struct xiw_stream *s,
 					    struct xiw_fpdu *f)
 {
+	struct xiw_ddp_queue *q = &s->rx.queue[XIW_QN_ATOMIC_RESP];
 	struct xiw_orq_entry *wait = deliver_oldest_wait(s);
+	struct xiw_ddp_queue before = *q;
 	struct xiw_atomic_resp resp;
+	enum xiw_mem_status status;
 	enum xiw_reason reason;
 	struct xiw_swr *wr;
 	bool complete;
@@ -541,7 +565,13 @@ static enum xiw_deliver deliver_atomic_resp(struct xiw_stream *s,
 		return deliver_fault(s, f, reason);
 
 	wr = xiw_sq_wr(s->sq, wait->index);
-	if (!deliver_store_atomic(s, wr, resp.orig)) {
+	status = deliver_store_atomic(s, wr, resp.orig);
+	if (status == XIW_MEM_ABSENT) {
+		/* The same segment is delivered again. */
+		*q = before;
+		return deliver_page_wait(s);
+	}
+	if (status != XIW_MEM_OK) {
 		xiw_tx_sched_fail(s, wr, IB_WC_LOC_PROT_ERR);
 		return XIW_DELIVER_DEAD;
 	}

@@ -40,6 +40,27 @@ enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
 	return write ? XIW_WRITE_BAD_STAG : XIW_SRC_BAD_STAG;
 }
 
+/*
+ * The position of the segment that is delivered, for xiw_page_in_want(): it
+ * changes with each segment that was placed. The counter of Reads changes with
+ * the last one of a response, the offset with the others.
+ */
+static u64 place_pos(const struct xiw_stream *s)
+{
+	u32 low = s->rx.requests;
+
+	if (s->orq_head != s->orq_tail)
+		low += s->orq[s->orq_head & s->orq_mask].offset;
+	return (u64)s->orq_head << 32 | low;
+}
+
+static enum xiw_mem_status place_want(struct xiw_stream *s, u32 stag,
+				      int access, u64 addr, u32 len)
+{
+	return xiw_page_in_want(&s->rx.pages, place_pos(s), &s->rx.mem, stag,
+				access, addr, len);
+}
+
 /**
  * xiw_place_write() - place a segment of an RDMA Write
  * @s: stream
@@ -47,26 +68,32 @@ enum xiw_reason xiw_mem_reason(enum xiw_mem_status status,
  *
  * STag and TO of an empty segment are not checked (RFC 5041 section 5.2).
  *
- * Return: XIW_OK, or the fault; then nothing was written.
+ * Return: XIW_MEM_OK. XIW_MEM_ABSENT if the segment must wait for pages. Or the
+ * fault; then nothing was written.
  */
-enum xiw_reason xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
+enum xiw_mem_status xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
 {
+	u32 len = f->h.payload_len;
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
 
-	if (!f->h.payload_len)
-		return XIW_OK;
+	if (!len)
+		return XIW_MEM_OK;
 	status = xiw_mem_get(&s->rx.mem, f->h.stag, IB_ACCESS_REMOTE_WRITE,
-			     f->h.to, f->h.payload_len, &ref);
-	if (status != XIW_MEM_OK)
-		return xiw_mem_reason(status, XIW_ACCESS_WRITE);
+			     f->h.to, len, &ref);
+	if (status != XIW_MEM_OK && status != XIW_MEM_ABSENT)
+		return status;
 	if (!xiw_stream_access_ok(s, IB_ACCESS_REMOTE_WRITE)) {
-		xiw_mem_put(&ref);
-		return XIW_WRITE_BAD_RIGHTS;
+		if (status == XIW_MEM_OK)
+			xiw_mem_put(&ref);
+		return XIW_MEM_BAD_ACCESS;
 	}
-	xiw_fpdu_place(f, &ref, f->h.to, f->h.payload_len);
+	if (status == XIW_MEM_ABSENT)
+		return place_want(s, f->h.stag, IB_ACCESS_REMOTE_WRITE, f->h.to,
+				  len);
+	xiw_fpdu_place(f, &ref, f->h.to, len);
 	xiw_mem_put(&ref);
-	return XIW_OK;
+	return XIW_MEM_OK;
 }
 
 /**
@@ -78,12 +105,18 @@ enum xiw_reason xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
  * @offset: where in the list the payload belongs, in bytes
  * @len: bytes to place; the list is long enough
  *
- * Return: false if an element's memory is no longer writable.
+ * If a page is absent, the rest of the segment is not placed, but all of its
+ * absent pages are requested. The segment is placed again from its beginning.
+ *
+ * Return: XIW_MEM_OK. XIW_MEM_ABSENT if the segment must wait for pages.
+ * Another status if an element's memory is no longer writable.
  */
-bool xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
-		    const struct xiw_sge *sge, u32 num_sge, u64 offset,
-		    u32 len)
+enum xiw_mem_status xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
+				   const struct xiw_sge *sge, u32 num_sge,
+				   u64 offset, u32 len)
 {
+	enum xiw_mem_status all = XIW_MEM_OK;
+	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
 
 	for (; len && num_sge; sge++, num_sge--) {
@@ -96,15 +129,25 @@ bool xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
 		}
 		addr = sge->addr + offset;
 		n = min_t(u64, len, sge->length - offset);
-		if (xiw_mem_get(&s->rx.mem, sge->lkey, IB_ACCESS_LOCAL_WRITE,
-				addr, n, &ref) != XIW_MEM_OK)
-			return false;
-		xiw_fpdu_place(f, &ref, addr, n);
-		xiw_mem_put(&ref);
+		status = xiw_mem_get(&s->rx.mem, sge->lkey,
+				     IB_ACCESS_LOCAL_WRITE, addr, n, &ref);
+		if (status == XIW_MEM_OK) {
+			if (all == XIW_MEM_OK)
+				xiw_fpdu_place(f, &ref, addr, n);
+			xiw_mem_put(&ref);
+		} else {
+			if (status == XIW_MEM_ABSENT)
+				status = place_want(s, sge->lkey,
+						    IB_ACCESS_LOCAL_WRITE, addr,
+						    n);
+			if (status != XIW_MEM_ABSENT)
+				return status;
+			all = status;
+		}
 		len -= n;
 		offset = 0;
 	}
-	return !len;
+	return len ? XIW_MEM_BOUNDS : all;
 }
 
 /**
@@ -118,15 +161,10 @@ bool xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
 bool xiw_place_check_sges(struct xiw_stream *s, const struct xiw_sge *sge,
 			  u32 num_sge)
 {
-	struct xiw_mem_ref ref;
-
-	for (; num_sge; sge++, num_sge--) {
-		if (!sge->length)
-			continue;
-		if (xiw_mem_get(&s->tx.mem, sge->lkey, IB_ACCESS_LOCAL_WRITE,
-				sge->addr, sge->length, &ref) != XIW_MEM_OK)
+	for (; num_sge; sge++, num_sge--)
+		if (sge->length &&
+		    xiw_mem_check(&s->tx.mem, sge->lkey, IB_ACCESS_LOCAL_WRITE,
+				  sge->addr, sge->length) != XIW_MEM_OK)
 			return false;
-		xiw_mem_put(&ref);
-	}
 	return true;
 }

@@ -7,7 +7,9 @@
  * pause, in process context.
  *
  * When no receive is posted for a Send, reading stops (RNR wait): TCP's window
- * closes and stops the peer until a receive is posted or the wait expires.
+ * closes and stops the peer until a receive is posted or the wait expires. It
+ * stops in the same way while a segment waits for pages of memory on demand,
+ * without a limit of time.
  */
 
 /**
@@ -449,6 +451,7 @@ static void rx_run_again(struct xiw_stream *s)
 		return;
 	}
 	WRITE_ONCE(s->rx.stalled, false);
+	s->rx.rnr_waits = false;
 	if (rx_take(s, 1))
 		rx_defer(s);
 	if (!s->rx.stalled)
@@ -492,7 +495,8 @@ static void rx_rnr_expired(struct work_struct *work)
 	struct xiw_llp *llp = xiw_stream_lock(s);
 	unsigned long until;
 
-	if (llp && s->rx.stalled) {
+	/* Only an RNR wait is limited. */
+	if (llp && s->rx.rnr_waits) {
 		until = s->ops->rnr_until(s, s->rx.rnr_end);
 		if (time_before(jiffies, until)) {
 			xiw_stream_queue_delayed(s, &s->rx.rnr_timer,
@@ -533,6 +537,7 @@ void xiw_rx_init(struct xiw_stream *s)
 
 	rx->mpa.stats = s->env->stats;
 	rx->mpa.memcg = s->memcg;
+	xiw_page_wait_init(&rx->pages, s, xiw_stream_rx_again);
 	INIT_DELAYED_WORK(&rx->work, rx_work);
 	INIT_DELAYED_WORK(&rx->rnr_timer, rx_rnr_expired);
 }
@@ -553,6 +558,7 @@ int xiw_rx_start(struct xiw_stream *s)
 	rx->first = true;
 	WRITE_ONCE(rx->dead, false);
 	WRITE_ONCE(rx->stalled, false);
+	rx->rnr_waits = false;
 	rx->end = XIW_RX_OPEN;
 	rx->poke_tx = false;
 	rx->deferred = false;
@@ -575,6 +581,8 @@ void xiw_rx_stop(struct xiw_stream *s)
 {
 	struct xiw_rx *rx = &s->rx;
 
+	/* It queues the work. */
+	xiw_page_in_stop(&rx->pages);
 	xiw_stream_cancel_delayed(s, &rx->work);
 	xiw_stream_cancel_delayed(s, &rx->rnr_timer);
 	if (rx->stalled)

@@ -25,6 +25,7 @@
 #include "budget.h"
 #include "llp.h"
 #include "mem.h"
+#include "page_in.h"
 #include "proto/ddp.h"
 #include "proto/nego.h"
 #include "proto/qpstate.h"
@@ -218,6 +219,8 @@ enum xiw_tx_engine {
  * @space: room in TCP's segments and send buffer
  * @mem: lookup cache for memory that is read
  * @batch: FPDUs that TCP has not taken
+ * @pages: wait of the message in progress for its pages, at @pos
+ * @atomic_pages: wait of the oldest inbound request, an Atomic, at @ird_head
  * @posts: burst detection
  * @pos: bytes encoded since SeqStart
  * @sent: bytes taken by TCP since SeqStart
@@ -250,6 +253,8 @@ struct xiw_tx {
 	struct xiw_llp_space space;
 	struct xiw_mem_cache mem;
 	struct xiw_tx_batch batch;
+	struct xiw_page_wait pages;
+	struct xiw_page_wait atomic_pages;
 
 	struct xiw_posts posts;
 	u64 pos;
@@ -289,8 +294,11 @@ enum xiw_rx_end {
  * @dead: received data is dropped
  * @end: which end of the connection was reported
  * @poke_tx: run the engine after this pass
- * @stalled: a Send waits for a receive (RNR wait), or a Read or Atomic of the
- *	peer for memory; read without the lock when a receive is posted
+ * @stalled: a Send waits for a receive (RNR wait), a Read or Atomic of the peer
+ *	for memory, or a segment for its pages; read without the lock when a
+ *	receive is posted
+ * @rnr_waits: it is an RNR wait, which @rnr_timer ends
+ * @pages: wait of a segment for its pages, see place_pos()
  * @rnr_expired: the RNR wait has expired, this is the last attempt
  * @queue: the untagged queues
  * @body: message body of a queue without user buffer, while incomplete
@@ -319,6 +327,8 @@ struct xiw_rx {
 	enum xiw_rx_end end;
 	bool poke_tx;
 	bool stalled;
+	bool rnr_waits;
+	struct xiw_page_wait pages;
 	bool rnr_expired;
 	struct xiw_ddp_queue queue[XIW_QN_COUNT];
 	u8 body[XIW_QN_COUNT][XIW_ATOMIC_REQ_LEN];

@@ -21,6 +21,9 @@
  * TCP calls write_space for the ACK that has made room, in softirq context. Up
  * to two thirds of TCP's buffer are still unsent or in flight then, so there is
  * time for the retry work to do the copying, on any CPU.
+ *
+ * RUNNING stays set, too, while the message in progress waits for pages of
+ * memory on demand: the end of the page-in queues the retry work.
  */
 
 /**
@@ -137,6 +140,9 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool may_flush)
 		return TX_BLOCKED;
 	}
 	if (tx->msg.source != XIW_TX_NONE) {
+		/* The end of the page-in runs the engine. */
+		if (xiw_page_in_waits(&tx->pages))
+			return TX_BLOCKED;
 		/* There is no memory for the next FPDU of the message. */
 		xiw_stat_inc(s->env->stats, XIW_STAT_TX_NOMEM);
 		xiw_stream_tx_again(s, 1);
@@ -473,6 +479,8 @@ void xiw_tx_init(struct xiw_stream *s)
 	atomic_set(&tx->run, XIW_TX_RUNNING);
 	xiw_posts_init(&tx->posts);
 	xiw_txbuf_init(&tx->buf, s->memcg, &s->env->tx_blocks);
+	xiw_page_wait_init(&tx->pages, s, xiw_stream_tx_again);
+	xiw_page_wait_init(&tx->atomic_pages, s, xiw_stream_tx_again);
 	INIT_DELAYED_WORK(&tx->retry, tx_retry);
 	INIT_DELAYED_WORK(&tx->trim, xiw_stream_trim_fn);
 	hrtimer_setup(&tx->defer_timer, tx_end_deferral, CLOCK_MONOTONIC,
@@ -515,6 +523,9 @@ void xiw_tx_stop(struct xiw_stream *s)
 
 	hrtimer_cancel(&tx->defer_timer);
 	xiw_busy_poll_cancel(s);
+	/* These queue the retry work. */
+	xiw_page_in_stop(&tx->pages);
+	xiw_page_in_stop(&tx->atomic_pages);
 	xiw_stream_cancel_delayed(s, &tx->retry);
 	xiw_tx_batch_drop(s);
 	xiw_stream_cancel_delayed(s, &tx->trim);

@@ -120,64 +120,100 @@ static void tx_batch_pass_sge(struct xiw_tx *tx, u32 len)
 	}
 }
 
-/* Copies @len bytes from the gather list of the request in progress. */
-static bool tx_batch_gather(struct xiw_stream *s, u8 *dst, u32 len)
+/* Copies @len bytes of one element; XIW_MEM_ABSENT if they must be awaited. */
+static enum xiw_mem_status tx_batch_copy(struct xiw_stream *s, u32 stag,
+					 int access, u64 addr, u8 *dst, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
-	struct xiw_swr *wr = tx->msg.wr;
+	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
+
+	status = xiw_mem_get(&tx->mem, stag, access, addr, len, &ref);
+	if (status == XIW_MEM_OK) {
+		xiw_mem_read(&ref, addr, dst, len);
+		xiw_mem_put(&ref);
+	} else if (status == XIW_MEM_ABSENT) {
+		status = xiw_page_in_want(&tx->pages, tx->pos, &tx->mem, stag,
+					  access, addr, len);
+	}
+	return status;
+}
+
+/*
+ * Copies @len bytes from the gather list of the request in progress. If some
+ * are absent, those of all elements are requested, and the position stays.
+ */
+static enum xiw_mem_status tx_batch_gather(struct xiw_stream *s, u8 *dst,
+					   u32 len)
+{
+	struct xiw_tx *tx = &s->tx;
+	enum xiw_mem_status all = XIW_MEM_OK;
+	u32 first_off = tx->msg.sge_off;
+	struct xiw_swr *wr = tx->msg.wr;
+	enum xiw_mem_status status;
+	u32 first = tx->msg.sge;
 
 	if (wr->flags & XIW_SQE_INLINE) {
 		memcpy(dst, (u8 *)wr->sge + tx->msg.offset, len);
-		return true;
+		return XIW_MEM_OK;
 	}
 	while (len) {
 		const struct xiw_sge *sge = &wr->sge[tx->msg.sge];
 		u64 addr = sge->addr + tx->msg.sge_off;
 		u32 n = min(len, sge->length - tx->msg.sge_off);
 
-		if (n) {
-			if (xiw_mem_get(&tx->mem, sge->lkey, 0, addr, n,
-					&ref) != XIW_MEM_OK)
-				return false;
-			xiw_mem_read(&ref, addr, dst, n);
-			xiw_mem_put(&ref);
-		}
+		status = n ? tx_batch_copy(s, sge->lkey, 0, addr, dst, n)
+			   : XIW_MEM_OK;
+		if (status == XIW_MEM_ABSENT)
+			all = status;
+		else if (status != XIW_MEM_OK)
+			return status;
 		dst += n;
 		len -= n;
 		tx_batch_pass_sge(tx, n);
 	}
-	return true;
+	if (all != XIW_MEM_OK) {
+		tx->msg.sge = first;
+		tx->msg.sge_off = first_off;
+	}
+	return all;
+}
+
+/* Requests the absent pages of the segment; false as it cannot be sent. */
+static bool tx_batch_page_wait(struct xiw_stream *s)
+{
+	xiw_page_in_start(&s->tx.pages);
+	return false;
 }
 
 static bool tx_batch_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_ird_entry *req = &s->irdq[s->ird_head & s->ird_mask];
 	enum xiw_mem_status status;
-	struct xiw_mem_ref ref;
-	u64 addr;
 
 	/* A zero-length Read names no memory (RFC 5040 section 5.2.1). */
 	if (!len)
 		return true;
-	addr = req->read.src_to + s->tx.msg.offset;
 	/* The STag may have been revoked since the request was checked. */
-	status = xiw_mem_get(&s->tx.mem, req->read.src_stag,
-			     IB_ACCESS_REMOTE_READ, addr, len, &ref);
-	if (status == XIW_MEM_OK) {
-		xiw_mem_read(&ref, addr, dst, len);
-		xiw_mem_put(&ref);
+	status = tx_batch_copy(s, req->read.src_stag, IB_ACCESS_REMOTE_READ,
+			       req->read.src_to + s->tx.msg.offset, dst, len);
+	if (status == XIW_MEM_OK)
 		return true;
-	}
+	if (status == XIW_MEM_ABSENT)
+		return tx_batch_page_wait(s);
 	xiw_tx_sched_bad_request(s, xiw_mem_reason(status, XIW_ACCESS_SOURCE),
 				 req, s->tx.msg.offset);
 	return false;
 }
 
-/* Copies the next @len bytes of the message in progress to @dst. */
+/*
+ * Copies the next @len bytes of the message in progress to @dst. False if the
+ * message waits for pages, or has failed and ended the stream.
+ */
 static bool tx_batch_payload(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
+	enum xiw_mem_status status;
 
 	if (tx->msg.body_len) {
 		memcpy(dst, tx->msg.body + tx->msg.offset, len);
@@ -185,8 +221,11 @@ static bool tx_batch_payload(struct xiw_stream *s, u8 *dst, u32 len)
 	}
 	switch (tx->msg.source) {
 	case XIW_TX_SQ:
-		if (tx_batch_gather(s, dst, len))
+		status = tx_batch_gather(s, dst, len);
+		if (status == XIW_MEM_OK)
 			return true;
+		if (status == XIW_MEM_ABSENT)
+			return tx_batch_page_wait(s);
 		xiw_tx_sched_fail(s, tx->msg.wr, IB_WC_LOC_PROT_ERR);
 		return false;
 	case XIW_TX_RESPONSE:
@@ -377,8 +416,8 @@ static bool tx_batch_build_series(struct xiw_stream *s)
 
 /*
  * Encodes one more FPDU of the message in progress, or several. False if this
- * batch is full, if memory is short, or if the stream failed; then there is no
- * message any more.
+ * batch is full, if memory is short or absent, or if the stream failed; then
+ * there is no message any more.
  */
 static bool tx_batch_build_fpdu(struct xiw_stream *s)
 {
@@ -415,7 +454,7 @@ static bool tx_batch_build_fpdu(struct xiw_stream *s)
  * @s: stream attached to a socket, with the last batch sent
  *
  * The batch also ends when the work budget is used up, nothing is left to send,
- * or there is no memory for the next FPDU.
+ * there is no memory for the next FPDU, or the message waits for pages.
  */
 void xiw_tx_batch_build(struct xiw_stream *s)
 {
@@ -493,7 +532,8 @@ int xiw_tx_batch_send(struct xiw_stream *s)
 	xiw_stat_inc(s->env->stats, XIW_STAT_TX_SENDMSG);
 	if (xiw_tx_mpa_is_full(&tx->mpa, len))
 		push = XIW_LLP_FULL;
-	else if (msg->source != XIW_TX_NONE && msg->offset < msg->head.len)
+	else if (msg->source != XIW_TX_NONE && msg->offset < msg->head.len &&
+		 !xiw_page_in_waits(&tx->pages))
 		/* The rest of this message follows for certain. */
 		push = XIW_LLP_WAIT;
 	ret = s->llp->ops->send(s->llp, vec, tx->batch.count, len, push);

@@ -454,9 +454,29 @@ static bool tx_sched_next_wr(struct xiw_stream *s)
 	return false;
 }
 
+/* XIW_MEM_ABSENT if the Atomic must wait for its page. */
+static enum xiw_mem_status tx_sched_get_word(struct xiw_stream *s,
+					     const struct xiw_atomic_req *op,
+					     struct xiw_mem_ref *ref)
+{
+	enum xiw_mem_status status;
+
+	status = xiw_mem_get(&s->tx.mem, op->stag, IB_ACCESS_REMOTE_ATOMIC,
+			     op->to, sizeof(u64), ref);
+	if (status != XIW_MEM_ABSENT)
+		return status;
+	status = xiw_page_in_want(&s->tx.atomic_pages, s->ird_head, &s->tx.mem,
+				  op->stag, IB_ACCESS_REMOTE_ATOMIC, op->to,
+				  sizeof(u64));
+	if (status == XIW_MEM_ABSENT)
+		xiw_page_in_start(&s->tx.atomic_pages);
+	return status;
+}
+
+/* XIW_OK; then @done, unless the Atomic must wait for its page. */
 static enum xiw_reason tx_sched_run_atomic(struct xiw_stream *s,
 					   const struct xiw_atomic_req *op,
-					   u64 *orig)
+					   u64 *orig, bool *done)
 {
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
@@ -464,8 +484,10 @@ static enum xiw_reason tx_sched_run_atomic(struct xiw_stream *s,
 	u64 old;
 	u64 new;
 
-	status = xiw_mem_get(&s->tx.mem, op->stag, IB_ACCESS_REMOTE_ATOMIC,
-			     op->to, sizeof(u64), &ref);
+	status = tx_sched_get_word(s, op, &ref);
+	*done = status != XIW_MEM_ABSENT;
+	if (!*done)
+		return XIW_OK;
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
 
@@ -521,6 +543,7 @@ static bool tx_sched_next_response(struct xiw_stream *s)
 	struct xiw_atomic_resp resp;
 	enum xiw_reason reason;
 	struct xiw_ird_entry *req;
+	bool done;
 
 	if (s->ird_head == s->ird_tail)
 		return false;
@@ -530,11 +553,14 @@ static bool tx_sched_next_response(struct xiw_stream *s)
 		return false;
 	}
 	if (req->atomic) {
-		reason = tx_sched_run_atomic(s, &req->op, &resp.orig);
+		reason = tx_sched_run_atomic(s, &req->op, &resp.orig, &done);
 		if (reason != XIW_OK) {
 			xiw_tx_sched_bad_request(s, reason, req, 0);
 			return false;
 		}
+		/* Meanwhile work requests are sent. */
+		if (!done)
+			return false;
 		resp.id = req->op.id;
 		xiw_rdmap_atomic_resp_encode(s->tx.msg.body, &resp);
 		tx_sched_start_body(s, XIW_OP_ATOMIC_RESP, XIW_QN_ATOMIC_RESP,
