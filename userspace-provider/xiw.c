@@ -21,6 +21,7 @@ static void xiw_free_context(struct ibv_context *context)
 }
 
 static const struct verbs_context_ops xiw_context_ops = {
+	.advise_mr		= xiw_advise_mr,
 	.alloc_mw		= xiw_alloc_mw,
 	.alloc_parent_domain	= xiw_alloc_parent_domain,
 	.alloc_pd		= xiw_alloc_pd,

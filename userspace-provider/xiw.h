@@ -284,6 +284,8 @@ struct ibv_mr *xiw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				 int access);
 int xiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		 void *addr, size_t length, int access);
+int xiw_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		  uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge);
 int xiw_dereg_mr(struct verbs_mr *vmr);
 struct ibv_pd *xiw_import_pd(struct ibv_context *context, uint32_t pd_handle);
 void xiw_unimport_pd(struct ibv_pd *pd);

@@ -42,6 +42,18 @@
 /* The field is for the OUI of a company; applications reject 0. */
 #define XIW_VENDOR_ID		0xffffff
 
+static void xiw_device_query_odp(struct ib_device_attr *attr)
+{
+	if (!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
+		return;
+	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
+	attr->odp_caps.general_caps = IB_ODP_SUPPORT;
+	attr->odp_caps.per_transport_caps.rc_odp_caps =
+		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
+		IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
+		IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV;
+}
+
 static int xiw_query_device(struct ib_device *ibdev,
 			    struct ib_device_attr *attr,
 			    struct ib_udata *udata)
@@ -62,6 +74,7 @@ static int xiw_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+	xiw_device_query_odp(attr);
 
 	attr->max_qp = XIW_MAX_QP;
 	attr->max_qp_wr = XIW_MAX_QP_WR;
@@ -400,6 +413,7 @@ static const struct ib_device_ops device_ops = {
 	.driver_id = XIW_RDMA_DRIVER_ID,
 	.uverbs_abi_ver = XIW_ABI_VERSION,
 
+	.advise_mr = xiw_advise_mr,
 	.alloc_hw_port_stats = xiw_alloc_hw_port_stats,
 	.alloc_mr = xiw_alloc_mr,
 	.alloc_mw = xiw_alloc_mw,

@@ -19,6 +19,8 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "dev.h"
+#include "odp.h"
+#include "page_in.h"
 
 #define XIW_ACCESS_RIGHTS	(IB_ACCESS_LOCAL_WRITE | XIW_MEM_REMOTE | \
 				 IB_ACCESS_MW_BIND)
@@ -30,7 +32,11 @@
 #define XIW_ACCESS_HINTS	IB_ACCESS_OPTIONAL
 
 /* Flags of a registration that are stored in the region */
-#define XIW_ACCESS_KEPT		(XIW_ACCESS_RIGHTS | IB_ZERO_BASED)
+#define XIW_ACCESS_KEPT		(XIW_ACCESS_RIGHTS | IB_ZERO_BASED | \
+				 IB_ACCESS_ON_DEMAND)
+
+/* Flags that are valid for memory of a process only */
+#define XIW_ACCESS_USER		(IB_ZERO_BASED | IB_ACCESS_ON_DEMAND)
 
 static int mr_check_access(struct ib_device *ibdev, int access)
 {
@@ -39,10 +45,13 @@ static int mr_check_access(struct ib_device *ibdev, int access)
 	return ib_check_mr_access(ibdev, access);
 }
 
-/* IB_ZERO_BASED is valid for user memory and dma-bufs only. */
-static int mr_check_user_access(struct ib_device *ibdev, int access)
+/* @extra: flags that are valid for this kind of region only */
+static int mr_check_user_access(struct ib_device *ibdev, int access, int extra)
 {
-	return mr_check_access(ibdev, access & ~IB_ZERO_BASED);
+	if (access & extra & IB_ACCESS_ON_DEMAND &&
+	    !IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
+		return -EOPNOTSUPP;
+	return mr_check_access(ibdev, access & ~extra);
 }
 
 /* Address of the first byte; @iova is the requested one. */
@@ -102,27 +111,31 @@ static void mr_free(struct xiw_mr *mr)
 {
 	struct xiw_mem *mem = mr->mem;
 
+	atomic_dec(&to_xdev(mem->pd->device)->num_mr);
+	kvfree(mr->map);
+	kfree(mr);
+	if (mem->odp) {
+		xiw_odp_put(mem);
+		return;
+	}
 	ib_umem_release(mem->umem);
 	if (mem->dmabuf)
 		mr_dmabuf_put(mem);
 	kvfree(mem->pages);
-	kvfree(mr->map);
-	atomic_dec(&to_xdev(mem->pd->device)->num_mr);
 	/* A look-up may still wait for the lock, to find XIW_MEM_DEAD. */
 	kfree_rcu(mem, rcu);
-	kfree(mr);
 }
 
 /* Region of user memory or of a dma-buf; the caller fills in its pages. */
 static struct xiw_mr *mr_alloc_user(struct ib_pd *pd, u64 iova, u64 length,
-				    int access, struct ib_dmah *dmah)
+				    int access, int extra, struct ib_dmah *dmah)
 {
 	struct xiw_mr *mr;
 	int ret;
 
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	ret = mr_check_user_access(pd->device, access);
+	ret = mr_check_user_access(pd->device, access, extra);
 	if (ret)
 		return ERR_PTR(ret);
 	iova = mr_first_address(iova, access);
@@ -254,13 +267,21 @@ struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 			      struct ib_udata *udata)
 {
 	struct xiw_mr *mr;
+	int ret;
 
 	if (!xiw_udata_known(udata))
 		return ERR_PTR(-EOPNOTSUPP);
-	mr = mr_alloc_user(pd, iova, length, access, dmah);
+	/* The implicit region of all memory is not supported. */
+	if (access & IB_ACCESS_ON_DEMAND && length == U64_MAX)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_alloc_user(pd, iova, length, access, XIW_ACCESS_USER, dmah);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	return mr_publish(mr, mr_pin_user(mr->mem, start, length, access));
+	if (access & IB_ACCESS_ON_DEMAND)
+		ret = xiw_odp_register(mr->mem, start, length, access);
+	else
+		ret = mr_pin_user(mr->mem, start, length, access);
+	return mr_publish(mr, ret);
 }
 
 /* Maps the buffer as one block of kernel addresses: the CPU copies, no DMA. */
@@ -327,7 +348,7 @@ struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 
 	if (!xiw_udata_known(&attrs->driver_udata))
 		return ERR_PTR(-EOPNOTSUPP);
-	mr = mr_alloc_user(pd, iova, length, access, dmah);
+	mr = mr_alloc_user(pd, iova, length, access, IB_ZERO_BASED, dmah);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	return mr_publish(mr,
@@ -399,9 +420,10 @@ struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	};
 	int ret;
 
+	/* Regions on demand and dma-bufs have none. */
 	if (!mem->umem || !xiw_udata_known(udata))
 		return ERR_PTR(-EOPNOTSUPP);
-	ret = mr_check_user_access(ibmr->device, new.access);
+	ret = mr_check_user_access(ibmr->device, new.access, IB_ZERO_BASED);
 	if (ret)
 		return ERR_PTR(ret);
 	/* The flag changes addresses, so it needs IB_MR_REREG_TRANS. */
@@ -483,6 +505,34 @@ int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	ret = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, mr_set_page_addr);
 	mr->map_off = ibmr->iova & (ibmr->page_size - 1);
 	return ret;
+}
+
+/* For @sge; see xiw_page_in_advise(). */
+int xiw_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		  u32 flags, struct ib_sge *sge, u32 num_sge,
+		  struct uverbs_attr_bundle *attrs)
+{
+	struct xiw_mem_cache cache = {};
+	bool fault = true;
+	int access = 0;
+
+	switch (advice) {
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH:
+		break;
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE:
+		access = IB_ACCESS_LOCAL_WRITE;
+		break;
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT:
+		fault = false;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
+		return -EOPNOTSUPP;
+	xiw_mem_cache_init(&cache, &to_xdev(pd->device)->mems, pd, 0, false);
+	return xiw_page_in_advise(&cache, sge, num_sge, access, fault,
+				  flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
 }
 
 /*

@@ -49,6 +49,9 @@ struct ib_mr *xiw_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			   u32 max_num_sg);
 int xiw_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		  unsigned int *sg_offset);
+int xiw_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		  u32 flags, struct ib_sge *sge, u32 num_sge,
+		  struct uverbs_attr_bundle *attrs);
 int xiw_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int xiw_mr_fast_register(struct ib_pd *pd, struct ib_mr *ibmr, u32 key,
 			 int access);
