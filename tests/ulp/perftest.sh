@@ -71,7 +71,7 @@ declare -A refused=(
 	[hop_limit]="only valid for RawEth" [dualport]="."
 	[report-per-port]="." [dont_xchg_versions]="not compatible"
 	[typical_pkt_size]="only supported for Raw Ethernet"
-	[rate_limit_type]="." [odp]="not supported"
+	[rate_limit_type]="."
 	[reversed]="Unable to perform rdma_client"
 )
 
