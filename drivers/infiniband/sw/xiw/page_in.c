@@ -27,7 +27,7 @@
 
 /* Delay after an error that may be transient */
 #define PAGE_IN_RETRY		(HZ / 50 + 1)
-/* Prefetches of a process that wait for its pager */
+/* Requests of a process that wait for its pager, beyond which it gets no more */
 #define PAGE_IN_MAX_ADVICE	16
 /*
  * A fault of a prefetch may sleep for ever, but the removal of the device waits
@@ -61,7 +61,8 @@ struct page_range {
  * struct xiw_page_in - request to page in memory
  * @job: for the pager
  * @refs: references of the creator and, from when it is queued, of the pager
- * @lock: protects @wait
+ * @lock: protects @wait, and is held while that is called. So a request with a
+ *	@wait is dropped by page_in_leave() only, also one that is done
  * @wait: side of a stream that waits, else NULL
  * @advice: it is a prefetch, executed whether or not its process waits
  * @fault: fault in absent pages
@@ -323,7 +324,7 @@ void xiw_page_in_start(struct xiw_page_wait *wait)
 		return;
 	}
 	if (wait->req)
-		page_in_put(wait->req);
+		page_in_leave(wait->req);
 	wait->req = req;
 	wait->next = NULL;
 	req->wait = wait;
@@ -439,14 +440,15 @@ static int page_in_advise(struct xiw_page_in *req, bool flush)
  *
  * Context: Sleeps, but not for ever.
  * Return: 0; -ENOENT, -EPERM, -EFAULT or -EINVAL if an element does not name
- * memory on demand with the rights needed; -EAGAIN if the process has too many
- * prefetches, or if the end did not come in time; -EINTR or an error of the
+ * memory on demand with the rights needed; -EAGAIN if too many requests of the
+ * process wait, or if the end did not come in time; -EINTR or an error of the
  * fault.
  */
 int xiw_page_in_advise(struct xiw_mem_cache *cache, const struct ib_sge *sge,
 		       u32 num_sge, int access, bool fault, bool flush)
 {
-	struct xiw_page_in *req = page_in_alloc(num_sge, GFP_KERNEL_ACCOUNT);
+	struct xiw_page_in *req = page_in_alloc(num_sge, GFP_KERNEL_ACCOUNT |
+						__GFP_NOWARN);
 	int ret;
 
 	if (!req)
