@@ -5,27 +5,32 @@
  * demand has a pager, a work item that is queued for one fault at a time. A
  * fault that is never answered stops the pager of its process only. After a
  * process was killed its fault may remain, so the faults of a user are limited
- * as well: the workqueue has room for those of many users.
+ * as well: the workqueue has room for those of several users.
  *
  * Nothing waits for a fault. A pager with jobs has a reference on the module,
- * so unloading fails as long as a fault sleeps; jobs have references on all
- * else that they use.
+ * so unloading fails as long as a fault sleeps. It waits for a fault that begins
+ * after unloading has begun. Jobs have references on all else that they use.
  */
 #include "pager.h"
 
 #include <linux/cred.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/nodemask.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
 /*
- * Limit for the faults of a user that sleep at the same time. A workqueue can
- * have those of seven such users and more.
+ * Limit for the faults of a user that sleep at the same time. Unbound workqueues
+ * divide their limit among the NUMA nodes: each node has room for the faults of
+ * eight such users, if the nodes have equally many CPUs.
  */
 #define PAGER_MAX_ACTIVE	64
+#define PAGER_USERS		8
 
 /**
  * struct pager_user - the pagers of a user
@@ -33,7 +38,7 @@
  * @uid: user
  * @pagers: number of pagers
  * @active: pagers whose work is queued or running
- * @ready: pagers that have jobs and wait because of PAGER_MAX_ACTIVE
+ * @ready: pagers that have jobs and wait because of pager_max_active
  */
 struct pager_user {
 	struct list_head node;
@@ -68,6 +73,7 @@ struct xiw_pager {
 };
 
 static struct workqueue_struct *pager_wq;
+static u32 pager_max_active;
 
 /* Protects all members of pagers and users. */
 static DEFINE_SPINLOCK(pager_lock);
@@ -77,6 +83,8 @@ static LIST_HEAD(pager_users);
 /* Before the first region on demand. 0 or -ENOMEM */
 int xiw_pager_module_init(void)
 {
+	pager_max_active = clamp(WQ_MAX_ACTIVE / PAGER_USERS /
+				 num_online_nodes(), 1, PAGER_MAX_ACTIVE);
 	pager_wq = alloc_workqueue("xiw_pager", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	return pager_wq ? 0 : -ENOMEM;
 }
@@ -98,7 +106,7 @@ static void pager_start_locked(struct xiw_pager *pager)
 	pager->active = true;
 	pager->refs++;
 	__module_get(THIS_MODULE);
-	if (user->active == PAGER_MAX_ACTIVE) {
+	if (user->active >= pager_max_active) {
 		list_add_tail(&pager->ready, &user->ready);
 		return;
 	}
@@ -211,6 +219,20 @@ static void pager_add_locked(struct xiw_pager *pager, struct pager_user **user)
 	list_add(&pager->node, &pager_list);
 }
 
+/*
+ * The user that is accountable for this process: in a user namespace its owner
+ * outside of it, as a user may have many IDs inside.
+ */
+static kuid_t pager_user_id(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+	kuid_t uid = current_uid();
+
+	for (; ns != &init_user_ns; ns = ns->parent)
+		uid = ns->owner;
+	return uid;
+}
+
 static struct xiw_pager *pager_alloc(struct pager_user **user)
 {
 	struct xiw_pager *pager;
@@ -226,7 +248,7 @@ static struct xiw_pager *pager_alloc(struct pager_user **user)
 	INIT_LIST_HEAD(&pager->ready);
 	INIT_WORK(&pager->work, pager_work);
 	pager->mm = current->mm;
-	(*user)->uid = current_uid();
+	(*user)->uid = pager_user_id();
 	INIT_LIST_HEAD(&(*user)->ready);
 	return pager;
 }
