@@ -141,7 +141,7 @@ static enum tx_outcome tx_drain(struct xiw_stream *s, bool may_flush)
 	}
 	if (tx->msg.source != XIW_TX_NONE) {
 		/* The end of the page-in runs the engine. */
-		if (xiw_page_in_waits(&tx->pages))
+		if (xiw_tx_batch_waits(s))
 			return TX_BLOCKED;
 		/* There is no memory for the next FPDU of the message. */
 		xiw_stat_inc(s->env->stats, XIW_STAT_TX_NOMEM);

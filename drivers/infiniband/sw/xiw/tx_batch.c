@@ -508,6 +508,16 @@ static void tx_batch_sent(struct xiw_stream *s, u32 len)
 		xiw_stream_event(s, XIW_QPE_TERM_SENT);
 }
 
+/*
+ * Does the message in progress wait for pages? Not a Terminate: it may have
+ * replaced a message that did.
+ */
+bool xiw_tx_batch_waits(const struct xiw_stream *s)
+{
+	return s->tx.msg.source != XIW_TX_TERM &&
+	       xiw_page_in_waits(&s->tx.pages);
+}
+
 /**
  * xiw_tx_batch_send() - send the batch to the socket
  * @s: stream attached to a socket, with a batch
@@ -533,7 +543,7 @@ int xiw_tx_batch_send(struct xiw_stream *s)
 	if (xiw_tx_mpa_is_full(&tx->mpa, len))
 		push = XIW_LLP_FULL;
 	else if (msg->source != XIW_TX_NONE && msg->offset < msg->head.len &&
-		 !xiw_page_in_waits(&tx->pages))
+		 !xiw_tx_batch_waits(s))
 		/* The rest of this message follows for certain. */
 		push = XIW_LLP_WAIT;
 	ret = s->llp->ops->send(s->llp, vec, tx->batch.count, len, push);

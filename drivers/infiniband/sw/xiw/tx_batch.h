@@ -5,9 +5,12 @@
 #ifndef _XIW_TX_BATCH_H
 #define _XIW_TX_BATCH_H
 
+#include <linux/types.h>
+
 struct xiw_stream;
 
 void xiw_tx_batch_build(struct xiw_stream *s);
+bool xiw_tx_batch_waits(const struct xiw_stream *s);
 int xiw_tx_batch_send(struct xiw_stream *s);
 void xiw_tx_batch_drop(struct xiw_stream *s);
 
