@@ -82,10 +82,12 @@ static void odp_withdraw(struct xiw_mem *mem, u32 i, u32 end)
 	lockdep_assert_held(&mem->odp->umem->umem_mutex);
 
 	while (i < end) {
-		if (!mem->pages[i])
+		if (!mem->pages[i]) {
 			i++;
-		else
-			i += odp_withdraw_some(mem, i, end);
+			continue;
+		}
+		i += odp_withdraw_some(mem, i, end);
+		cond_resched();
 	}
 }
 
