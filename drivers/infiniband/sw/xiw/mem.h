@@ -16,7 +16,7 @@
  * the write gate, at which new readers wait. No context holds two objects for
  * reading, except those of a window and of the region on demand below it.
  *
- * The pages of a region on demand (odp.c) come and go while it is registered:
+ * The pages of a region on demand (odp.c) change while it is registered:
  * an entry of @pages is NULL while the page is absent. It changes under @lock,
  * held for writing, so all bytes checked by xiw_mem_get() stay until
  * xiw_mem_put().
