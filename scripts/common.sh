@@ -254,6 +254,16 @@ releases()
 	sed -n 's/^linux-headers-\(.*\)-common$/\1-amd64/p' | sort -Vu
 }
 
+# bootable APT-OPTION...: prints the kernels that have headers and an image. An image is
+# signed, and published some time after the headers.
+bootable()
+{
+	local all
+
+	all=$(apt-cache "$@" pkgnames linux-)
+	releases <<<"$all" | grep -xFf <(sed -n 's/^linux-image-//p' <<<"$all") || :
+}
+
 # of_series: the newest of these that belongs to the series XIW_SERIES.
 of_series()
 {
@@ -268,7 +278,7 @@ of_series()
 # its lists or the installed packages change.
 know_stock()
 {
-	local kver where=own kept=$XIW_CACHE/stock-of-$XIW_SERIES
+	local kver all where=own kept=$XIW_CACHE/stock-of-$XIW_SERIES
 
 	[[ ${XIW_STOCK:-} != "$XIW_SERIES "* ]] || return 0
 	if [[ $kept -nt /var/lib/apt/lists && $kept -nt /var/lib/dpkg/status ]]; then
@@ -277,16 +287,17 @@ know_stock()
 		return
 	fi
 	need_lists
-	kver=$(apt-cache pkgnames linux-headers- | releases | of_series)
+	all=$(bootable)
+	kver=$(of_series <<<"$all")
 	if [[ -n $kver ]]; then
 		kver=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' \
 			'linux-*' | sed -n 's/^installed //p' |
-		       releases | of_series | grep . || echo "$kver")
+		       releases | grep -xF "$all" | of_series | grep . ||
+		       echo "$kver")
 	else
 		where=suite
 		suite_apt "$XIW_SUITE" >&2
-		kver=$(apt-cache "${APT_OPTS[@]}" pkgnames linux-headers- |
-		       releases | of_series)
+		kver=$(bootable "${APT_OPTS[@]}" | of_series)
 	fi
 	[[ -n $kver ]] ||
 		die "neither this distribution nor $XIW_SUITE has a kernel of the series $XIW_SERIES." \
