@@ -67,7 +67,10 @@ capture_is_read()
 # capture_stop: ends tcpdump when it has read all packets: it would lose the others.
 capture_stop()
 {
-	wait_for 60 capture_is_read || bail "set-up: tcpdump is too slow"
+	wait_for 60 capture_is_read || {
+		tap_show "$TMP/tcpdump.log" 3
+		bail "set-up: tcpdump is too slow"
+	}
 	kill -INT "$capture_pid"
 	wait "$capture_pid"
 	grep -q '^0 packets dropped by kernel' "$TMP/tcpdump.log" ||
