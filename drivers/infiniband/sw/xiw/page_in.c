@@ -27,7 +27,7 @@
 
 /* Delay after an error that may be transient */
 #define PAGE_IN_RETRY		(HZ / 50 + 1)
-/* Requests of a process that wait for its pager, beyond which it gets no more */
+/* Requests that wait for a pager, from which on prefetches fail */
 #define PAGE_IN_MAX_ADVICE	16
 /*
  * A fault of a prefetch may sleep for ever, but the removal of the device waits

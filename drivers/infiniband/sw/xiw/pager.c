@@ -8,7 +8,7 @@
  * as well: the workqueue has room for those of several users.
  *
  * Nothing waits for a fault. A pager with jobs has a reference on the module,
- * so unloading fails as long as a fault sleeps. It waits for a fault that begins
+ * so unloading fails as long as a fault sleeps. It waits for one that begins
  * after unloading has begun. Jobs have references on all else that they use.
  */
 #include "pager.h"
@@ -25,9 +25,9 @@
 #include <linux/workqueue.h>
 
 /*
- * Limit for the faults of a user that sleep at the same time. Unbound workqueues
- * divide their limit among the NUMA nodes: each node has room for the faults of
- * eight such users, if the nodes have equally many CPUs.
+ * Limit for the faults of a user that sleep at the same time. Unbound work
+ * queues divide their limit among the NUMA nodes: each node has room for eight
+ * such users, if the nodes have equally many CPUs.
  */
 #define PAGER_MAX_ACTIVE	64
 #define PAGER_USERS		8
