@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Regions on demand, whose pages are faulted in when they are needed (xt_odp).
+# Regions on demand: their pages are faulted in when they are needed (xt_odp).
 #
 # xiw-kernel: uml debug
 

@@ -683,6 +683,19 @@ struct ibv_send_wr xt_wr_to(enum ibv_wr_opcode op, __u64 wr_id,
 	return wr;
 }
 
+struct ibv_send_wr xt_atomic(enum ibv_wr_opcode op, __u64 wr_id,
+			     struct ibv_sge *sge, const struct xt_buf *to,
+			     size_t off, __u64 compare_add, __u64 swap)
+{
+	struct ibv_send_wr wr = xt_wr(op, wr_id, sge, 1);
+
+	wr.wr.atomic.remote_addr = (uintptr_t)to->p + off;
+	wr.wr.atomic.rkey = to->mr->rkey;
+	wr.wr.atomic.compare_add = compare_add;
+	wr.wr.atomic.swap = swap;
+	return wr;
+}
+
 /* xt_try_send: posts sends; returns 0 or a positive errno. */
 int xt_try_send(struct xt_end *e, struct ibv_send_wr *wr)
 {

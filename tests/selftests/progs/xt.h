@@ -271,6 +271,9 @@ struct ibv_send_wr xt_wr(enum ibv_wr_opcode op, __u64 wr_id,
 struct ibv_send_wr xt_wr_to(enum ibv_wr_opcode op, __u64 wr_id,
 			    struct ibv_sge *sge, int n, const struct xt_buf *to,
 			    size_t off);
+struct ibv_send_wr xt_atomic(enum ibv_wr_opcode op, __u64 wr_id,
+			     struct ibv_sge *sge, const struct xt_buf *to,
+			     size_t off, __u64 compare_add, __u64 swap);
 int xt_try_send(struct xt_end *e, struct ibv_send_wr *wr);
 int xt_try_recv(struct xt_end *e, __u64 wr_id, struct ibv_sge *sge, int n);
 void xt_do_send(struct xt_end *e, struct ibv_send_wr *wr);

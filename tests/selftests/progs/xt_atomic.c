@@ -19,20 +19,6 @@
 #define CAS		IBV_WR_ATOMIC_CMP_AND_SWP
 #define ADD		IBV_WR_ATOMIC_FETCH_AND_ADD
 
-static struct ibv_send_wr atomic_wr(enum ibv_wr_opcode op, __u64 wr_id,
-				    struct ibv_sge *sge,
-				    const struct xt_buf *to, size_t off,
-				    __u64 compare_add, __u64 swap)
-{
-	struct ibv_send_wr wr = xt_wr(op, wr_id, sge, 1);
-
-	wr.wr.atomic.remote_addr = (uintptr_t)to->p + off;
-	wr.wr.atomic.rkey = to->mr->rkey;
-	wr.wr.atomic.compare_add = compare_add;
-	wr.wr.atomic.swap = swap;
-	return wr;
-}
-
 /* Copied by bytes, as results need no alignment. */
 static __u64 word_at(const struct xt_buf *b, size_t off)
 {
@@ -91,7 +77,7 @@ static void one(struct lane *l, enum ibv_wr_opcode op, size_t from, size_t to,
 		__u64 compare_add, __u64 swap)
 {
 	struct ibv_sge sge = xt_sge(&l->result, to, WORD);
-	struct ibv_send_wr wr = atomic_wr(op, compare_add, &sge, &l->target,
+	struct ibv_send_wr wr = xt_atomic(op, compare_add, &sge, &l->target,
 					  from, compare_add, swap);
 	struct ibv_wc wc;
 
@@ -231,7 +217,7 @@ static void test_iova(void)
 		set_word(&l.target, XT_PAGE - 8, 40);
 		{
 			struct ibv_sge sge = xt_sge(&l.result, 0, WORD);
-			struct ibv_send_wr wr = atomic_wr(ADD, i, &sge, &named,
+			struct ibv_send_wr wr = xt_atomic(ADD, i, &sge, &named,
 							  XT_PAGE - 8, 2, 0);
 
 			xt_send(&l.p.b, &wr);
@@ -262,9 +248,9 @@ static void test_read_atomic_read(void)
 		for (i = 0; i < 4; i++)
 			sge[i] = xt_sge(&l.result, i * WORD, WORD);
 		wr[0] = xt_wr_to(IBV_WR_RDMA_READ, 0, &sge[0], 1, &l.target, 0);
-		wr[1] = atomic_wr(ADD, 1, &sge[1], &l.target, 0, 1000, 0);
+		wr[1] = xt_atomic(ADD, 1, &sge[1], &l.target, 0, 1000, 0);
 		wr[2] = xt_wr_to(IBV_WR_RDMA_READ, 2, &sge[2], 1, &l.target, 0);
-		wr[3] = atomic_wr(CAS, 3, &sge[3], &l.target, 0, 1100 + round,
+		wr[3] = xt_atomic(CAS, 3, &sge[3], &l.target, 0, 1100 + round,
 				  7);
 		for (i = 0; i < 3; i++)
 			wr[i].next = &wr[i + 1];
@@ -296,7 +282,7 @@ static void test_among_writes(void)
 		sge[1] = xt_sge(&l.result, 8, WORD);
 		wr[0] = xt_wr_to(IBV_WR_RDMA_WRITE, 0, &sge[0], 1, &l.target,
 				 8);
-		wr[1] = atomic_wr(ADD, 1, &sge[1], &l.target, 8, round, 0);
+		wr[1] = xt_atomic(ADD, 1, &sge[1], &l.target, 8, round, 0);
 		wr[2] = xt_wr(IBV_WR_SEND, 2, NULL, 0);
 		wr[2].send_flags |= IBV_SEND_FENCE;
 		wr[0].next = &wr[1];
@@ -334,7 +320,7 @@ static void pipeline(__u8 ird, __u8 ord, unsigned int rounds)
 	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < DEPTH; i++) {
 			sge[i] = xt_sge(&l.result, i * WORD, WORD);
-			wr[i] = atomic_wr(ADD, i, &sge[i], &l.target, 0, i + 1,
+			wr[i] = xt_atomic(ADD, i, &sge[i], &l.target, 0, i + 1,
 					  0);
 			wr[i].send_flags = i % 3 ? 0 : IBV_SEND_SIGNALED;
 			wr[i].next = i + 1 < DEPTH ? &wr[i + 1] : NULL;
@@ -384,7 +370,7 @@ static void test_shared_slots(void)
 			wr[i] = i % 3 == round % 3 ?
 				xt_wr_to(IBV_WR_RDMA_READ, i, &sge[i], 1,
 					 &l.target, 0) :
-				atomic_wr(ADD, i, &sge[i], &l.target, 0, i, 0);
+				xt_atomic(ADD, i, &sge[i], &l.target, 0, i, 0);
 			wr[i].next = i + 1 < DEPTH ? &wr[i + 1] : NULL;
 		}
 		xt_send(&l.p.b, &wr[0]);
@@ -418,7 +404,7 @@ struct adder {
 static void add_one(struct adder *w, unsigned int i)
 {
 	struct ibv_sge sge = xt_sge(&w->result, i % WINDOW * WORD, WORD);
-	struct ibv_send_wr wr = atomic_wr(ADD, i, &sge, &w->target, 0, 1, 0);
+	struct ibv_send_wr wr = xt_atomic(ADD, i, &sge, &w->target, 0, 1, 0);
 	int ret = xt_try_send(w->e, &wr);
 
 	XT_CHECK(!ret, "post: %s", strerror(ret));
@@ -540,7 +526,7 @@ static __u64 locker_do(struct locker *w, struct ibv_send_wr *wr)
 static __u64 locker_cas(struct locker *w, __u64 compare, __u64 swap)
 {
 	struct ibv_sge sge = xt_sge(&w->area, 0, WORD);
-	struct ibv_send_wr wr = atomic_wr(CAS, 1, &sge, &w->target, LOCK_AT,
+	struct ibv_send_wr wr = xt_atomic(CAS, 1, &sge, &w->target, LOCK_AT,
 					  compare, swap);
 
 	return locker_do(w, &wr);
@@ -802,7 +788,7 @@ static void test_refused_in_line(void)
 	set_word(&l.target, 0, 0);
 	for (i = 0; i < 8; i++) {
 		sge[i] = xt_sge(&l.result, i * WORD, WORD);
-		wr[i] = atomic_wr(ADD, i, &sge[i], &l.target, i == 3 ? 4 : 0, 1,
+		wr[i] = xt_atomic(ADD, i, &sge[i], &l.target, i == 3 ? 4 : 0, 1,
 				  0);
 		wr[i].next = i < 7 ? &wr[i + 1] : NULL;
 	}
@@ -833,7 +819,7 @@ static void bad_local(int access, __u32 flip, size_t off)
 	into = xt_buf(&l.p.b, XT_PAGE, access);
 	sge = xt_sge(&into, off, WORD);
 	sge.lkey ^= flip;
-	wr = atomic_wr(ADD, BAD, &sge, &l.target, 0, 1, 0);
+	wr = xt_atomic(ADD, BAD, &sge, &l.target, 0, 1, 0);
 	wr.next = &next;
 	xt_send(&l.p.b, &wr);
 	xt_wc(l.p.b.scq, BAD, IBV_WC_LOC_PROT_ERR);
@@ -865,7 +851,7 @@ static void test_bad_posts(void)
 	for (i = 0; i < 6; i++) {
 		sge[0] = xt_sge(&l.result, 0, WORD);
 		sge[1] = xt_sge(&l.result, 8, 0);
-		wr = atomic_wr(i & 1 ? ADD : CAS, BAD, sge, &l.target, 0,
+		wr = xt_atomic(i & 1 ? ADD : CAS, BAD, sge, &l.target, 0,
 			       0x3c3c3c3c3c3c3c3c, 1);
 		if (i == 0)
 			sge[0].length = 4;

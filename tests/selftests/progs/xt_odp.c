@@ -196,10 +196,8 @@ static void atomic(void)
 			drop(&to);
 		drop(&old);
 		sge = xt_sge(&old, 8, 8);
-		wr = xt_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, IO, &sge, 1);
-		wr.wr.atomic.remote_addr = (uintptr_t)to.p + 2 * XT_PAGE;
-		wr.wr.atomic.rkey = to.mr->rkey;
-		wr.wr.atomic.compare_add = 5;
+		wr = xt_atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, IO, &sge, &to,
+			       2 * XT_PAGE, 5, 0);
 		xt_send(&p.b, &wr);
 		xt_wc_ok(p.b.scq, IO);
 		XT_EQ(*(__u64 *)(old.p + 8), i % 3 * 5);
@@ -333,8 +331,8 @@ static void prefetch(void)
 /* ---- memory that does not exist --------------------------------------- */
 
 /*
- * A region whose second half is unmapped, or lacks a right. Made last, so that
- * no other mapping fills the hole.
+ * A region with a second half that is unmapped, or lacks a right. Made last, so
+ * that no other mapping fills the hole.
  */
 static struct xt_buf half(struct xt_end *e, int prot)
 {
@@ -434,9 +432,7 @@ static void gone_atomic_sink(void)
 	to = odp_buf(&p.a, ROOM);
 	b = half(&p.b, -1);
 	sge = xt_sge(&b, ROOM / 2, 8);
-	wr = xt_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, IO, &sge, 1);
-	wr.wr.atomic.remote_addr = (uintptr_t)to.p;
-	wr.wr.atomic.rkey = to.mr->rkey;
+	wr = xt_atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, IO, &sge, &to, 0, 0, 0);
 	xt_send(&p.b, &wr);
 	xt_wc(p.b.scq, IO, IBV_WC_LOC_PROT_ERR);
 }
@@ -458,12 +454,10 @@ static void remote_gone(void)
 		mine = odp_buf(&p.b, ROOM);
 		b = half(&p.a, -1);
 		sge = xt_sge(&mine, 0, 8);
-		wr = xt_wr_to(ops[i], IO, &sge, 1, &b, ROOM / 2);
-		if (ops[i] == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-			wr.wr.atomic.remote_addr = (uintptr_t)b.p + ROOM / 2;
-			wr.wr.atomic.rkey = b.mr->rkey;
-			wr.wr.atomic.compare_add = 1;
-		}
+		if (ops[i] == IBV_WR_RDMA_READ)
+			wr = xt_wr_to(ops[i], IO, &sge, 1, &b, ROOM / 2);
+		else
+			wr = xt_atomic(ops[i], IO, &sge, &b, ROOM / 2, 1, 0);
 		xt_send(&p.b, &wr);
 		xt_wc(p.b.scq, IO, IBV_WC_REM_ACCESS_ERR);
 	}

@@ -67,11 +67,8 @@ static void atomic(enum ibv_wr_opcode op)
 	before = xt_sge(&l.src, 0, WORD);
 	result = xt_sge(&l.src, WORD, WORD);
 	wr[0] = xt_wr_to(IBV_WR_RDMA_READ, BEFORE, &before, 1, &l.target, 0);
-	wr[1] = xt_wr(op, BAD, &result, 1);
-	wr[1].wr.atomic.remote_addr = (uintptr_t)l.target.p;
-	wr[1].wr.atomic.rkey = l.target.mr->rkey;
-	wr[1].wr.atomic.compare_add = 0x3c3c3c3c3c3c3c3c;
-	wr[1].wr.atomic.swap = 1;
+	wr[1] = xt_atomic(op, BAD, &result, &l.target, 0,
+			  0x3c3c3c3c3c3c3c3c, 1);
 	wr[2] = xt_wr(IBV_WR_SEND, AFTER, NULL, 0);
 	wr[2].send_flags |= IBV_SEND_FENCE;
 	wr[1].next = &wr[2];
