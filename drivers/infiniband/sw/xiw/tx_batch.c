@@ -179,31 +179,31 @@ static enum xiw_mem_status tx_batch_gather(struct xiw_stream *s, u8 *dst,
 	return all;
 }
 
-/* Requests the absent pages of the segment; false as it cannot be sent. */
-static bool tx_batch_page_wait(struct xiw_stream *s)
-{
-	xiw_page_in_start(&s->tx.pages);
-	return false;
-}
-
-static bool tx_batch_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
+static enum xiw_mem_status tx_batch_gather_response(struct xiw_stream *s,
+						    u8 *dst, u32 len)
 {
 	struct xiw_ird_entry *req = &s->irdq[s->ird_head & s->ird_mask];
-	enum xiw_mem_status status;
 
 	/* A zero-length Read names no memory (RFC 5040 section 5.2.1). */
 	if (!len)
-		return true;
+		return XIW_MEM_OK;
 	/* The STag may have been revoked since the request was checked. */
-	status = tx_batch_copy(s, req->read.src_stag, IB_ACCESS_REMOTE_READ,
-			       req->read.src_to + s->tx.msg.offset, dst, len);
-	if (status == XIW_MEM_OK)
-		return true;
-	if (status == XIW_MEM_ABSENT)
-		return tx_batch_page_wait(s);
-	xiw_tx_sched_bad_request(s, xiw_mem_reason(status, XIW_ACCESS_SOURCE),
-				 req, s->tx.msg.offset);
-	return false;
+	return tx_batch_copy(s, req->read.src_stag, IB_ACCESS_REMOTE_READ,
+			     req->read.src_to + s->tx.msg.offset, dst, len);
+}
+
+/* Reports that memory of the message in progress cannot be read. */
+static void tx_batch_fail(struct xiw_stream *s, enum xiw_mem_status status)
+{
+	struct xiw_tx *tx = &s->tx;
+
+	if (tx->msg.source == XIW_TX_SQ)
+		xiw_tx_sched_fail(s, tx->msg.wr, IB_WC_LOC_PROT_ERR);
+	else
+		xiw_tx_sched_bad_request(s, xiw_mem_reason(status,
+							   XIW_ACCESS_SOURCE),
+					 &s->irdq[s->ird_head & s->ird_mask],
+					 tx->msg.offset);
 }
 
 /*
@@ -213,26 +213,21 @@ static bool tx_batch_gather_response(struct xiw_stream *s, u8 *dst, u32 len)
 static bool tx_batch_payload(struct xiw_stream *s, u8 *dst, u32 len)
 {
 	struct xiw_tx *tx = &s->tx;
-	enum xiw_mem_status status;
+	enum xiw_mem_status status = XIW_MEM_OK;
 
 	if (tx->msg.body_len) {
 		memcpy(dst, tx->msg.body + tx->msg.offset, len);
 		return true;
 	}
-	switch (tx->msg.source) {
-	case XIW_TX_SQ:
+	if (tx->msg.source == XIW_TX_SQ)
 		status = tx_batch_gather(s, dst, len);
-		if (status == XIW_MEM_OK)
-			return true;
-		if (status == XIW_MEM_ABSENT)
-			return tx_batch_page_wait(s);
-		xiw_tx_sched_fail(s, tx->msg.wr, IB_WC_LOC_PROT_ERR);
-		return false;
-	case XIW_TX_RESPONSE:
-		return tx_batch_gather_response(s, dst, len);
-	default:
-		return true;
-	}
+	else if (tx->msg.source == XIW_TX_RESPONSE)
+		status = tx_batch_gather_response(s, dst, len);
+	if (status == XIW_MEM_ABSENT)
+		xiw_page_in_start(&tx->pages);
+	else if (status != XIW_MEM_OK)
+		tx_batch_fail(s, status);
+	return status == XIW_MEM_OK;
 }
 
 /*
