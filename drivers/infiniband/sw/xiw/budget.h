@@ -39,18 +39,17 @@ static inline void xiw_budget_begin(struct xiw_budget *budget, u32 weight)
 	budget->cost = weight * XIW_BUDGET_COST;
 }
 
-static inline void xiw_budget_charge(struct xiw_budget *budget, u32 bytes)
-{
-	budget->bytes -= bytes;
-	budget->cost--;
-}
-
-/* The same for @n FPDUs of @bytes each */
+/* Charges @n FPDUs of @bytes each. */
 static inline void xiw_budget_charge_equal(struct xiw_budget *budget, u32 n,
 					   u32 bytes)
 {
 	budget->bytes -= n * bytes;
 	budget->cost -= n;
+}
+
+static inline void xiw_budget_charge(struct xiw_budget *budget, u32 bytes)
+{
+	xiw_budget_charge_equal(budget, 1, bytes);
 }
 
 static inline bool xiw_budget_spent(const struct xiw_budget *budget)
