@@ -37,7 +37,7 @@
  * @node: on pager_users
  * @uid: user
  * @pagers: number of pagers
- * @active: pagers whose work is queued or running
+ * @active: pagers with work that is queued or running
  * @ready: pagers that have jobs and wait because of pager_max_active
  */
 struct pager_user {

@@ -132,9 +132,9 @@ bool xiw_rx_flatten(struct sk_buff *skb)
 }
 
 /*
- * Advances to the next piece, and returns its length. Fragments whose bytes
- * follow each other in memory are one piece, for example the pages of a block
- * that a stream of this host has sent.
+ * Advances to the next piece, and returns its length. Fragments that follow
+ * each other in memory are one piece, for example the pages of a block that a
+ * stream of this host has sent.
  */
 static u32 rx_mpa_next_piece(struct xiw_rx_pos *p)
 {

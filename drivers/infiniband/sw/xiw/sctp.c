@@ -57,7 +57,7 @@ static void sctp_call_reader(struct xiw_sctp *c)
 
 /*
  * The connection to which SCTP's callback for @sk belongs. NULL for a listener,
- * whose event is handled here, and for a socket that is being released. The
+ * with its event handled here, and for a socket that is being released. The
  * caller holds the socket lock, under which the owner of @sk is cleared.
  */
 static struct xiw_sctp *sctp_owner(struct sock *sk)

@@ -558,7 +558,7 @@ static bool tx_sched_next_response(struct xiw_stream *s)
 			xiw_tx_sched_bad_request(s, reason, req, 0);
 			return false;
 		}
-		/* Meanwhile work requests are sent. */
+		/* Until then, work requests are sent. */
 		if (!done)
 			return false;
 		resp.id = req->op.id;

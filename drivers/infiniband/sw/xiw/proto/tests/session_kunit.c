@@ -881,7 +881,7 @@ static void session_no_pattern(struct kunit *test)
 }
 
 /*
- * A chunk that fits no pattern breaks a session whose own Terminate was sent,
+ * A chunk that fits no pattern breaks a session that has sent a Terminate,
  * but not one that has ended.
  * Covers: SCTP-17
  */
