@@ -49,19 +49,37 @@ capture_start()
 	ip netns exec "$NS_A" tcpdump -i "$VETH_A" --immediate-mode -U -B 32768 \
 		-s "${2:-262144}" -Z root -w "$1" tcp or sctp 2>"$TMP/tcpdump.log" &
 	capture_pid=$!
-	wait_for 60 capturing || {
+	capture_unread=
+	{ wait_for 60 capturing && wait_for 60 capture_is_counted; } || {
 		tap_show "$TMP/tcpdump.log"
 		bail "set-up: tcpdump does not capture"
 	}
 }
 
-# capture_is_read: asks tcpdump for its counts; true if those of the previous call show
-# that it has read all packets.
-capture_is_read()
+# unread: asks tcpdump for its counts, and prints how many packets it has not read, by
+# those of the previous call; nothing if there are none yet.
+unread()
 {
 	kill -USR1 "$capture_pid"
 	tail -n 1 "$TMP/tcpdump.log" |
-		awk '/packets received by filter/ && $2 == $5 { read = 1 } END { exit !read }'
+		awk '/received by filter/ { print $5 - $2 }'
+}
+
+# capture_is_counted: sets capture_unread. Packets that arrived before the filter was
+# in place are counted as received, and never read.
+capture_is_counted()
+{
+	capture_unread=$(unread)
+	[[ $capture_unread ]]
+}
+
+# capture_is_read: true if tcpdump has read all packets since the start.
+capture_is_read()
+{
+	local now
+
+	now=$(unread)
+	[[ $now ]] && ((now <= capture_unread))
 }
 
 # capture_stop: ends tcpdump when it has read all packets: it would lose the others.
