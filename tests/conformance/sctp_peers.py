@@ -104,6 +104,11 @@ def foreign(address, port, indication):
         peer = Peer(address, port, indication)
     except ConnectionResetError:
         return
+    except ConnectionRefusedError:
+        # The ABORT was received before the COOKIE ACK. There is a listener, as it
+        # accepts a peer with the indication.
+        Peer(address, port).accepted()
+        return
     assert peer.recv() is None, "a chunk"
 
 
