@@ -36,7 +36,7 @@
 #include "pager.h"
 
 /* Pages that are published or withdrawn while the region is locked */
-#define ODP_BATCH	64
+#define ODP_BATCH	32
 
 /**
  * struct xiw_odp - state of a region on demand
