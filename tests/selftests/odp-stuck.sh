@@ -12,9 +12,10 @@
 
 modprobe -q loop
 modprobe -q ext4
-truncate -s 16M "$TMP/image" && mkfs.ext4 -q "$TMP/image" &&
-	mkdir "$TMP/mount" && mount -o loop "$TMP/image" "$TMP/mount" ||
-	skip_all "no file system that can be frozen"
+{
+	truncate -s 16M "$TMP/image" && mkfs.ext4 -q "$TMP/image" &&
+	mkdir "$TMP/mount" && mount -o loop "$TMP/image" "$TMP/mount"
+} || skip_all "no file system that can be frozen"
 head -c 65536 /dev/zero >"$TMP/mount/file"
 sync "$TMP/mount/file"
 topo_up
