@@ -19,13 +19,7 @@ STEPS=256
 # recorded CMD...: runs CMD, and records the runs of the engines in $TMP/trace.
 recorded()
 {
-	echo >"$TRACE/trace"
-	echo 1 >"$TRACE/events/xiw/tx_batch/enable"
-	echo 1 >"$TRACE/events/xiw/tx_budget/enable"
-	echo 1 >"$TRACE/events/xiw/rx_budget/enable"
-	"$@"
-	echo 0 >"$TRACE/events/xiw/enable"
-	cat "$TRACE/trace" >"$TMP/trace"
+	record_events "tx_batch tx_budget rx_budget" "$@"
 	largest
 }
 

@@ -454,14 +454,28 @@ tracing()
 	[[ -d $TRACE/events/xiw ]]
 }
 
-# record CMD...: records events while CMD runs, in $TMP/trace.
+# record_events "EVENT ..." CMD...: records these events while CMD runs, in $TMP/trace.
+# The events stay enabled: each change makes the kernel patch its code, and the emulator
+# sometimes executes a breakpoint of the patching.
+record_events()
+{
+	local event
+
+	for event in $1; do
+		event=$TRACE/events/xiw/$event/enable
+		[[ $(cat "$event") == 1 ]] || echo 1 >"$event"
+	done
+	echo >"$TRACE/trace"
+	echo 1 >"$TRACE/tracing_on"
+	"${@:2}"
+	echo 0 >"$TRACE/tracing_on"
+	cat "$TRACE/trace" >"$TMP/trace"
+}
+
+# record CMD...: records all events while CMD runs, in $TMP/trace.
 record()
 {
-	echo >"$TRACE/trace"
-	echo 1 >"$TRACE/events/xiw/enable"
-	"$@"
-	echo 0 >"$TRACE/events/xiw/enable"
-	cat "$TRACE/trace" >"$TMP/trace"
+	record_events . "$@"
 }
 
 # notified_on CPU N: true if completion queues of vector N were notified several times,
