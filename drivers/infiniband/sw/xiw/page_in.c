@@ -198,21 +198,20 @@ static bool page_in_queue(struct xiw_page_in *req, u32 limit)
 	return false;
 }
 
-/* Adds a range, if it is in memory on demand. */
-static bool page_in_add(struct xiw_page_in *req, struct xiw_mem_cache *cache,
+/* Adds a range, if it is in memory on demand. Other memory is present. */
+static void page_in_add(struct xiw_page_in *req, struct xiw_mem_cache *cache,
 			u32 stag, int access, u64 addr, u64 len)
 {
 	struct page_range *r = &req->range[req->count];
 
 	r->mem = xiw_mem_hold(cache, stag, access, addr, len, &r->offset);
 	if (!r->mem)
-		return false;
+		return;
 	r->stag = stag;
 	r->access = access;
 	r->addr = addr;
 	r->len = len;
 	req->count++;
-	return true;
 }
 
 /* Leaves a request, which may be queued. Any context. */
@@ -390,10 +389,9 @@ static int page_in_add_advice(struct xiw_page_in *req,
 		ret = page_in_check_advice(cache, sge, access);
 		if (ret)
 			return ret;
-		if (sge->length &&
-		    !page_in_add(req, cache, sge->lkey, access, sge->addr,
-				 sge->length))
-			return -EINVAL;
+		if (sge->length)
+			page_in_add(req, cache, sge->lkey, access, sge->addr,
+				    sge->length);
 	}
 	return 0;
 }
@@ -439,10 +437,10 @@ static int page_in_advise(struct xiw_page_in *req, bool flush)
  * @flush: wait for the end
  *
  * Context: Sleeps, but not for ever.
- * Return: 0; -ENOENT, -EPERM, -EFAULT or -EINVAL if an element does not name
- * memory on demand with the rights needed; -EAGAIN if too many requests of the
- * process wait, or if the end did not come in time; -EINTR or an error of the
- * fault.
+ * Return: 0, also if the memory is pinned; -ENOENT, -EPERM or -EFAULT if an
+ * element does not name memory with the rights needed; -EAGAIN if too many
+ * requests of the process wait, or if the end did not come in time; -EINTR or
+ * an error of the fault.
  */
 int xiw_page_in_advise(struct xiw_mem_cache *cache, const struct ib_sge *sge,
 		       u32 num_sge, int access, bool fault, bool flush)
