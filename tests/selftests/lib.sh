@@ -246,8 +246,15 @@ veth_up()
 	} || bail "set-up: the interfaces could not be made"
 }
 
+# net_down: removes the namespaces. TCP repeats a FIN for 100 s if the socket of a program
+# was closed and its peer removed, and keeps the namespace for so long: end that.
 net_down()
 {
+	local ns
+
+	for ns in "$NS_A" "$NS_B"; do
+		ip netns exec "$ns" sysctl -qw net.ipv4.tcp_orphan_retries=1
+	done 2>/dev/null
 	ip netns del "$NS_A" 2>/dev/null
 	ip netns del "$NS_B" 2>/dev/null
 	wait_for 20 netdev_gone "$VETH_A"
