@@ -132,8 +132,8 @@ copy_driver()
 	sed -i 's/select LIBCRC32C/select CRC32/' "$xiw/Kconfig"
 }
 
-# document NAME NEW-NAME: with the names that are in use there, and without what
-# only our tree has.
+# document NAME NEW-NAME: with the names that are in use there, without what only our
+# tree has, and with the DOC sections that our tree only lists.
 document()
 {
 	sed -e 's/^\.\. image:: data-flow/.. kernel-image:: xiw-data-flow/' \
@@ -144,7 +144,10 @@ document()
 		-e 's/ (..security\.rst..)//' \
 		-e '/ When to use it, and how to set up$/{N
 			s/ When to use it.*, \*Paths that fail\*\.//}' \
-		"$XIW_TOP/Documentation/$1" \
+		"$XIW_TOP/Documentation/$1" |
+		xiw=$xiw perl -pe 's{^\* \*(.*)\*, ``(\w+\.c)``$}
+			{"$1\n" . "-" x length($1) . "\n\n" .
+			 ".. kernel-doc:: $ENV{xiw}/$2\n   :doc: $1\n"}e' \
 		>"Documentation/infiniband/$2"
 }
 
