@@ -190,22 +190,15 @@ pingpong()
 
 watch_start()
 {
-	in_a stdbuf -oL ibv_asyncwatch -d "$DEV_A" >"$TMP/events" 2>&1 &
-	watch_pid=$!
-	wait_for 20 grep -q "async event FD" "$TMP/events" ||
+	start_server events "$NS_A" stdbuf -oL ibv_asyncwatch -d "$DEV_A"
+	wait_for 20 grep -q "async event FD" "$TMP/events.log" ||
 		bail "set-up: nothing watches the events"
-}
-
-watch_stop()
-{
-	kill "$watch_pid"
-	wait "$watch_pid" 2>/dev/null
 }
 
 # events TYPE: prints how many events of that type were reported.
 events()
 {
-	grep -c "IBV_EVENT_$1 " "$TMP/events"
+	grep -c "IBV_EVENT_$1 " "$TMP/events.log"
 }
 
 # seen TYPE N: true if at least N events of that type were reported.
@@ -250,7 +243,7 @@ port_events()
 	flap 2
 	tap_is "each is reported once: PORT_ERR" "$(events PORT_ERR)" 2
 	tap_is "each is reported once: PORT_ACTIVE" "$(events PORT_ACTIVE)" 2
-	watch_stop
+	stop_server events
 	peer_up "$NS_A" "$VETH_A" "$A4" "$A6" 2>/dev/null
 	watch_start
 	changes=0
@@ -262,14 +255,14 @@ port_events()
 	tap_run "the last state is reported" wait_for 20 last_is PORT_ERR
 	ip -n "$NS_A" link set "$VETH_A" up
 	tap_run "the next state is reported" wait_for 20 last_is PORT_ACTIVE
-	watch_stop
+	stop_server events
 	ip -n "$NS_A" addr add "$A6/64" dev "$VETH_A" nodad 2>/dev/null
 }
 
 # last_is TYPE: true if it is the last event of the port's state.
 last_is()
 {
-	[[ $(grep -oE "PORT_(ACTIVE|ERR)" "$TMP/events" | tail -n 1) == "$1" ]]
+	[[ $(grep -oE "PORT_(ACTIVE|ERR)" "$TMP/events.log" | tail -n 1) == "$1" ]]
 }
 
 # ---- rdma_cm while addresses and link change ---------------------------------------------

@@ -69,8 +69,7 @@ monitor_up()
 	monmaptool --create --addv a "[v2:$A4:3300]" --fsid "$fsid" \
 		"$STATE/monmap" &&
 	at_a ceph-mon --mkfs -i a --monmap "$STATE/monmap" || return
-	at_a ceph-mon -f -i a >"$STATE/mon.out" 2>&1 </dev/null &
-	daemons+=($!)
+	start_server mon "$NS_A" env CEPH_CONF="$CONF.a" ceph-mon -f -i a
 	at_b timeout 120 ceph --connect-timeout 100 -s
 }
 
@@ -81,8 +80,7 @@ storage_up()
 	uuid=$(uuidgen)
 	at_b ceph osd new "$uuid" 0 &&
 	at_a ceph-osd --mkfs -i 0 --osd-uuid "$uuid" || return
-	at_a ceph-osd -f -i 0 >"$STATE/osd.out" 2>&1 </dev/null &
-	daemons+=($!)
+	start_server osd "$NS_A" env CEPH_CONF="$CONF.a" ceph-osd -f -i 0
 	wait_for 200 storage_is_up
 }
 
@@ -104,12 +102,11 @@ mkdir -p "$STATE"/{mon,osd}
 fsid=$(uuidgen)
 conf "$DEV_A" >"$CONF.a"
 conf "$DEV_B" | sed '/public addr/d' >"$CONF.b"
-daemons=()
 ulimit -l unlimited
 run_claim "the monitor answers over RDMA" monitor_up ||
-	{ tail -n 30 "$STATE"/*.{out,log} >"$TMP/more"; tap_show "$TMP/more"; }
+	{ tail -n 30 "$STATE"/*.log "$TMP"/{mon,osd}.log >"$TMP/more"; tap_show "$TMP/more"; }
 run_claim "the storage daemon joins" storage_up ||
-	{ tail -n 30 "$STATE"/*.{out,log} >"$TMP/more"; tap_show "$TMP/more"; }
+	{ tail -n 30 "$STATE"/*.log "$TMP"/{mon,osd}.log >"$TMP/more"; tap_show "$TMP/more"; }
 run_claim "a pool" at_b ceph osd pool create pool 8 8
 for size in 1 4096 100001 20000000; do
 	head -c "$size" /dev/urandom >"$TMP/object"
@@ -126,9 +123,7 @@ if [[ $XIW_LINK_TYPE == xiw ]]; then
 	(($(counter "$DEV_A" rx_bytes) > 20000000))
 	tap_result $? "the data went through the device"
 fi
-for pid in "${daemons[@]}"; do
-	kill "$pid"
-	wait "$pid"
-done
+stop_server osd
+stop_server mon
 tap_run "the device can be removed" link_del "$DEV_A"
 tap_done
