@@ -167,20 +167,24 @@ static u32 series_most(const struct series *r)
 		    xiw_budget_equal(&r->s->rx.budget, r->fpdu_len));
 }
 
+/* Out of line: a compiler that zeroes variables would zero @f for each FPDU. */
+static noinline void series_place_pieces(const struct series *r)
+{
+	struct xiw_fpdu f = { .vec = r->s->rx.mpa.vec };
+
+	xiw_fpdu_skip(&f, r->head_len);
+	xiw_fpdu_place(&f, &r->ref, r->addr, r->h.payload_len);
+}
+
 static void series_place(struct series *r)
 {
 	const struct xiw_rx_mpa *m = &r->s->rx.mpa;
-	struct xiw_fpdu f;
 
-	if (m->vec_count == 1) {
+	if (m->vec_count == 1)
 		xiw_mem_write(&r->ref, r->addr, m->vec->iov_base + r->head_len,
 			      r->h.payload_len);
-	} else {
-		f.vec = m->vec;
-		f.off = 0;
-		xiw_fpdu_skip(&f, r->head_len);
-		xiw_fpdu_place(&f, &r->ref, r->addr, r->h.payload_len);
-	}
+	else
+		series_place_pieces(r);
 	r->addr += r->h.payload_len;
 }
 
