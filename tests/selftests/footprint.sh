@@ -115,6 +115,7 @@ blocks_of()
 	echo >"$TRACE/trace"
 	echo order==4 >"$event/filter"
 	echo 1 >"$event/enable"
+	echo 1 >"$TRACE/tracing_on"
 	"$@"
 	echo 0 >"$event/enable"
 	echo 0 >"$event/filter"

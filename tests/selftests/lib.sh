@@ -462,8 +462,8 @@ tracing()
 }
 
 # record_events "EVENT ..." CMD...: records these events while CMD runs, in $TMP/trace.
-# The events stay enabled: each change makes the kernel patch its code, and the emulator
-# sometimes executes a breakpoint of the patching.
+# The events stay enabled, and recording stays off: each change of an event makes the
+# kernel patch its code, and the emulator sometimes executes a breakpoint of the patching.
 record_events()
 {
 	local event
