@@ -110,16 +110,16 @@ gone()
 # blocks_of CMD...: prints the number of blocks of 64 KiB allocated while CMD runs.
 blocks_of()
 {
-	local event=$TRACE/events/kmem/mm_page_alloc
+	local own=$TRACE/instances/footprint
+	local event=$own/events/kmem/mm_page_alloc
 
-	echo >"$TRACE/trace"
+	mkdir "$own"
 	echo order==4 >"$event/filter"
 	echo 1 >"$event/enable"
-	echo 1 >"$TRACE/tracing_on"
 	"$@"
 	echo 0 >"$event/enable"
-	echo 0 >"$event/filter"
-	blocks=$(grep -c mm_page_alloc "$TRACE/trace")
+	blocks=$(grep -c mm_page_alloc "$own/trace")
+	rmdir "$own"
 }
 
 topo_up
