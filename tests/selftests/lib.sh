@@ -254,9 +254,8 @@ net_down()
 
 	for ns in "$NS_A" "$NS_B"; do
 		ip netns exec "$ns" sysctl -qw net.ipv4.tcp_orphan_retries=1
+		ip netns del "$ns"
 	done 2>/dev/null
-	ip netns del "$NS_A" 2>/dev/null
-	ip netns del "$NS_B" 2>/dev/null
 	wait_for 20 netdev_gone "$VETH_A"
 }
 

@@ -89,6 +89,13 @@ storage_is_up()
 	at_b ceph osd stat | grep -q '1 up'
 }
 
+# show_logs: what the daemons have logged and printed.
+show_logs()
+{
+	tail -n 30 "$STATE"/*.log "$TMP"/{mon,osd}.log >"$TMP/more"
+	tap_show "$TMP/more"
+}
+
 # whole FILE: stores FILE in the pool and reads it; true if both are the same.
 whole()
 {
@@ -103,10 +110,8 @@ fsid=$(uuidgen)
 conf "$DEV_A" >"$CONF.a"
 conf "$DEV_B" | sed '/public addr/d' >"$CONF.b"
 ulimit -l unlimited
-run_claim "the monitor answers over RDMA" monitor_up ||
-	{ tail -n 30 "$STATE"/*.log "$TMP"/{mon,osd}.log >"$TMP/more"; tap_show "$TMP/more"; }
-run_claim "the storage daemon joins" storage_up ||
-	{ tail -n 30 "$STATE"/*.log "$TMP"/{mon,osd}.log >"$TMP/more"; tap_show "$TMP/more"; }
+run_claim "the monitor answers over RDMA" monitor_up || show_logs
+run_claim "the storage daemon joins" storage_up || show_logs
 run_claim "a pool" at_b ceph osd pool create pool 8 8
 for size in 1 4096 100001 20000000; do
 	head -c "$size" /dev/urandom >"$TMP/object"
