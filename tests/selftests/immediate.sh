@@ -37,6 +37,9 @@ cases xt_imm "${SIDES4[@]}" -t late
 
 # Covers: IMM-15
 cases xt_imm "${SIDES4[@]}" -t send
+policy_of "$DEV_A" fpdu_segments 1
+cases xt_imm "${SIDES4[@]}" -t send-refused
+policy_of "$DEV_A" fpdu_segments 0
 
 cases xt_imm "${SIDES4[@]}" -t refused -t flush
 cases -p IPv6 xt_imm "${SIDES6[@]}" -t values -t mixed

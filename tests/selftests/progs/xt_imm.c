@@ -718,6 +718,38 @@ static void test_send_with_imm(void)
 	lane_down(&l);
 }
 
+/*
+ * The peer's policy does not announce the capability: the request fails, also
+ * if this end may have no Read outstanding.
+ */
+static void send_refused(int ord)
+{
+	struct xt_opts opts = XT_OPTS;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	struct lane l;
+
+	opts.no_hello = true;
+	opts.ord = ord;
+	lane_up(&l, &opts, &opts);
+	xt_recvs(&l.p.a, 1, 1);
+	sge = xt_sge(&l.src, 0, 8);
+	wr = xt_wr(IBV_WR_SEND_WITH_IMM, 2, &sge, 1);
+	xt_send(&l.p.b, &wr);
+	xt_wait(l.p.b.scq, &wc);
+	XT_EQ(wc.wr_id, 2);
+	XT_EQ(wc.status, IBV_WC_LOC_QP_OP_ERR);
+	xt_async(&l.p.b, IBV_EVENT_QP_FATAL);
+	xt_flushed(l.p.a.rcq, 1, 1);
+}
+
+static void test_send_refused(void)
+{
+	send_refused(4);
+	send_refused(0);
+}
+
 static const struct xt_case cases[] = {
 	{ "sizes", "Writes of all sizes with their immediate", test_sizes },
 	{ "values", "immediate data arrives as it was", test_values },
@@ -741,6 +773,8 @@ static const struct xt_case cases[] = {
 	{ "flush", "flushed after the end", test_flush },
 	{ "send", "Sends with immediate, as the first messages and later",
 	  test_send_with_imm },
+	{ "send-refused", "a Send with immediate fails without the capability",
+	  test_send_refused },
 };
 
 int main(int argc, char **argv)

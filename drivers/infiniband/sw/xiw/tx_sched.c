@@ -286,8 +286,11 @@ static bool tx_sched_awaits_probe(const struct xiw_stream *s,
 static bool tx_sched_may_start(struct xiw_stream *s, const struct xiw_swr *wr)
 {
 	if (tx_sched_awaits_probe(s, wr)) {
-		/* A peer without the capability answers a Read of nothing. */
-		if (s->ord && tx_sched_orq_empty(s))
+		/*
+		 * A peer without the capability answers a Read of nothing. Like
+		 * that of an RTR it does not count against the ULP's ORD.
+		 */
+		if (s->conn.nego.peer_ird && tx_sched_orq_empty(s))
 			s->tx.rtr = XIW_RTR_READ;
 		return false;
 	}
