@@ -38,6 +38,7 @@ tap_run "a receive waits for its page" wait_for "$XIW_TIMEOUT" grep -q waits \
 	"$TMP/stuck"
 tap_run "the fault sleeps" wait_for 30 faults
 cases -p "another process" xt_odp "${SIDES4[@]}" -t send -t rdma -t atomic -t advise
+XT_FILE=$TMP/mount/file cases -p "many faults" xt_odp_users "${SIDES4[@]}"
 tap_run "the process still waits" kill -0 "$stuck"
 kill -9 "$stuck"
 tap_run "the process can be killed" wait_for "$BOUND" not_running "$stuck"

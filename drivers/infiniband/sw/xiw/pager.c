@@ -33,15 +33,17 @@
 #define PAGER_USERS		8
 
 /**
- * struct pager_user - the pagers of a user
+ * struct pager_user - the pagers of a user, or of a user namespace made by root
  * @node: on pager_users
- * @uid: user
+ * @ns: the namespace, with a reference, or NULL
+ * @uid: user, if there is no @ns
  * @pagers: number of pagers
  * @active: pagers with work that is queued or running
  * @ready: pagers that have jobs and wait because of pager_max_active
  */
 struct pager_user {
 	struct list_head node;
+	struct user_namespace *ns;
 	kuid_t uid;
 	u32 pagers;
 	u32 active;
@@ -182,12 +184,13 @@ static void pager_work(struct work_struct *work)
 	module_put(THIS_MODULE);
 }
 
-static struct pager_user *pager_find_user(kuid_t uid)
+static struct pager_user *pager_find_user(const struct pager_user *key)
 {
 	struct pager_user *user;
 
 	list_for_each_entry(user, &pager_users, node)
-		if (uid_eq(user->uid, uid))
+		if (user->ns == key->ns &&
+		    (key->ns || uid_eq(user->uid, key->uid)))
 			return user;
 	return NULL;
 }
@@ -205,7 +208,7 @@ static struct xiw_pager *pager_find(const struct mm_struct *mm)
 /* Adds a new pager; @user is used if the user has no pager yet. */
 static void pager_add_locked(struct xiw_pager *pager, struct pager_user **user)
 {
-	struct pager_user *old = pager_find_user((*user)->uid);
+	struct pager_user *old = pager_find_user(*user);
 
 	lockdep_assert_held(&pager_lock);
 
@@ -221,16 +224,34 @@ static void pager_add_locked(struct xiw_pager *pager, struct pager_user **user)
 
 /*
  * The user that is accountable for this process: in a user namespace its owner
- * outside of it, as a user may have many IDs inside.
+ * outside of it, as a user may have many IDs inside. A daemon of root makes the
+ * namespaces of all containers, so these are accountable themselves.
  */
-static kuid_t pager_user_id(void)
+static struct pager_user *pager_alloc_user(void)
 {
-	const struct user_namespace *ns = current_user_ns();
-	kuid_t uid = current_uid();
+	struct user_namespace *ns = current_user_ns();
+	struct pager_user *user;
 
-	for (; ns != &init_user_ns; ns = ns->parent)
-		uid = ns->owner;
-	return uid;
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	if (!user)
+		return NULL;
+	INIT_LIST_HEAD(&user->ready);
+	user->uid = current_uid();
+	if (ns == &init_user_ns)
+		return user;
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	user->uid = ns->owner;
+	if (uid_eq(ns->owner, GLOBAL_ROOT_UID))
+		user->ns = get_user_ns(ns);
+	return user;
+}
+
+static void pager_free_user(struct pager_user *user)
+{
+	if (user && user->ns)
+		put_user_ns(user->ns);
+	kfree(user);
 }
 
 static struct xiw_pager *pager_alloc(struct pager_user **user)
@@ -238,9 +259,9 @@ static struct xiw_pager *pager_alloc(struct pager_user **user)
 	struct xiw_pager *pager;
 
 	pager = kzalloc(sizeof(*pager), GFP_KERNEL_ACCOUNT);
-	*user = kzalloc(sizeof(**user), GFP_KERNEL_ACCOUNT);
+	*user = pager_alloc_user();
 	if (!pager || !*user) {
-		kfree(*user);
+		pager_free_user(*user);
 		kfree(pager);
 		return NULL;
 	}
@@ -248,8 +269,6 @@ static struct xiw_pager *pager_alloc(struct pager_user **user)
 	INIT_LIST_HEAD(&pager->ready);
 	INIT_WORK(&pager->work, pager_work);
 	pager->mm = current->mm;
-	(*user)->uid = pager_user_id();
-	INIT_LIST_HEAD(&(*user)->ready);
 	return pager;
 }
 
@@ -274,7 +293,7 @@ struct xiw_pager *xiw_pager_get(void)
 	pager->refs++;
 	spin_unlock_bh(&pager_lock);
 	kfree(new);
-	kfree(user);
+	pager_free_user(user);
 	return pager;
 }
 
@@ -295,7 +314,7 @@ void xiw_pager_put(struct xiw_pager *pager)
 	}
 	spin_unlock_bh(&pager_lock);
 	mmdrop(pager->mm);
-	kfree(user);
+	pager_free_user(user);
 	/* Its work may be calling this; it does not use the pager again. */
 	kfree(pager);
 }
