@@ -23,12 +23,14 @@
 #include <linux/fs.h>
 #include <linux/hmm.h>
 #include <linux/magic.h>
+#include <linux/memcontrol.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/overflow.h>
 #include <linux/pagemap.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem_odp.h>
 
@@ -115,6 +117,8 @@ static bool odp_invalidate(struct mmu_interval_notifier *notifier,
 		ib_umem_odp_unmap_dma_pages(umem, start, end);
 	}
 	mutex_unlock(&umem->umem_mutex);
+	/* A page may belong to very many regions. */
+	cond_resched();
 	return true;
 }
 
@@ -178,6 +182,22 @@ static bool odp_publish(struct xiw_mem *mem, u32 i, u32 end, bool write)
 	return all;
 }
 
+/*
+ * Calls the core. What it allocates for the process itself, page tables and
+ * page cache, is charged to the group of the process, not to the caller's.
+ */
+static int odp_map_and_lock(struct ib_umem_odp *umem, u64 addr, u64 len,
+			    u64 access, bool fault)
+{
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(umem->umem.owning_mm);
+	struct mem_cgroup *old = set_active_memcg(memcg);
+	int ret = ib_umem_odp_map_dma_and_lock(umem, addr, len, access, fault);
+
+	set_active_memcg(old);
+	mem_cgroup_put(memcg);
+	return ret;
+}
+
 /**
  * xiw_odp_page_in() - make a range present
  * @mem: region, with a reference
@@ -202,9 +222,8 @@ int xiw_odp_page_in(struct xiw_mem *mem, u64 offset, u64 len, int access,
 	int ret;
 
 	mutex_lock(&mem->odp->page_in);
-	ret = ib_umem_odp_map_dma_and_lock(umem, umem->umem.address + offset,
-					   len, write ? XIW_ODP_WRITE
-						      : XIW_ODP_READ, fault);
+	ret = odp_map_and_lock(umem, umem->umem.address + offset, len,
+			       write ? XIW_ODP_WRITE : XIW_ODP_READ, fault);
 	if (ret >= 0) {
 		ret = odp_publish(mem, first, first + ret, write) || !fault ?
 		      0 : -EFAULT;

@@ -87,7 +87,8 @@ int xiw_pager_module_init(void)
 {
 	pager_max_active = clamp(WQ_MAX_ACTIVE / PAGER_USERS /
 				 num_online_nodes(), 1, PAGER_MAX_ACTIVE);
-	pager_wq = alloc_workqueue("xiw_pager", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	pager_wq = alloc_workqueue("xiw_pager", WQ_UNBOUND | WQ_SYSFS,
+				   WQ_MAX_ACTIVE);
 	return pager_wq ? 0 : -ENOMEM;
 }
 
