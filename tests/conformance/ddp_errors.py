@@ -1250,6 +1250,39 @@ def flushed_while_stalled(bench, put):
     assert bench.counter("connections_timed_out") == timeouts
 
 
+def shut(bench, peer, conn):
+    conn.disconnect()
+    peer.expect_fin()
+
+
+def stall(bench, peer, conn):
+    """The peer sends a message, which waits for its receive."""
+    late = bench.counter("rx_rnr_waits")
+    peer.send(wire.send(1, DATA))
+    while bench.counter("rx_rnr_waits") == late:
+        conn.nothing("event")
+
+
+# Covers: MPA-89
+@cases([
+    ("close_stalled", "closed while a message waits for its receive: ends soon",
+     [stall, shut]),
+    ("close_then_stall", "closed before a message waits for its receive: the same",
+     [shut, stall]),
+])
+def closed_without_receive(bench, steps):
+    """the limit of a message without a receive does not delay a close"""
+    bench.policy(rnr_timeout_ms=30000, close_timeout_ms=30000)
+    peer, conn = bench.open(recvs=0)
+    for step in steps:
+        step(bench, peer, conn)
+    begin = time.monotonic()
+    peer.fin()
+    conn.event("DISCONNECTED")
+    took = time.monotonic() - begin
+    assert took < PROMPT, f"{took:.1f} s"
+
+
 @case
 # Covers: MPA-89
 def slow_end(bench):

@@ -13,6 +13,7 @@
 #include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/log2.h>
+#include <linux/minmax.h>
 
 #include "place.h"
 #include "proto/rdmap.h"
@@ -21,6 +22,12 @@
 #include "trace.h"
 #include "tx_sched.h"
 #include "txbuf.h"
+
+/*
+ * Limit of an RNR wait after this side has closed the connection: the peer's
+ * FIN, and so the end of the close, is behind the message that waits.
+ */
+#define DELIVER_RNR_CLOSING_MS	1000
 
 static const u8 recv_wc_status[] = {
 	[XIW_RECV_FLUSH]	= IB_WC_WR_FLUSH_ERR,
@@ -71,13 +78,23 @@ static enum xiw_deliver deliver_fault(struct xiw_stream *s,
 	return XIW_DELIVER_DEAD;
 }
 
+/* Limit of an RNR wait in milliseconds. Any context. */
+u32 xiw_deliver_rnr_ms(const struct xiw_stream *s)
+{
+	u32 ms = READ_ONCE(s->env->rnr_timeout_ms);
+
+	if (READ_ONCE(s->state) == XIW_QPS_CLOSING)
+		return min_t(u32, ms, DELIVER_RNR_CLOSING_MS);
+	return ms;
+}
+
 /*
  * Begins an RNR wait. iWARP has no "receiver not ready" message, so reading
  * stops until a receive is posted or the wait expires.
  */
 static enum xiw_deliver deliver_rnr_wait(struct xiw_stream *s)
 {
-	u32 ms = READ_ONCE(s->env->rnr_timeout_ms);
+	u32 ms = xiw_deliver_rnr_ms(s);
 
 	if (s->rx.rnr_expired ||
 	    (!ms && !time_after(s->ops->rnr_until(s, jiffies), jiffies)))

@@ -5,6 +5,8 @@
 #ifndef _XIW_DELIVER_H
 #define _XIW_DELIVER_H
 
+#include <linux/types.h>
+
 struct xiw_fpdu;
 struct xiw_stream;
 
@@ -15,6 +17,7 @@ enum xiw_deliver {
 };
 
 enum xiw_deliver xiw_deliver(struct xiw_stream *s, struct xiw_fpdu *f);
+u32 xiw_deliver_rnr_ms(const struct xiw_stream *s);
 void xiw_deliver_flush(struct xiw_stream *s);
 
 #endif /* _XIW_DELIVER_H */

@@ -459,6 +459,25 @@ static void rx_run_again(struct xiw_stream *s)
 }
 
 /**
+ * xiw_rx_close_locked() - limit an RNR wait when this side closes
+ * @s: stream attached to a socket
+ *
+ * Context: Socket lock held; process context.
+ */
+void xiw_rx_close_locked(struct xiw_stream *s)
+{
+	unsigned long wait = msecs_to_jiffies(xiw_deliver_rnr_ms(s));
+
+	if (!s->rx.rnr_waits || READ_ONCE(s->state) != XIW_QPS_CLOSING ||
+	    !cancel_delayed_work(&s->rx.rnr_timer))
+		return;
+	s->rx.rnr_end = jiffies + wait;
+	xiw_stream_queue_delayed(s, &s->rx.rnr_timer, wait);
+	/* The reference of the cancelled work */
+	s->ops->put(s);
+}
+
+/**
  * xiw_rx_unstall_locked() - end an RNR wait when no more receives will follow
  * @s: stream attached to a socket, after xiw_stream_forget()
  *
@@ -488,6 +507,14 @@ static void rx_work(struct work_struct *work)
 	s->ops->put(s);
 }
 
+/* After a close by this side the wait is not extended. */
+static unsigned long rx_rnr_until(struct xiw_stream *s)
+{
+	if (READ_ONCE(s->state) == XIW_QPS_CLOSING)
+		return s->rx.rnr_end;
+	return s->ops->rnr_until(s, s->rx.rnr_end);
+}
+
 static void rx_rnr_expired(struct work_struct *work)
 {
 	struct xiw_stream *s = container_of(to_delayed_work(work),
@@ -497,7 +524,7 @@ static void rx_rnr_expired(struct work_struct *work)
 
 	/* Only an RNR wait is limited. */
 	if (llp && s->rx.rnr_waits) {
-		until = s->ops->rnr_until(s, s->rx.rnr_end);
+		until = rx_rnr_until(s);
 		if (time_before(jiffies, until)) {
 			xiw_stream_queue_delayed(s, &s->rx.rnr_timer,
 						 until - jiffies);

@@ -12,6 +12,7 @@ int xiw_rx_start(struct xiw_stream *s);
 void xiw_rx_stop(struct xiw_stream *s);
 void xiw_rx_run_locked(struct xiw_stream *s);
 void xiw_rx_bulk_locked(struct xiw_stream *s);
+void xiw_rx_close_locked(struct xiw_stream *s);
 void xiw_rx_unstall_locked(struct xiw_stream *s);
 void xiw_rx_posted(struct xiw_stream *s);
 

@@ -239,6 +239,7 @@ void xiw_stream_close(struct xiw_stream *s)
 	llp = xiw_stream_lock(s);
 	if (!llp)
 		return;
+	xiw_rx_close_locked(s);
 	xiw_tx_sched_limit(s);
 	xiw_tx_run_locked(s);
 	xiw_stream_unlock(llp);
