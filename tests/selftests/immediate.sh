@@ -33,7 +33,9 @@ cases xt_imm "${SIDES4[@]}" -t mixed -t both-ways -t placed-first \
 cases xt_imm "${SIDES4[@]}" -t gather-inline -t fence
 
 # Covers: IMM-08
+policy rnr_timeout_ms 1000
 cases xt_imm "${SIDES4[@]}" -t late
+policy rnr_timeout_ms 5000
 
 # Covers: IMM-15
 cases xt_imm "${SIDES4[@]}" -t send

@@ -33,6 +33,7 @@ topo_up
 tracing || skip_all "this kernel has no tracepoints"
 # A program whose message waits for a receive; it enters the namespaces itself.
 late="$(type -P xt_imm) ${SIDES4[*]} -t late"
+policy rnr_timeout_ms 1000
 
 look bpftrace -c "$late" "$TOOLS/xiw-slow.bt"
 says '^@sent_bytes\[[0-9]+\]: [1-9]' "xiw-slow.bt: bytes sent per queue pair"

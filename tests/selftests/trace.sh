@@ -39,6 +39,8 @@ traced "a queue pair that begins" 'qp_state: .*event=connect IDLE->RTS'
 traced "a queue pair that ends" 'qp_state: .*->(CLOSING|ERROR)'
 traced "trains" 'tx_batch: qpn=[0-9]+ len=[0-9]+ taken=[0-9]+'
 traced "FPDUs" 'rx_fpdu: qpn=[0-9]+ opcode=[0-9]+ ulpdu_len=[0-9]+'
+# The message of the case waits that long.
+policy rnr_timeout_ms 1000
 record cases xt_imm "${SIDES4[@]}" -t late
 traced "a message that waits for a receive" 'rnr_wait: qpn=[0-9]+$'
 traced "and gets one" 'rnr_done: qpn=[0-9]+$'

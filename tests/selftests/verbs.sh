@@ -19,6 +19,8 @@ topo_up
 objects >"$TMP/baseline"
 
 cases xt_verbs "${SIDES4[@]}"
+# The case srq-slow takes 8/3 of it.
+policy rnr_timeout_ms 1000
 cases xt_queue "${SIDES4[@]}"
 cases xt_access "${SIDES4[@]}"
 cases xt_life "${SIDES4[@]}"
