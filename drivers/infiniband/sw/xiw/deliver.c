@@ -374,7 +374,7 @@ deliver_check_atomic_target(struct xiw_stream *s,
 	status = xiw_mem_get(&s->rx.mem, op->stag, IB_ACCESS_REMOTE_ATOMIC,
 			     op->to, sizeof(u64), &ref);
 	if (status == XIW_MEM_OK) {
-		aligned = xiw_mem_word(&ref, op->to);
+		aligned = xiw_mem_word(&ref);
 		xiw_mem_put(&ref);
 	} else if (status != XIW_MEM_ABSENT) {
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);

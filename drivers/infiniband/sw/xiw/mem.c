@@ -142,6 +142,13 @@ static enum xiw_mem_status mem_check_mem(const struct xiw_mem *mem,
 	return XIW_MEM_OK;
 }
 
+/* Kernel memory by virtual address is contiguous. */
+static void mem_set_kernel_position(struct xiw_mem_ref *ref, u64 addr)
+{
+	ref->at = (void *)(uintptr_t)addr;
+	ref->end = (void *)UINTPTR_MAX;
+}
+
 static enum xiw_mem_status mem_get_local_dma(int access, u64 addr, u64 len,
 					     struct xiw_mem_ref *ref)
 {
@@ -150,6 +157,7 @@ static enum xiw_mem_status mem_get_local_dma(int access, u64 addr, u64 len,
 
 	ref->mem = NULL;
 	ref->base = NULL;
+	mem_set_kernel_position(ref, addr);
 	return len ? mem_check_range(addr, len, 0, U64_MAX) : XIW_MEM_OK;
 }
 
@@ -314,6 +322,73 @@ static noinline bool mem_get_on_demand(struct xiw_mem_ref *ref, int access,
 	return true;
 }
 
+/*
+ * Finds the contiguous bytes at the position, and returns their number, at most
+ * @len. These bytes were checked. Pages that adjoin in kernel addresses are
+ * contiguous.
+ */
+static size_t mem_extend(struct xiw_mem_ref *ref, size_t len)
+{
+	const struct xiw_mem *base = ref->base;
+	u64 off = mem_offset(base, ref->next);
+	size_t size = BIT_ULL(base->page_shift);
+	void **page = base->pages + (off >> base->page_shift);
+	size_t in_page = off & (size - 1);
+
+	if (ref->at == ref->end) {
+		ref->at = *page + in_page;
+		ref->end = ref->at;
+	}
+	while ((size_t)(ref->end - ref->at) < len &&
+	       *page + in_page == ref->end) {
+		ref->end += size - in_page;
+		ref->next += size - in_page;
+		in_page = 0;
+		page++;
+	}
+	return min(len, (size_t)(ref->end - ref->at));
+}
+
+/* xiw_mem_write() for bytes that may be in several pieces */
+void xiw_mem_write_pieces(struct xiw_mem_ref *ref, const void *src, size_t len)
+{
+	size_t n;
+
+	for (; len; len -= n, src += n) {
+		n = mem_extend(ref, len);
+		xiw_copy_in(ref->at, src, n);
+		ref->at += n;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_write_pieces);
+
+/* xiw_mem_read() for bytes that may be in several pieces */
+void xiw_mem_read_pieces(struct xiw_mem_ref *ref, void *dst, size_t len)
+{
+	size_t n;
+
+	for (; len; len -= n, dst += n) {
+		n = mem_extend(ref, len);
+		xiw_copy_out(dst, ref->at, n);
+		ref->at += n;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_mem_read_pieces);
+
+/* Sets the position to byte @addr, from which @len bytes were checked. */
+static void mem_set_position(struct xiw_mem_ref *ref, u64 addr, size_t len)
+{
+	if (ref->base->kind == XIW_MEM_DMA) {
+		mem_set_kernel_position(ref, addr);
+		return;
+	}
+	ref->at = NULL;
+	ref->end = NULL;
+	ref->next = addr;
+	if (len)
+		mem_extend(ref, len);
+}
+
 /**
  * xiw_mem_get() - look up memory, check access to it, and lock it
  * @cache: lookup cache; the caller is its only user
@@ -321,7 +396,7 @@ static noinline bool mem_get_on_demand(struct xiw_mem_ref *ref, int access,
  * @access: IB_ACCESS_* that are all needed; 0 for a local read
  * @addr: first byte
  * @len: bytes; 0 skips the checks of the range
- * @ref: result, for xiw_mem_read() and others
+ * @ref: result, for xiw_mem_read() and others; its position is @addr
  *
  * Context: On success bottom halves are off, and the memory cannot be revoked
  * until xiw_mem_put(); do not sleep.
@@ -342,6 +417,8 @@ enum xiw_mem_status xiw_mem_get(struct xiw_mem_cache *cache, u32 stag,
 		    likely(!mem_is_on_demand(ref->base)))
 			break;
 	} while (!mem_get_on_demand(ref, access, addr, len, &status));
+	if (status == XIW_MEM_OK)
+		mem_set_position(ref, addr, len);
 	return status;
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_get);
@@ -389,20 +466,22 @@ struct xiw_mem *xiw_mem_hold(struct xiw_mem_cache *cache, u32 stag, int access,
 }
 
 /*
- * Bytes from @addr, which was checked by xiw_mem_get(), to the end of the
- * region or to an absent page, and not more than @most. They may be accessed
- * until xiw_mem_put(), too.
+ * Bytes from @addr, the position and checked by xiw_mem_get(), to the end of
+ * the region or to an absent page, and not more than @most. They may be
+ * accessed until xiw_mem_put(), too.
  */
-u64 xiw_mem_room(const struct xiw_mem_ref *ref, int access, u64 addr, u64 most)
+u64 xiw_mem_room(struct xiw_mem_ref *ref, int access, u64 addr, u64 most)
 {
 	const struct xiw_mem *mem = ref->mem;
 
 	if (!mem)
 		return min(most, U64_MAX - addr);
 	most = min(most, mem->length - (addr - mem->iova));
-	if (likely(!mem_is_on_demand(ref->base)))
-		return most;
-	return mem_present_bytes(ref->base, access, addr, most);
+	if (unlikely(mem_is_on_demand(ref->base)))
+		most = mem_present_bytes(ref->base, access, addr, most);
+	if (most > (size_t)(ref->end - ref->at))
+		mem_extend(ref, most);
+	return most;
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_room);
 
@@ -430,89 +509,14 @@ void xiw_mem_put(struct xiw_mem_ref *ref)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_put);
 
-/* Kernel address of byte @addr; @room is set to the contiguous bytes there. */
-static void *mem_byte_at(const struct xiw_mem *base, u64 addr, size_t *room)
-{
-	u64 in_page;
-	u64 off;
-
-	if (!base || base->kind == XIW_MEM_DMA) {
-		*room = SIZE_MAX;
-		return (void *)(uintptr_t)addr;
-	}
-
-	off = mem_offset(base, addr);
-	in_page = off & (BIT_ULL(base->page_shift) - 1);
-	*room = BIT_ULL(base->page_shift) - in_page;
-	return base->pages[off >> base->page_shift] + in_page;
-}
-
 /*
- * Copies bytes into a range checked by xiw_mem_get() with a right to write. For
- * the order in which they become visible see copy.c. No aligned word crosses a
- * page.
- */
-void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
-		   size_t len)
-{
-	size_t room;
-	size_t n;
-	void *p;
-
-	while (len) {
-		p = mem_byte_at(ref->base, addr, &room);
-		n = min(len, room);
-		xiw_copy_in(p, src, n);
-		addr += n;
-		src += n;
-		len -= n;
-	}
-}
-
-/*
- * Copies bytes out of a range checked by xiw_mem_get(). The memory may change
- * concurrently: use the copy, and do not read the same bytes twice.
- */
-void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
-		  size_t len)
-{
-	size_t room;
-	size_t n;
-	void *p;
-
-	while (len) {
-		p = mem_byte_at(ref->base, addr, &room);
-		n = min(len, room);
-		xiw_copy_out(dst, p, n);
-		addr += n;
-		dst += n;
-		len -= n;
-	}
-}
-
-/*
- * Offset of byte @addr in its aligned word, 0 to 7. The alignment is that of
- * the kernel address; the address of the region may be any.
- */
-u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref, u64 addr)
-{
-	size_t room;
-
-	return (uintptr_t)mem_byte_at(ref->base, addr, &room) % XIW_COPY_WORD;
-}
-
-/*
- * The 64-bit word at @addr for an atomic, or NULL if its kernel address is not
- * aligned: an aligned word never crosses a page, and the CPU's atomic
+ * The 64-bit word at the position for an atomic, or NULL if its kernel address
+ * is not aligned: an aligned word never crosses a page, and the CPU's atomic
  * instructions work on it. xiw_mem_get() has checked 8 bytes.
  */
-u64 *xiw_mem_word(const struct xiw_mem_ref *ref, u64 addr)
+u64 *xiw_mem_word(const struct xiw_mem_ref *ref)
 {
-	size_t room;
-	void *p;
-
-	p = mem_byte_at(ref->base, addr, &room);
-	return PTR_ALIGN(p, sizeof(u64)) == p ? p : NULL;
+	return PTR_ALIGN(ref->at, sizeof(u64)) == ref->at ? ref->at : NULL;
 }
 
 static void mem_leave_owner(struct xiw_mem *mem)

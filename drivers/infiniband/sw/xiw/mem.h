@@ -37,6 +37,8 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "copy.h"
+
 struct dma_buf;
 struct dma_buf_attachment;
 struct ib_umem;
@@ -164,13 +166,21 @@ struct xiw_mem {
 };
 
 /**
- * struct xiw_mem_ref - access to memory between xiw_mem_get() and _put()
+ * struct xiw_mem_ref - access to memory between xiw_mem_get() and _put(), and
+ *	the position of the next access
  * @mem: locked object; NULL for the local DMA key
  * @base: object that owns the pages; differs from @mem for a window
+ * @at: kernel address of the position
+ * @end: end of the contiguous bytes found there; the range that was checked may
+ *	end before
+ * @next: address of the byte behind them
  */
 struct xiw_mem_ref {
 	struct xiw_mem *mem;
 	struct xiw_mem *base;
+	void *at;
+	void *end;
+	u64 next;
 };
 
 /**
@@ -212,16 +222,56 @@ enum xiw_mem_status xiw_mem_check(struct xiw_mem_cache *cache, u32 stag,
 				  int access, u64 addr, u64 len);
 struct xiw_mem *xiw_mem_hold(struct xiw_mem_cache *cache, u32 stag, int access,
 			     u64 addr, u64 len, u64 *offset);
-u64 xiw_mem_room(const struct xiw_mem_ref *ref, int access, u64 addr, u64 most);
+u64 xiw_mem_room(struct xiw_mem_ref *ref, int access, u64 addr, u64 most);
 void xiw_mem_put(struct xiw_mem_ref *ref);
-void xiw_mem_write(const struct xiw_mem_ref *ref, u64 addr, const void *src,
-		   size_t len);
-void xiw_mem_read(const struct xiw_mem_ref *ref, u64 addr, void *dst,
-		  size_t len);
-u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref, u64 addr);
-u64 *xiw_mem_word(const struct xiw_mem_ref *ref, u64 addr);
+void xiw_mem_write_pieces(struct xiw_mem_ref *ref, const void *src, size_t len);
+void xiw_mem_read_pieces(struct xiw_mem_ref *ref, void *dst, size_t len);
+u64 *xiw_mem_word(const struct xiw_mem_ref *ref);
 void xiw_mem_unbind_locked(struct xiw_mem *mem);
 enum xiw_mem_status xiw_mem_invalidate(const struct xiw_mem_cache *cache,
 				       u32 stag, bool remote);
+
+/*
+ * Copies at least one byte to the position, which advances, with a right to
+ * write. For the order in which the bytes become visible see copy.c. No aligned
+ * word crosses a page.
+ */
+static inline void xiw_mem_write(struct xiw_mem_ref *ref, const void *src,
+				 size_t len)
+{
+	void *at = ref->at;
+
+	if (unlikely(len > (size_t)(ref->end - at))) {
+		xiw_mem_write_pieces(ref, src, len);
+		return;
+	}
+	ref->at = at + len;
+	xiw_copy_in(at, src, len);
+}
+
+/*
+ * Copies at least one byte from the position, which advances. The memory may
+ * change concurrently: use the copy, and do not read the same bytes twice.
+ */
+static inline void xiw_mem_read(struct xiw_mem_ref *ref, void *dst, size_t len)
+{
+	void *at = ref->at;
+
+	if (unlikely(len > (size_t)(ref->end - at))) {
+		xiw_mem_read_pieces(ref, dst, len);
+		return;
+	}
+	ref->at = at + len;
+	xiw_copy_out(dst, at, len);
+}
+
+/*
+ * Offset of the position in its aligned word, 0 to 7. The alignment is that of
+ * the kernel address; the address of the region may be any.
+ */
+static inline u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref)
+{
+	return (uintptr_t)ref->at % XIW_COPY_WORD;
+}
 
 #endif /* _XIW_MEM_H */

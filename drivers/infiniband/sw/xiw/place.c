@@ -91,7 +91,7 @@ enum xiw_mem_status xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
 	if (status == XIW_MEM_ABSENT)
 		return place_want(s, f->h.stag, IB_ACCESS_REMOTE_WRITE, f->h.to,
 				  len);
-	xiw_fpdu_place(f, &ref, f->h.to, len);
+	xiw_fpdu_place(f, &ref, len);
 	xiw_mem_put(&ref);
 	return XIW_MEM_OK;
 }
@@ -133,7 +133,7 @@ enum xiw_mem_status xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
 				     IB_ACCESS_LOCAL_WRITE, addr, n, &ref);
 		if (status == XIW_MEM_OK) {
 			if (all == XIW_MEM_OK)
-				xiw_fpdu_place(f, &ref, addr, n);
+				xiw_fpdu_place(f, &ref, n);
 			xiw_mem_put(&ref);
 		} else {
 			if (status == XIW_MEM_ABSENT)

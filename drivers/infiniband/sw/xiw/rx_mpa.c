@@ -15,7 +15,6 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-#include "copy.h"
 #include "mem.h"
 #include "txbuf.h"
 
@@ -48,8 +47,7 @@ void xiw_fpdu_copy(struct xiw_fpdu *f, void *dst, size_t len)
 /**
  * xiw_fpdu_place() - read bytes into registered memory
  * @f: FPDU
- * @ref: from xiw_mem_get() with a right to write
- * @addr: first byte
+ * @ref: from xiw_mem_get() with a right to write; its position advances
  * @len: bytes, at least one, at most what is left, within the range that was
  *	checked
  *
@@ -59,12 +57,10 @@ void xiw_fpdu_copy(struct xiw_fpdu *f, void *dst, size_t len)
  *
  * Context: As the FPDU's owner, between xiw_mem_get() and xiw_mem_put().
  */
-void xiw_fpdu_place(struct xiw_fpdu *f, const struct xiw_mem_ref *ref, u64 addr,
-		    u32 len)
+void xiw_fpdu_place(struct xiw_fpdu *f, struct xiw_mem_ref *ref, u32 len)
 {
 	u8 word[XIW_COPY_WORD] __aligned(XIW_COPY_WORD);
-	/* Offset of @addr in an aligned word */
-	u32 behind = xiw_mem_behind_word(ref, addr);
+	u32 behind = xiw_mem_behind_word(ref);
 	const void *data;
 	u32 rest;
 	u32 n;
@@ -75,15 +71,14 @@ void xiw_fpdu_place(struct xiw_fpdu *f, const struct xiw_mem_ref *ref, u64 addr,
 		if (n > rest) {
 			/* Leave the word that the next piece completes. */
 			n -= rest;
-			xiw_mem_write(ref, addr, data, n);
+			xiw_mem_write(ref, data, n);
 			xiw_fpdu_skip(f, n);
 		} else {
 			n = min_t(u32, len, XIW_COPY_WORD - behind);
 			xiw_fpdu_copy(f, word, n);
-			xiw_mem_write(ref, addr, word, n);
+			xiw_mem_write(ref, word, n);
 		}
 		behind = (behind + n) % XIW_COPY_WORD;
-		addr += n;
 		len -= n;
 	}
 }

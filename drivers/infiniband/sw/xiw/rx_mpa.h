@@ -145,7 +145,6 @@ bool xiw_rx_mpa_next_like(struct xiw_rx_mpa *m, struct xiw_rx_pos *p,
 bool xiw_rx_mpa_trim(struct xiw_rx_mpa *m);
 
 void xiw_fpdu_copy(struct xiw_fpdu *f, void *dst, size_t len);
-void xiw_fpdu_place(struct xiw_fpdu *f, const struct xiw_mem_ref *ref, u64 addr,
-		    u32 len);
+void xiw_fpdu_place(struct xiw_fpdu *f, struct xiw_mem_ref *ref, u32 len);
 
 #endif /* _XIW_RX_MPA_H */

@@ -36,9 +36,9 @@
  * @wait: for Read Responses, the request
  * @stag: STag or local key of the memory
  * @access: rights needed
- * @addr: where the next payload belongs
+ * @addr: where the next payload belonged when the memory was locked
  * @room: bytes of the buffer element that were left when @addr was found
- * @ref: the locked memory
+ * @ref: the locked memory, at the place of the next payload
  */
 struct series {
 	struct xiw_stream *s;
@@ -139,7 +139,7 @@ static bool series_find_memory(struct series *r)
  * Makes the checks that rx.c, deliver.c and place.c make, for the next FPDU and
  * those behind it. Returns how many may be placed; the memory is locked.
  */
-static u32 series_most(const struct series *r)
+static u32 series_most(struct series *r)
 {
 	const struct xiw_ddp_queue *q = &r->s->rx.queue[XIW_QN_SEND];
 	u64 room = xiw_mem_room(&r->ref, r->access, r->addr,
@@ -168,12 +168,12 @@ static u32 series_most(const struct series *r)
 }
 
 /* Out of line: a compiler that zeroes variables would zero @f for each FPDU. */
-static noinline void series_place_pieces(const struct series *r)
+static noinline void series_place_pieces(struct series *r)
 {
 	struct xiw_fpdu f = { .vec = r->s->rx.mpa.vec };
 
 	xiw_fpdu_skip(&f, r->head_len);
-	xiw_fpdu_place(&f, &r->ref, r->addr, r->h.payload_len);
+	xiw_fpdu_place(&f, &r->ref, r->h.payload_len);
 }
 
 static void series_place(struct series *r)
@@ -181,11 +181,10 @@ static void series_place(struct series *r)
 	const struct xiw_rx_mpa *m = &r->s->rx.mpa;
 
 	if (m->vec_count == 1)
-		xiw_mem_write(&r->ref, r->addr, m->vec->iov_base + r->head_len,
+		xiw_mem_write(&r->ref, m->vec->iov_base + r->head_len,
 			      r->h.payload_len);
 	else
 		series_place_pieces(r);
-	r->addr += r->h.payload_len;
 }
 
 /* @n FPDUs were placed: advances the message. */

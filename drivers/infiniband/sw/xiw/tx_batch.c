@@ -30,8 +30,8 @@
  * struct tx_batch_source - memory of the payloads of a series
  * @stag: STag or local key
  * @access: rights needed
- * @addr: next byte
- * @ref: the locked memory
+ * @addr: first byte
+ * @ref: the locked memory, at the next byte
  */
 struct tx_batch_source {
 	u32 stag;
@@ -130,7 +130,7 @@ static enum xiw_mem_status tx_batch_copy(struct xiw_stream *s, u32 stag,
 
 	status = xiw_mem_get(&tx->mem, stag, access, addr, len, &ref);
 	if (status == XIW_MEM_OK) {
-		xiw_mem_read(&ref, addr, dst, len);
+		xiw_mem_read(&ref, dst, len);
 		xiw_mem_put(&ref);
 	} else if (status == XIW_MEM_ABSENT) {
 		status = xiw_page_in_want(&tx->pages, tx->pos, &tx->mem, stag,
@@ -355,9 +355,8 @@ static void tx_batch_build_equal(struct xiw_stream *s,
 		memcpy(at, head, sizeof(head));
 		xiw_ddp_put_offset(at + XIW_MPA_LEN_FIELD, m->tagged,
 				   (m->tagged ? m->to : 0) + tx->msg.offset);
-		xiw_mem_read(&src->ref, src->addr,
-			     at + XIW_MPA_LEN_FIELD + seg->hdr_len, seg->len);
-		src->addr += seg->len;
+		xiw_mem_read(&src->ref, at + XIW_MPA_LEN_FIELD + seg->hdr_len,
+			     seg->len);
 		xiw_tx_mpa_seal_equal(&tx->mpa, at, len, pad);
 	}
 	xiw_tx_mpa_sealed(&tx->mpa, n * len);

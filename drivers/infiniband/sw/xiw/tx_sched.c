@@ -494,7 +494,7 @@ static enum xiw_reason tx_sched_run_atomic(struct xiw_stream *s,
 	if (status != XIW_MEM_OK)
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
 
-	word = xiw_mem_word(&ref, op->to);
+	word = xiw_mem_word(&ref);
 	if (!word) {
 		xiw_mem_put(&ref);
 		return XIW_ATOMIC_UNALIGNED;

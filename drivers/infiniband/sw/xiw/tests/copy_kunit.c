@@ -85,9 +85,6 @@ static void copy_out(struct kunit *test)
 	check_alignments(test, xiw_copy_out);
 }
 
-/* Kernel memory, by virtual address, see xiw_mem_get(). */
-static const struct xiw_mem_ref all_memory;
-
 /* Places @len bytes in three pieces, which end at @a, @b and @len. */
 static void place_pieces(u8 *dst, u8 *src, u32 len, u32 a, u32 b)
 {
@@ -97,9 +94,10 @@ static void place_pieces(u8 *dst, u8 *src, u32 len, u32 a, u32 b)
 		/* The CRC follows. */
 		{ .iov_base = src + b, .iov_len = len - b + 4 },
 	};
+	struct xiw_mem_ref ref = { .at = dst, .end = dst + len };
 	struct xiw_fpdu f = { .vec = vec };
 
-	xiw_fpdu_place(&f, &all_memory, (uintptr_t)dst, len);
+	xiw_fpdu_place(&f, &ref, len);
 }
 
 /* Three non-empty pieces of any length */
@@ -244,10 +242,100 @@ static void copy_torn(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, w.bad, 0, "of %u", w.looks);
 }
 
+/* Order of the pages of a region in kernel addresses: some adjoin. */
+static const u8 region_order[] = { 1, 2, 3, 0, 7, 6, 4, 5 };
+
+enum {
+	REGION_PAGES	= ARRAY_SIZE(region_order),
+	REGION_FIRST	= 1000,	/* offset of the region in its first page */
+	REGION_LEN	= REGION_PAGES * PAGE_SIZE - REGION_FIRST - 10,
+};
+
+/**
+ * struct region - a region whose pages are in another order
+ * @base: object that owns the pages
+ * @pages: for @base
+ * @memory: the pages, in the order of their addresses
+ * @data: bytes to copy
+ */
+struct region {
+	struct xiw_mem base;
+	void *pages[REGION_PAGES];
+	u8 *memory;
+	u8 *data;
+};
+
+static struct region *region_make(struct kunit *test)
+{
+	struct region *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	size_t size = REGION_PAGES * PAGE_SIZE;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	r->memory = kunit_kzalloc(test, size, GFP_KERNEL);
+	r->data = kunit_kzalloc(test, size, GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, r->memory && r->data);
+	get_random_bytes(r->data, size);
+	r->base.kind = XIW_MEM_USER;
+	r->base.iova = 0x12345;
+	r->base.first_off = REGION_FIRST;
+	r->base.page_shift = PAGE_SHIFT;
+	r->base.pages = r->pages;
+	for (i = 0; i < REGION_PAGES; i++)
+		r->pages[i] = r->memory + region_order[i] * PAGE_SIZE;
+	return r;
+}
+
+static u8 *region_byte(const struct region *r, u32 off)
+{
+	off += REGION_FIRST;
+	return r->pages[off / PAGE_SIZE] + offset_in_page(off);
+}
+
+/* Copies the bytes from @off on in steps of @step, in and out again. */
+static void region_check(struct kunit *test, struct region *r, u32 off,
+			 u32 step)
+{
+	struct xiw_mem_ref in = { .base = &r->base, .next = 0x12345 + off };
+	struct xiw_mem_ref out = in;
+	u32 bad = 0;
+	u8 word[8];
+	u32 at, n;
+
+	memset(r->memory, 0, REGION_PAGES * PAGE_SIZE);
+	for (at = off; at < REGION_LEN; at += n) {
+		n = min(step, REGION_LEN - at);
+		xiw_mem_write(&in, r->data + at, n);
+	}
+	for (at = 0; at < REGION_PAGES * PAGE_SIZE - REGION_FIRST; at++)
+		bad += *region_byte(r, at) !=
+		       (at < off || at >= REGION_LEN ? 0 : r->data[at]);
+	for (at = off; at < REGION_LEN; at += n) {
+		n = min3(step, (u32)sizeof(word), REGION_LEN - at);
+		xiw_mem_read(&out, word, n);
+		bad += memcmp(word, r->data + at, n) != 0;
+	}
+	KUNIT_EXPECT_EQ_MSG(test, bad, 0, "from %u in steps of %u", off, step);
+}
+
+/* Accesses of any length, from any offset, to pages that adjoin or do not */
+static void copy_region(struct kunit *test)
+{
+	static const u32 steps[] = { 1, 7, 100, 1424, 4096, 4099, 9000, 65536 };
+	struct region *r = region_make(test);
+	u32 off;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++)
+		for (off = 0; off < REGION_LEN; off += 1031)
+			region_check(test, r, off, steps[i]);
+}
+
 static struct kunit_case copy_cases[] = {
 	KUNIT_CASE(copy_in),
 	KUNIT_CASE(copy_out),
 	KUNIT_CASE(copy_pieces),
+	KUNIT_CASE(copy_region),
 	KUNIT_CASE(copy_order),
 	KUNIT_CASE(copy_torn),
 	{}
