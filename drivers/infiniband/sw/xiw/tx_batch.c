@@ -341,25 +341,27 @@ static void tx_batch_build_equal(struct xiw_stream *s,
 {
 	struct xiw_tx *tx = &s->tx;
 	const struct xiw_seg_msg *m = &tx->msg.head;
-	u32 ulpdu_len = seg->hdr_len + seg->len;
-	u32 len = xiw_mpa_fpdu_len(ulpdu_len);
-	u32 pad = xiw_mpa_pad(ulpdu_len);
+	const u32 lead = XIW_MPA_LEN_FIELD + seg->hdr_len;
+	const u32 ulpdu_len = seg->hdr_len + seg->len;
+	const u32 len = xiw_mpa_fpdu_len(ulpdu_len);
+	const u32 pad = xiw_mpa_pad(ulpdu_len);
+	u64 offset = (m->tagged ? m->to : 0) + tx->msg.offset;
 	u8 head[XIW_MPA_LEN_FIELD + XIW_DDP_HDR_MAX];
 	u8 *at = xiw_txbuf_cursor(&tx->buf);
-	u32 end = tx->msg.offset + n * seg->len;
+	const u8 *end = at + n * len;
+	const bool tagged = m->tagged;
 
 	put_unaligned_be16(ulpdu_len, head);
 	xiw_segment_encode(m, seg, head + XIW_MPA_LEN_FIELD);
-	for (; tx->msg.offset < end; tx->msg.offset += seg->len, at += len) {
+	for (; at < end; at += len, offset += seg->len) {
 		/* The payload overwrites what a tagged header does not need. */
 		memcpy(at, head, sizeof(head));
-		xiw_ddp_put_offset(at + XIW_MPA_LEN_FIELD, m->tagged,
-				   (m->tagged ? m->to : 0) + tx->msg.offset);
-		xiw_mem_read(&src->ref, at + XIW_MPA_LEN_FIELD + seg->hdr_len,
-			     seg->len);
+		xiw_ddp_put_offset(at + XIW_MPA_LEN_FIELD, tagged, offset);
+		xiw_mem_read(&src->ref, at + lead, seg->len);
 		xiw_tx_mpa_seal_equal(&tx->mpa, at, len, pad);
 	}
 	xiw_tx_mpa_sealed(&tx->mpa, n * len);
+	tx->msg.offset += n * seg->len;
 	tx_batch_commit(tx, n * len);
 	tx->pos += n * len;
 	xiw_budget_charge_equal(&tx->budget, n, len);

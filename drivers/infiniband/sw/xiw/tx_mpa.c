@@ -237,15 +237,13 @@ u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap)
 }
 
 /**
- * xiw_tx_mpa_seal_equal() - complete the next one of equal FPDUs
+ * xiw_tx_mpa_put_end() - add padding and CRC
  * @m: framing without Markers
- * @at: begin of the FPDU, with its length field and ULPDU
+ * @at: begin of the FPDU
  * @len: bytes of the FPDU
  * @pad: bytes of padding
- *
- * Adds padding and CRC. xiw_tx_mpa_sealed() follows the last FPDU.
  */
-void xiw_tx_mpa_seal_equal(const struct xiw_tx_mpa *m, u8 *at, u32 len, u32 pad)
+void xiw_tx_mpa_put_end(const struct xiw_tx_mpa *m, u8 *at, u32 len, u32 pad)
 {
 	u32 body = len - XIW_MPA_CRC_LEN;
 

@@ -7,6 +7,7 @@
 #define _XIW_TX_MPA_H
 
 #include <linux/types.h>
+#include <linux/unaligned.h>
 
 #include "proto/mpa.h"
 #include "proto/wire.h"
@@ -74,8 +75,25 @@ u32 xiw_tx_mpa_repeat(const struct xiw_tx_mpa *m, u32 room, u32 most);
 bool xiw_tx_mpa_is_full(const struct xiw_tx_mpa *m, u32 laid);
 u32 xiw_tx_mpa_small_limit(const struct xiw_tx_mpa *m, u32 room);
 u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap);
-void xiw_tx_mpa_seal_equal(const struct xiw_tx_mpa *m, u8 *at, u32 len,
-			   u32 pad);
+void xiw_tx_mpa_put_end(const struct xiw_tx_mpa *m, u8 *at, u32 len, u32 pad);
 void xiw_tx_mpa_sealed(struct xiw_tx_mpa *m, u32 len);
+
+/**
+ * xiw_tx_mpa_seal_equal() - complete the next one of equal FPDUs
+ * @m: framing without Markers
+ * @at: begin of the FPDU, with its length field and ULPDU
+ * @len: bytes of the FPDU
+ * @pad: bytes of padding
+ *
+ * Adds padding and CRC. xiw_tx_mpa_sealed() follows the last FPDU.
+ */
+static inline void xiw_tx_mpa_seal_equal(const struct xiw_tx_mpa *m, u8 *at,
+					 u32 len, u32 pad)
+{
+	if (m->crc || pad)
+		xiw_tx_mpa_put_end(m, at, len, pad);
+	else
+		put_unaligned((u32)0, (u32 *)(at + len - XIW_MPA_CRC_LEN));
+}
 
 #endif /* _XIW_TX_MPA_H */
