@@ -182,13 +182,6 @@ static u32 rx_mpa_piece_at(struct xiw_rx_pos *p, u8 **data)
 	return min(p->room, p->left);
 }
 
-static void rx_mpa_pass(struct xiw_rx_pos *p, u32 len)
-{
-	p->data += len;
-	p->room -= len;
-	p->left -= len;
-}
-
 static bool rx_mpa_crc_good(const struct xiw_rx_mpa *m, u32 len)
 {
 	struct xiw_fpdu f = { .vec = m->vec };
@@ -215,7 +208,7 @@ static void rx_mpa_map_piece(struct xiw_rx_mpa *m, struct xiw_rx_pos *p,
 	m->vec[0].iov_base = p->data;
 	m->vec[0].iov_len = len;
 	m->vec_count = 1;
-	rx_mpa_pass(p, len);
+	xiw_rx_pos_pass(p, len);
 }
 
 /*
@@ -240,7 +233,7 @@ static bool rx_mpa_map_packet(struct xiw_rx_mpa *m, struct xiw_rx_pos *p,
 		}
 		m->vec[m->vec_count].iov_base = data;
 		m->vec[m->vec_count++].iov_len = n;
-		rx_mpa_pass(p, n);
+		xiw_rx_pos_pass(p, n);
 		len -= n;
 	}
 	return true;
@@ -256,7 +249,7 @@ static bool rx_mpa_peek_be16(struct xiw_rx_pos p, u16 *value)
 		if (!rx_mpa_piece_at(&p, &data))
 			return false;
 		bytes[i] = *data;
-		rx_mpa_pass(&p, 1);
+		xiw_rx_pos_pass(&p, 1);
 	}
 	*value = get_unaligned_be16(bytes);
 	return true;
@@ -303,7 +296,7 @@ static bool rx_mpa_collect(struct xiw_rx_mpa *m, struct xiw_rx_pos *p, u32 want)
 			break;
 		n = min(n, room);
 		memcpy(dst, data, n);
-		rx_mpa_pass(p, n);
+		xiw_rx_pos_pass(p, n);
 		m->have += n;
 	}
 	return m->have >= want;
@@ -447,20 +440,6 @@ bool xiw_rx_mpa_take_chunk(struct xiw_rx_mpa *m, const struct sk_buff *skb)
 	return rx_mpa_map_packet(m, &p, skb->len);
 }
 
-/* Compares two words, and a third one of four bytes if there is one. */
-static bool rx_mpa_head_equal(const u8 *a, const u8 *b, u32 len)
-{
-	u64 diff = get_unaligned((const u64 *)a) ^
-		   get_unaligned((const u64 *)b);
-
-	diff |= get_unaligned((const u64 *)(a + 8)) ^
-		get_unaligned((const u64 *)(b + 8));
-	if (len > 16)
-		diff |= get_unaligned((const u32 *)(a + 16)) ^
-			get_unaligned((const u32 *)(b + 16));
-	return !diff;
-}
-
 /**
  * xiw_rx_mpa_is_like() - check if the packet has an FPDU with a given header
  * @p: position
@@ -476,7 +455,7 @@ bool xiw_rx_mpa_is_like(struct xiw_rx_pos *p, const u8 *head, u32 head_len,
 	u8 *data;
 
 	return len <= p->left && rx_mpa_piece_at(p, &data) >= head_len &&
-	       rx_mpa_head_equal(data, head, head_len);
+	       xiw_rx_mpa_head_equal(data, head, head_len);
 }
 
 /**

@@ -9,6 +9,7 @@
 #include <linux/skbuff.h>
 #include <linux/types.h>
 #include <linux/uio.h>
+#include <linux/unaligned.h>
 
 #include "proto/ddp.h"
 #include "proto/mpa.h"
@@ -146,5 +147,36 @@ bool xiw_rx_mpa_trim(struct xiw_rx_mpa *m);
 
 void xiw_fpdu_copy(struct xiw_fpdu *f, void *dst, size_t len);
 void xiw_fpdu_place(struct xiw_fpdu *f, struct xiw_mem_ref *ref, u32 len);
+
+static inline void xiw_rx_pos_pass(struct xiw_rx_pos *p, u32 len)
+{
+	p->data += len;
+	p->room -= len;
+	p->left -= len;
+}
+
+/* Compares two words, and a third one of four bytes if there is one. */
+static inline bool xiw_rx_mpa_head_equal(const u8 *a, const u8 *b, u32 len)
+{
+	u64 diff = get_unaligned((const u64 *)a) ^
+		   get_unaligned((const u64 *)b);
+
+	diff |= get_unaligned((const u64 *)(a + 8)) ^
+		get_unaligned((const u64 *)(b + 8));
+	if (len > 16)
+		diff |= get_unaligned((const u32 *)(a + 16)) ^
+			get_unaligned((const u32 *)(b + 16));
+	return !diff;
+}
+
+/*
+ * Is the FPDU of @len bytes at @p complete and in one piece? All that remains
+ * to be checked is its header, if there is no CRC.
+ */
+static inline bool xiw_rx_mpa_is_whole(const struct xiw_rx_mpa *m,
+				       const struct xiw_rx_pos *p, u32 len)
+{
+	return !m->crc && len <= p->room && len <= p->left;
+}
 
 #endif /* _XIW_RX_MPA_H */

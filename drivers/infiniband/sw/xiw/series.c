@@ -176,15 +176,31 @@ static noinline void series_place_pieces(struct series *r)
 	xiw_fpdu_place(&f, &r->ref, r->h.payload_len);
 }
 
-static void series_place(struct series *r)
+/* series_take_next() for an FPDU with a CRC or in several pieces */
+static noinline bool series_take_any(struct series *r, struct xiw_rx_pos *p)
 {
-	const struct xiw_rx_mpa *m = &r->s->rx.mpa;
+	struct xiw_rx_mpa *m = &r->s->rx.mpa;
 
+	if (!xiw_rx_mpa_next_like(m, p, r->head, r->head_len, r->fpdu_len))
+		return false;
 	if (m->vec_count == 1)
 		xiw_mem_write(&r->ref, m->vec->iov_base + r->head_len,
 			      r->h.payload_len);
 	else
 		series_place_pieces(r);
+	return true;
+}
+
+/* Takes and places the next FPDU, if it is the expected one. */
+static bool series_take_next(struct series *r, struct xiw_rx_pos *p)
+{
+	if (!xiw_rx_mpa_is_whole(&r->s->rx.mpa, p, r->fpdu_len))
+		return series_take_any(r, p);
+	if (!xiw_rx_mpa_head_equal(p->data, r->head, r->head_len))
+		return false;
+	xiw_mem_write(&r->ref, p->data + r->head_len, r->h.payload_len);
+	xiw_rx_pos_pass(p, r->fpdu_len);
+	return true;
 }
 
 /* @n FPDUs were placed: advances the message. */
@@ -213,10 +229,8 @@ static u32 series_run(struct series *r, struct xiw_rx_pos *p)
 	u32 n;
 
 	for (n = 0; n < most; n++) {
-		if (!xiw_rx_mpa_next_like(&r->s->rx.mpa, p, r->head,
-					  r->head_len, r->fpdu_len))
+		if (!series_take_next(r, p))
 			break;
-		series_place(r);
 		series_next_head(r);
 	}
 	series_advance(r, n);
