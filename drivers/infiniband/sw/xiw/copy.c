@@ -63,21 +63,33 @@ static __always_inline void copy_word(void *dst, const void *src, bool in)
 		copy_put(READ_ONCE(*(const u64 *)src), dst);
 }
 
+/* @len is a multiple of 8. */
 static __always_inline void copy_words(struct copy *c, size_t len, bool in)
 {
 	void *dst = c->dst;
 	const void *src = c->src;
-	const void *end = src + len;
+	size_t n;
 
-	for (; end - src >= 32; dst += 32, src += 32) {
+	for (n = len / 32; n; n--, dst += 32, src += 32) {
 		copy_word(dst, src, in);
 		copy_word(dst + 8, src + 8, in);
 		copy_word(dst + 16, src + 16, in);
 		copy_word(dst + 24, src + 24, in);
 	}
-	for (; src < end; dst += 8, src += 8)
+	if (len & 16) {
 		copy_word(dst, src, in);
-	copy_pass(c, len);
+		copy_word(dst + 8, src + 8, in);
+		dst += 16;
+		src += 16;
+	}
+	if (len & 8) {
+		copy_word(dst, src, in);
+		dst += 8;
+		src += 8;
+	}
+	c->dst = dst;
+	c->src = src;
+	c->len -= len;
 }
 
 /* KASAN and KMSAN cannot check inline assembly. */
@@ -182,6 +194,10 @@ static __always_inline void copy_step(struct copy *c, size_t len, bool in)
 /* Copies up to the first aligned word of the registered memory */
 static __always_inline void copy_head(struct copy *c, bool in)
 {
+	uintptr_t at = in ? (uintptr_t)c->dst : (uintptr_t)c->src;
+
+	if (IS_ALIGNED(at, XIW_COPY_WORD))
+		return;
 	copy_step(c, 1, in);
 	copy_step(c, 2, in);
 	copy_step(c, 4, in);
