@@ -656,11 +656,6 @@ static enum xiw_ep_state oob_ep_on_abort(struct xiw_ep *ep)
 	return oob_ep_end_by(ep, xiw_end_abort);
 }
 
-static enum xiw_ep_state oob_ep_on_timer(struct xiw_ep *ep)
-{
-	return oob_ep_end_by(ep, xiw_end_stalled);
-}
-
 /* An administrator may end a listener (ss -K): xiw_oob_reserve() renews it. */
 static enum xiw_ep_state oob_ep_on_listener(struct xiw_ep *ep)
 {
@@ -683,9 +678,10 @@ static enum xiw_ep_state oob_ep_stay(struct xiw_ep *ep)
 }
 
 /*
- * The first FPDU is late, or another Request is to replace this one. If the
- * FPDU arrives after all, the stream is established, and FIRST_FPDU is pending.
- * If the ULP or a fault has ended the queue pair, an event for that is pending.
+ * A close has stalled, the first FPDU is late, or another Request is to replace
+ * this one. If the FPDU arrives after all, the stream is established, and
+ * FIRST_FPDU is pending. If the ULP or a fault has ended the queue pair, an
+ * event for that is pending.
  */
 static enum xiw_ep_state oob_ep_on_late(struct xiw_ep *ep)
 {
@@ -700,7 +696,6 @@ static const xiw_ep_act oob_acts[XIW_EPA_COUNT] = {
 	[XIW_EPA_TRY]		= oob_active_try,
 	[XIW_EPA_CONNECTING]	= xiw_active_connecting,
 	[XIW_EPA_REPLY]		= xiw_active_reply,
-	[XIW_EPA_RETRY]		= oob_active_retry,
 	[XIW_EPA_LATE]		= oob_active_retry,
 	[XIW_EPA_CANCEL]	= oob_ep_end_if_over,
 	[XIW_EPA_CANCEL_KILL]	= xiw_end_die,
@@ -708,10 +703,8 @@ static const xiw_ep_act oob_acts[XIW_EPA_COUNT] = {
 	[XIW_EPA_NO_REQUEST]	= xiw_end_die,
 	[XIW_EPA_READY]		= xiw_passive_ready,
 	[XIW_EPA_READY_LATE]	= oob_passive_late,
-	[XIW_EPA_NO_FPDU]	= oob_ep_on_late,
-	[XIW_EPA_REPLACED]	= oob_ep_on_late,
 	[XIW_EPA_ESTABLISHED]	= xiw_passive_established,
-	[XIW_EPA_STALLED]	= oob_ep_on_timer,
+	[XIW_EPA_STALLED]	= oob_ep_on_late,
 	[XIW_EPA_SHUTDOWN]	= xiw_end_shutdown,
 	[XIW_EPA_START_CLOSE]	= xiw_end_close_timer,
 	[XIW_EPA_CLOSE]		= oob_ep_on_close,

@@ -292,14 +292,12 @@ enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp)
 }
 
 /* Map the actions of a transition to bits of endpoint events. */
-static u32 qp_stream_to_ep_events(enum xiw_qp_event event,
-				  enum xiw_qp_state next, u32 actions)
+static u32 qp_stream_to_ep_events(enum xiw_qp_state next, u32 actions)
 {
 	u32 events = 0;
 
 	if (actions & XIW_QPA_ABORT)
-		events |= event == XIW_QPE_LLP_LOST ? BIT(XIW_EPE_LOST) :
-			  BIT(XIW_EPE_ABORT);
+		events |= BIT(XIW_EPE_ABORT);
 	else if (actions & XIW_QPA_CLOSE)
 		events |= BIT(XIW_EPE_CLOSE);
 	/*
@@ -326,8 +324,7 @@ static bool qp_stream_ep_flushes(const struct xiw_qp *qp, u32 events)
 	lockdep_assert_held(&qp->stream.lock);
 
 	return qp->ep && qp->stream.llp && !qp->kernel &&
-	       events & (BIT(XIW_EPE_CLOSE) | BIT(XIW_EPE_ABORT) |
-			 BIT(XIW_EPE_LOST));
+	       events & (BIT(XIW_EPE_CLOSE) | BIT(XIW_EPE_ABORT));
 }
 
 static enum ib_event_type qp_stream_fault_event(enum xiw_reason reason)
@@ -381,7 +378,7 @@ static bool qp_stream_state_step(struct xiw_stream *s, enum xiw_qp_event event,
 				 enum xiw_qp_state old,
 				 const struct xiw_qp_step *step)
 {
-	u32 events = qp_stream_to_ep_events(event, step->next, step->actions);
+	u32 events = qp_stream_to_ep_events(step->next, step->actions);
 	struct xiw_qp *qp = qp_stream_to_qp(s);
 
 	if (xiw_qp_is_oob(qp))

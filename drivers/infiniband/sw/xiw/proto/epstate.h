@@ -51,7 +51,6 @@ enum xiw_ep_state {
  *	reported to iw_cm
  * @XIW_EPE_ABORT: as CLOSE, but reset the connection at once. Before CLOSE, so
  *	that a fault resets even if the ULP closes at the same time
- * @XIW_EPE_LOST: the lower layer is gone; as ABORT, with nothing left to reset
  * @XIW_EPE_CLOSE: the stream has ended: stop the QP's data path, flush it,
  *	report CLOSE to iw_cm, close the socket gracefully (FIN, discard
  *	received data until the peer's FIN or the linger timer, then release)
@@ -59,8 +58,8 @@ enum xiw_ep_state {
  * @XIW_EPE_SOCK: check the socket, and whatever else the state waits for
  * @XIW_EPE_ACCEPT: iw_cm accepts; never a pending bit, see xiw_ep_command()
  * @XIW_EPE_REJECT: iw_cm rejects; never a pending bit
- * @XIW_EPE_REPLACED: out of band, before the first FPDU: another Request is to
- *	replace this one, or an administrator ends all such connections
+ * @XIW_EPE_REPLACED: out of band, before the first FPDU: as TIMER, as another
+ *	Request is to replace this one, or an administrator ends all of them
  * @XIW_EPE_TIMER: the endpoint's timer expired
  * @XIW_EPE_KILL: the device, the listener or the namespace ends
  * @XIW_EPE_COUNT: number of events, not an event
@@ -70,7 +69,6 @@ enum xiw_ep_event {
 	XIW_EPE_SHUTDOWN,
 	XIW_EPE_PEER_CLOSED,
 	XIW_EPE_ABORT,
-	XIW_EPE_LOST,
 	XIW_EPE_CLOSE,
 	XIW_EPE_CLOSE_TIMER,
 	XIW_EPE_SOCK,
@@ -89,29 +87,24 @@ enum xiw_ep_event {
  * @XIW_EPA_ACCEPT: accept connections from TCP
  * @XIW_EPA_UNLISTEN: end a listener, and its children that were not delivered
  * @XIW_EPA_TRY: Initiator: connect TCP, for the first time or again
- * @XIW_EPA_RETRY: Initiator: drop the connection, try again after a pause
  * @XIW_EPA_CONNECTING: Initiator: proceed if TCP has connected, or has failed
  * @XIW_EPA_REPLY: Initiator: proceed if the Reply is complete
  * @XIW_EPA_LATE: Initiator: TCP or the Reply took too long
- * @XIW_EPA_CANCEL: Initiator: the QP is being closed
- * @XIW_EPA_CANCEL_RESET: Initiator: the QP has failed
+ * @XIW_EPA_CANCEL: Initiator: the QP is being closed, or has failed
  * @XIW_EPA_CANCEL_KILL: Initiator: the device is removed
  * @XIW_EPA_REQUEST: Responder: proceed if the Request is complete
- * @XIW_EPA_NO_REQUEST: Responder: the Request took too long
+ * @XIW_EPA_NO_REQUEST: Responder: the Request, or its answer, took too long
  * @XIW_EPA_READY: Responder: report the Request, or answer it, if possible now
  * @XIW_EPA_READY_LATE: Responder: it was not reported or answered in time
  * @XIW_EPA_PENDING: Responder: check that the peer is silent, and connected
- * @XIW_EPA_NO_ANSWER: Responder: the answer took too long
  * @XIW_EPA_GRANT: Responder: send the Reply and start the stream
  * @XIW_EPA_REFUSE: Responder: send a rejecting Reply
  * @XIW_EPA_RETRACT: Responder: cancel an accept
  * @XIW_EPA_ESTABLISHED: Responder: the first FPDU has arrived
- * @XIW_EPA_NO_FPDU: Responder: the first FPDU, or a close, took too long
- * @XIW_EPA_REPLACED: Responder: another Request is to replace this one
  * @XIW_EPA_SHUTDOWN: send FIN
  * @XIW_EPA_PEER_CLOSED: report that the peer will send nothing more
  * @XIW_EPA_START_CLOSE: start the timer of a graceful close
- * @XIW_EPA_STALLED: abort a graceful close that makes no progress
+ * @XIW_EPA_STALLED: the first FPDU, or a close without progress, took too long
  * @XIW_EPA_CLOSE: end the stream, and close the connection gracefully
  * @XIW_EPA_ABORT: end the stream, and reset the connection
  * @XIW_EPA_KILL: as XIW_EPA_ABORT, because the device is removed
@@ -125,25 +118,20 @@ enum xiw_ep_action {
 	XIW_EPA_ACCEPT,
 	XIW_EPA_UNLISTEN,
 	XIW_EPA_TRY,
-	XIW_EPA_RETRY,
 	XIW_EPA_CONNECTING,
 	XIW_EPA_REPLY,
 	XIW_EPA_LATE,
 	XIW_EPA_CANCEL,
-	XIW_EPA_CANCEL_RESET,
 	XIW_EPA_CANCEL_KILL,
 	XIW_EPA_REQUEST,
 	XIW_EPA_NO_REQUEST,
 	XIW_EPA_READY,
 	XIW_EPA_READY_LATE,
 	XIW_EPA_PENDING,
-	XIW_EPA_NO_ANSWER,
 	XIW_EPA_GRANT,
 	XIW_EPA_REFUSE,
 	XIW_EPA_RETRACT,
 	XIW_EPA_ESTABLISHED,
-	XIW_EPA_NO_FPDU,
-	XIW_EPA_REPLACED,
 	XIW_EPA_SHUTDOWN,
 	XIW_EPA_PEER_CLOSED,
 	XIW_EPA_START_CLOSE,
