@@ -190,35 +190,30 @@ static void ep_teardown(struct xiw_ep *ep)
 	xiw_ep_put(ep);
 }
 
-static enum xiw_ep_state ep_act(struct xiw_ep *ep, enum xiw_ep_event event)
+/* Changes the state of a locked endpoint that is not dead. */
+void xiw_ep_enter(struct xiw_ep *ep, enum xiw_ep_state next)
 {
-	xiw_ep_act act = ep->user->acts[xiw_epstate_action(ep->state, event)];
-	enum xiw_ep_state next;
-
-	if (!act)
-		return ep->state;
-	next = act(ep);
+	if (next == ep->state)
+		return;
 	WARN_ON_ONCE(!xiw_epstate_follows(ep->state, next));
-	return next;
+	trace_ep_state(ep, ep->qpn, ep->state, next);
+	if (next == XIW_EPS_DEAD)
+		ep_teardown(ep);
+	else
+		ep->state = next;
 }
 
 static void ep_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 {
-	enum xiw_ep_state next;
+	xiw_ep_act act;
 
 	if (ep->state == XIW_EPS_DEAD)
 		return;
 	if (event == XIW_EPE_TIMER)
 		event = ep_timer_event(ep);
-	if (event == XIW_EPE_COUNT)
-		return;
-	next = ep_act(ep, event);
-	if (next != ep->state)
-		trace_ep_state(ep, ep->qpn, ep->state, next);
-	if (next == XIW_EPS_DEAD)
-		ep_teardown(ep);
-	else
-		ep->state = next;
+	act = ep->user->acts[xiw_epstate_action(ep->state, event)];
+	if (act)
+		xiw_ep_enter(ep, act(ep));
 }
 
 /*
@@ -278,28 +273,6 @@ static void ep_work(struct work_struct *work)
 	xiw_ep_lock(ep);
 	xiw_ep_unlock(ep);
 	xiw_ep_put(ep);
-}
-
-/**
- * xiw_ep_command() - execute a call of iw_cm
- * @ep: endpoint to which the caller has a reference
- * @event: XIW_EPE_ACCEPT or XIW_EPE_REJECT
- * @cmd: its arguments
- *
- * Context: Sleeps, but not for the peer.
- * Return: Result of the command, -EINVAL if it does not fit the state,
- * -ECONNRESET if the endpoint is dead.
- */
-int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
-		   struct xiw_ep_command *cmd)
-{
-	xiw_ep_lock(ep);
-	cmd->ret = ep->state == XIW_EPS_DEAD ? -ECONNRESET : -EINVAL;
-	ep->cmd = cmd;
-	ep_handle(ep, event);
-	ep->cmd = NULL;
-	xiw_ep_unlock(ep);
-	return cmd->ret;
 }
 
 static struct xiw_ep_listen *ep_alloc_listen(struct xiw_ep *ep)
@@ -400,8 +373,7 @@ int xiw_ep_publish(struct xiw_ep *ep)
  */
 void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
 {
-	trace_ep_state(ep, ep->qpn, ep->state, state);
-	ep->state = state;
+	xiw_ep_enter(ep, state);
 	xiw_ep_raise(ep, XIW_EPE_SOCK);
 	/* The endpoint may be dead after this. */
 	xiw_ep_get(ep);

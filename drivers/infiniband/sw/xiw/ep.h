@@ -61,24 +61,6 @@ enum xiw_ep_limits {
 };
 
 /**
- * struct xiw_ep_command - a call of iw_cm
- * @cm_id: identifier of the new connection
- * @param: of an accept
- * @handle: of an accept: iw_cm's handle of the QP, NULL if that was destroyed
- * @pdata: Private Data of a reject
- * @pdata_len: its length in bytes
- * @ret: result
- */
-struct xiw_ep_command {
-	struct iw_cm_id *cm_id;
-	struct iw_cm_conn_param *param;
-	struct ib_qp *handle;
-	const void *pdata;
-	u8 pdata_len;
-	int ret;
-};
-
-/**
  * struct xiw_ep_names - addresses of a connection
  * @local: of this side
  * @remote: of the peer
@@ -220,7 +202,6 @@ struct xiw_cm_user {
  * @mutex: protects all members below; outside of the socket lock and of those
  *	of the QP, but for modify_lock. A listener's is outside of its
  *	children's
- * @cmd: command being executed
  * @state: see enum xiw_ep_state
  * @timed: @timer runs
  * @closing: a graceful close has begun, and @timer limits it
@@ -276,7 +257,6 @@ struct xiw_ep {
 	bool gone;
 
 	struct mutex mutex; /* see above */
-	struct xiw_ep_command *cmd;
 	enum xiw_ep_state state;
 	bool timed;
 	bool closing;
@@ -317,8 +297,7 @@ void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event);
 void xiw_ep_raise_all(struct xiw_ep *ep, u32 events);
 void xiw_ep_lock(struct xiw_ep *ep);
 void xiw_ep_unlock(struct xiw_ep *ep);
-int xiw_ep_command(struct xiw_ep *ep, enum xiw_ep_event event,
-		   struct xiw_ep_command *cmd);
+void xiw_ep_enter(struct xiw_ep *ep, enum xiw_ep_state next);
 void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs);
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms);
 void xiw_ep_clear_timer(struct xiw_ep *ep);

@@ -523,9 +523,9 @@ static enum xiw_ep_state iwcm_request(struct xiw_ep *ep)
 	return XIW_EPS_PENDING;
 }
 
-static int iwcm_start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
+static int iwcm_start(struct xiw_ep *ep, const struct iw_cm_id *cm_id,
+		      const struct iw_cm_conn_param *param)
 {
-	const struct iw_cm_conn_param *param = cmd->param;
 	struct xiw_mpa_frame reply;
 	int ret;
 
@@ -534,7 +534,7 @@ static int iwcm_start(struct xiw_ep *ep, const struct xiw_ep_command *cmd)
 	reply.pd_len = param->private_data_len;
 	ret = xiw_conn_put_frame(ep, &reply, param->private_data);
 	if (!ret)
-		ret = iwcm_attach_qp(ep, cmd->cm_id, param->qpn);
+		ret = iwcm_attach_qp(ep, cm_id, param->qpn);
 	return ret ? ret : xiw_passive_run(ep);
 }
 
@@ -548,66 +548,50 @@ static void iwcm_established(struct xiw_ep *ep)
  * Accept a request for iw_cm. After a failure iw_cm does not call iw_reject, so
  * the Request is refused here.
  */
-static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep)
+static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep, struct iw_cm_id *cm_id,
+				     const struct iw_cm_conn_param *param,
+				     int *ret)
 {
-	struct xiw_ep_command *cmd = ep->cmd;
-
-	xiw_listen_leave(ep);
-	cmd->ret = -ECONNRESET;
-	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
-		return XIW_EPS_DEAD;
-	cmd->ret = iwcm_start(ep, cmd);
-	if (cmd->ret) {
+	*ret = iwcm_start(ep, cm_id, param);
+	if (*ret) {
 		xiw_conn_detach_qp(ep);
-		return cmd->ret == -ECONNRESET
-			       ? xiw_passive_failed(ep)
-			       : iwcm_turn_away(ep);
+		return *ret == -ECONNRESET ? xiw_passive_failed(ep)
+					   : iwcm_turn_away(ep);
 	}
-	cmd->cm_id->add_ref(cmd->cm_id);
-	ep->cm_id = cmd->cm_id;
-	cmd->cm_id->provider_data = cmd->handle;
+	cm_id->add_ref(cm_id);
+	ep->cm_id = cm_id;
+	cm_id->provider_data = xiw_iwqp_current(ep->qp);
 	xiw_quirk_watch(ep);
 	return xiw_passive_replied(ep);
 }
 
-/* Reject a request for iw_cm. */
-static enum xiw_ep_state iwcm_reject(struct xiw_ep *ep)
-{
-	struct xiw_ep_command *cmd = ep->cmd;
-
-	xiw_listen_leave(ep);
-	cmd->ret = -ECONNRESET;
-	if (xiw_passive_pending(ep) == XIW_EPS_DEAD)
-		return XIW_EPS_DEAD;
-	cmd->ret = 0;
-	return xiw_passive_refuse(ep, cmd->pdata, cmd->pdata_len);
-}
-
-/* Cancel an accept, see "Requests that are answered twice" in iwcm_quirks.c. */
-static enum xiw_ep_state iwcm_retract(struct xiw_ep *ep)
-{
-	/* The QP may have another connection now. */
-	if (ep->cmd->cm_id != ep->cm_id)
-		return XIW_EPS_RTR;
-	xiw_conn_detach_qp(ep);
-	iwcm_drop_cm_id(ep);
-	ep->cmd->ret = 0;
-	return xiw_passive_failed(ep);
-}
-
-static int iwcm_answer(struct iw_cm_id *cm_id, enum xiw_ep_event event,
-		       struct xiw_ep_command *cmd)
+/* Answers a request, whose endpoint is found only once. */
+static int iwcm_answer(struct iw_cm_id *cm_id, bool accept,
+		       const struct iw_cm_conn_param *param)
 {
 	struct xiw_dev *dev = to_xdev(cm_id->device);
+	enum xiw_ep_state next;
+	int ret = -ECONNRESET;
 	struct xiw_ep *ep;
-	int ret;
 
 	/* Erasing the entry transfers its reference. */
 	ep = xa_erase(&dev->requests, xa_to_value(cm_id->provider_data));
 	if (!ep)
-		return -ECONNRESET;
-	cmd->cm_id = cm_id;
-	ret = xiw_ep_command(ep, event, cmd);
+		return ret;
+	xiw_ep_lock(ep);
+	if (ep->state == XIW_EPS_PENDING) {
+		xiw_listen_leave(ep);
+		next = xiw_passive_pending(ep);
+		if (next == XIW_EPS_PENDING && accept) {
+			next = iwcm_accept(ep, cm_id, param, &ret);
+		} else if (next == XIW_EPS_PENDING) {
+			next = xiw_passive_refuse(ep, param->private_data,
+						  param->private_data_len);
+			ret = 0;
+		}
+		xiw_ep_enter(ep, next);
+	}
+	xiw_ep_unlock(ep);
 	xiw_ep_put(ep);
 	return ret;
 }
@@ -623,12 +607,9 @@ static int iwcm_answer(struct iw_cm_id *cm_id, enum xiw_ep_event event,
  */
 int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
-	struct xiw_ep_command cmd = { .param = param };
-
 	if (!xa_is_value(cm_id->provider_data))
 		return xiw_quirk_accept_again(cm_id, param->qpn);
-	cmd.handle = xiw_iwqp_current(to_xdev(cm_id->device), param->qpn);
-	return iwcm_answer(cm_id, XIW_EPE_ACCEPT, &cmd);
+	return iwcm_answer(cm_id, true, param);
 }
 
 /**
@@ -642,14 +623,14 @@ int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
  */
 int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len)
 {
-	struct xiw_ep_command cmd = {
-		.pdata = pdata,
-		.pdata_len = pdata_len,
+	const struct iw_cm_conn_param param = {
+		.private_data = pdata,
+		.private_data_len = pdata_len,
 	};
 
 	if (!xa_is_value(cm_id->provider_data))
 		return xiw_quirk_reject_accepted(cm_id);
-	return iwcm_answer(cm_id, XIW_EPE_REJECT, &cmd);
+	return iwcm_answer(cm_id, false, &param);
 }
 
 /*
@@ -741,9 +722,6 @@ static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
 	[XIW_EPA_READY]		= xiw_passive_ready,
 	[XIW_EPA_READY_LATE]	= xiw_passive_ready,
 	[XIW_EPA_PENDING]	= xiw_passive_pending,
-	[XIW_EPA_GRANT]		= iwcm_accept,
-	[XIW_EPA_REFUSE]	= iwcm_reject,
-	[XIW_EPA_RETRACT]	= iwcm_retract,
 	[XIW_EPA_ESTABLISHED]	= xiw_passive_established,
 	[XIW_EPA_PEER_CLOSED]	= iwcm_peer_closing,
 	[XIW_EPA_STALLED]	= xiw_end_stalled,

@@ -485,22 +485,15 @@ void xiw_iwqp_rem_ref(struct ib_qp *ibqp)
 		quirks_free_handle(h);
 }
 
-/**
- * xiw_iwqp_current() - the handle that iw_cm has looked up for its current call
- * @dev: device
- * @qpn: number of the queue pair that the call names
- *
- * Context: The caller of xiw_iwqp_get(), with interrupts on.
- * Return: Result of that call, or NULL.
+/*
+ * The handle of a queue pair that iw_cm has looked up for its current call, in
+ * this task. NULL if the queue pair is being destroyed.
  */
-struct ib_qp *xiw_iwqp_current(struct xiw_dev *dev, u32 qpn)
+struct ib_qp *xiw_iwqp_current(struct xiw_qp *qp)
 {
-	struct xiw_qp *qp = xiw_qp_get_by_num(dev, qpn);
 	struct ib_qp *ibqp = NULL;
 	struct quirks_handle *h;
 
-	if (!qp)
-		return NULL;
 	spin_lock_irq(&handle_lock);
 	list_for_each_entry(h, &qp->handles, node) {
 		if (h->refs && h->caller == current) {
@@ -509,7 +502,6 @@ struct ib_qp *xiw_iwqp_current(struct xiw_dev *dev, u32 qpn)
 		}
 	}
 	spin_unlock_irq(&handle_lock);
-	xiw_qp_put(qp);
 	return ibqp;
 }
 
@@ -662,10 +654,9 @@ void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
 /* Cancels an accept; @handle is that of the first accept. */
 static int quirks_retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
 {
-	struct xiw_ep_command cmd = { .cm_id = cm_id };
 	struct xiw_qp *qp = xiw_iwqp_qp(handle);
+	int ret = -EINVAL;
 	struct xiw_ep *ep;
-	int ret;
 
 	if (!qp)
 		return -ECONNRESET;
@@ -673,7 +664,13 @@ static int quirks_retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
 	xiw_qp_put(qp);
 	if (!ep)
 		return -ECONNRESET;
-	ret = xiw_ep_command(ep, XIW_EPE_REJECT, &cmd);
+	xiw_ep_lock(ep);
+	/* The QP may have another connection now. */
+	if (ep->state == XIW_EPS_RTR && ep->cm_id == cm_id) {
+		xiw_ep_enter(ep, xiw_passive_failed(ep));
+		ret = 0;
+	}
+	xiw_ep_unlock(ep);
 	xiw_ep_put(ep);
 	return ret;
 }
@@ -701,12 +698,13 @@ int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id)
 /* The handle of the second accept, by which iw_cm will disconnect. */
 static struct ib_qp *quirks_second_handle(struct iw_cm_id *cm_id, u32 qpn)
 {
-	struct ib_qp *handle = xiw_iwqp_current(to_xdev(cm_id->device), qpn);
-	struct xiw_qp *qp = handle ? xiw_iwqp_qp(handle) : NULL;
+	struct xiw_qp *qp = xiw_qp_get_by_num(to_xdev(cm_id->device), qpn);
+	struct ib_qp *handle;
 
 	if (!qp)
-		return handle;
-	if (xiw_quirk_owns(cm_id, qp))
+		return NULL;
+	handle = xiw_iwqp_current(qp);
+	if (handle && xiw_quirk_owns(cm_id, qp))
 		quirks_disown(handle);
 	xiw_qp_put(qp);
 	return handle;

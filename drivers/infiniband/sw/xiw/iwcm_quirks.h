@@ -16,7 +16,6 @@ struct ib_qp;
 struct iw_cm_event;
 struct iw_cm_id;
 struct net;
-struct xiw_dev;
 struct xiw_ep;
 struct xiw_ep_listen;
 struct xiw_qp;
@@ -51,7 +50,7 @@ void xiw_iwqp_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, u32 qpn);
 void xiw_quirk_set_request(struct xiw_ep *ep, struct iw_cm_event *event);
 
-static inline struct ib_qp *xiw_iwqp_current(struct xiw_dev *dev, u32 qpn)
+static inline struct ib_qp *xiw_iwqp_current(struct xiw_qp *qp)
 {
 	return NULL;
 }
@@ -104,7 +103,7 @@ static inline bool xiw_quirk_process_waits(struct xiw_ep *ep)
 }
 #else
 struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn);
-struct ib_qp *xiw_iwqp_current(struct xiw_dev *dev, u32 qpn);
+struct ib_qp *xiw_iwqp_current(struct xiw_qp *qp);
 struct xiw_qp *xiw_iwqp_qp(struct ib_qp *ibqp);
 int xiw_iwqp_init(struct xiw_qp *qp);
 void xiw_iwqp_drop(struct xiw_qp *qp);

@@ -56,8 +56,6 @@ enum xiw_ep_state {
  *	received data until the peer's FIN or the linger timer, then release)
  * @XIW_EPE_CLOSE_TIMER: start the timer that aborts a stalled graceful close
  * @XIW_EPE_SOCK: check the socket, and whatever else the state waits for
- * @XIW_EPE_ACCEPT: iw_cm accepts; never a pending bit, see xiw_ep_command()
- * @XIW_EPE_REJECT: iw_cm rejects; never a pending bit
  * @XIW_EPE_REPLACED: out of band, before the first FPDU: as TIMER, as another
  *	Request is to replace this one, or an administrator ends all of them
  * @XIW_EPE_TIMER: the endpoint's timer expired
@@ -72,8 +70,6 @@ enum xiw_ep_event {
 	XIW_EPE_CLOSE,
 	XIW_EPE_CLOSE_TIMER,
 	XIW_EPE_SOCK,
-	XIW_EPE_ACCEPT,
-	XIW_EPE_REJECT,
 	XIW_EPE_REPLACED,
 	XIW_EPE_TIMER,
 	XIW_EPE_KILL,
@@ -97,9 +93,6 @@ enum xiw_ep_event {
  * @XIW_EPA_READY: Responder: report the Request, or answer it, if possible now
  * @XIW_EPA_READY_LATE: Responder: it was not reported or answered in time
  * @XIW_EPA_PENDING: Responder: check that the peer is silent, and connected
- * @XIW_EPA_GRANT: Responder: send the Reply and start the stream
- * @XIW_EPA_REFUSE: Responder: send a rejecting Reply
- * @XIW_EPA_RETRACT: Responder: cancel an accept
  * @XIW_EPA_ESTABLISHED: Responder: the first FPDU has arrived
  * @XIW_EPA_SHUTDOWN: send FIN
  * @XIW_EPA_PEER_CLOSED: report that the peer will send nothing more
@@ -128,9 +121,6 @@ enum xiw_ep_action {
 	XIW_EPA_READY,
 	XIW_EPA_READY_LATE,
 	XIW_EPA_PENDING,
-	XIW_EPA_GRANT,
-	XIW_EPA_REFUSE,
-	XIW_EPA_RETRACT,
 	XIW_EPA_ESTABLISHED,
 	XIW_EPA_SHUTDOWN,
 	XIW_EPA_PEER_CLOSED,
@@ -148,7 +138,7 @@ enum xiw_ep_action {
 enum xiw_ep_action xiw_epstate_action(enum xiw_ep_state state,
 				      enum xiw_ep_event event);
 
-/* May the action in @state return @next? */
+/* May an action, or a call of iw_cm, lead from @state to @next? */
 bool xiw_epstate_follows(enum xiw_ep_state state, enum xiw_ep_state next);
 
 #endif /* _XIW_EPSTATE_H */

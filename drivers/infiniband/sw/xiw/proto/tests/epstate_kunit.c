@@ -24,9 +24,6 @@ static const char * const action_names[XIW_EPA_COUNT] = {
 	[XIW_EPA_READY]		= "ready",
 	[XIW_EPA_READY_LATE]	= "ready-late",
 	[XIW_EPA_PENDING]	= "pending",
-	[XIW_EPA_GRANT]		= "grant",
-	[XIW_EPA_REFUSE]	= "refuse",
-	[XIW_EPA_RETRACT]	= "retract",
 	[XIW_EPA_ESTABLISHED]	= "established",
 	[XIW_EPA_SHUTDOWN]	= "shutdown",
 	[XIW_EPA_PEER_CLOSED]	= "peer-closed",
@@ -49,33 +46,31 @@ static const struct {
 	const char *close;
 	const char *close_timer;
 	const char *sock;
-	const char *accept;
-	const char *reject;
 	const char *timer;
 	const char *kill;
 } want[XIW_EPS_COUNT] = {
-	{ XIW_EPS_NEW, "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-" },
-	{ XIW_EPS_LISTEN, "-", "-", "-", "-", "-", "-", "accept", "-", "-",
-	  "accept", "unlisten" },
-	{ XIW_EPS_PAUSE, "-", "-", "-", "-", "cancel", "-", "-", "-", "-",
-	  "try", "cancel-kill" },
+	{ XIW_EPS_NEW, "-", "-", "-", "-", "-", "-", "-", "-", "-" },
+	{ XIW_EPS_LISTEN, "-", "-", "-", "-", "-", "-", "accept", "accept",
+	  "unlisten" },
+	{ XIW_EPS_PAUSE, "-", "-", "-", "-", "cancel", "-", "-", "try",
+	  "cancel-kill" },
 	{ XIW_EPS_CONNECTING, "-", "-", "-", "cancel", "cancel", "-",
-	  "connecting", "-", "-", "late", "cancel-kill" },
-	{ XIW_EPS_REPLY, "-", "-", "-", "cancel", "cancel", "-", "reply", "-",
-	  "-", "late", "cancel-kill" },
-	{ XIW_EPS_REQUEST, "-", "-", "-", "-", "-", "-", "request", "-", "-",
+	  "connecting", "late", "cancel-kill" },
+	{ XIW_EPS_REPLY, "-", "-", "-", "cancel", "cancel", "-", "reply",
+	  "late", "cancel-kill" },
+	{ XIW_EPS_REQUEST, "-", "-", "-", "-", "-", "-", "request",
 	  "no-request", "die" },
-	{ XIW_EPS_READY, "-", "-", "-", "-", "-", "-", "ready", "-", "-",
-	  "ready-late", "die" },
-	{ XIW_EPS_PENDING, "-", "-", "-", "-", "-", "-", "pending", "grant",
-	  "refuse", "no-request", "die" },
+	{ XIW_EPS_READY, "-", "-", "-", "-", "-", "-", "ready", "ready-late",
+	  "die" },
+	{ XIW_EPS_PENDING, "-", "-", "-", "-", "-", "-", "pending",
+	  "no-request", "die" },
 	{ XIW_EPS_RTR, "established", "shutdown", "-", "abort", "close",
-	  "start-close", "-", "-", "retract", "stalled", "abort" },
+	  "start-close", "-", "stalled", "abort" },
 	{ XIW_EPS_OPEN, "-", "shutdown", "peer-closed", "abort", "close",
-	  "start-close", "-", "-", "-", "stalled", "kill" },
-	{ XIW_EPS_LINGER, "-", "-", "-", "-", "-", "-", "linger", "-", "-",
-	  "linger-late", "die" },
-	{ XIW_EPS_DEAD, "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-" },
+	  "start-close", "-", "stalled", "kill" },
+	{ XIW_EPS_LINGER, "-", "-", "-", "-", "-", "-", "linger", "linger-late",
+	  "die" },
+	{ XIW_EPS_DEAD, "-", "-", "-", "-", "-", "-", "-", "-", "-" },
 };
 
 /* Actions of XIW_EPE_REPLACED, which few states handle */
@@ -110,14 +105,12 @@ static void epstate_every_pair(struct kunit *test)
 		expect(test, s, XIW_EPE_CLOSE, want[i].close);
 		expect(test, s, XIW_EPE_CLOSE_TIMER, want[i].close_timer);
 		expect(test, s, XIW_EPE_SOCK, want[i].sock);
-		expect(test, s, XIW_EPE_ACCEPT, want[i].accept);
-		expect(test, s, XIW_EPE_REJECT, want[i].reject);
 		expect(test, s, XIW_EPE_REPLACED, replaced[i] ?: "-");
 		expect(test, s, XIW_EPE_TIMER, want[i].timer);
 		expect(test, s, XIW_EPE_KILL, want[i].kill);
 	}
 	/* One column per event. */
-	KUNIT_EXPECT_EQ(test, (int)XIW_EPE_COUNT, 12);
+	KUNIT_EXPECT_EQ(test, (int)XIW_EPE_COUNT, 10);
 }
 
 /*
