@@ -82,16 +82,6 @@ void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event)
 	xiw_ep_raise_all(ep, BIT(event));
 }
 
-static void ep_start_timer(struct xiw_ep *ep)
-{
-	unsigned long look = jiffies + msecs_to_jiffies(XIW_EP_LOOK_MS);
-
-	ep->deadline = ep->expires;
-	if (ep->process && time_before(look, ep->deadline))
-		ep->deadline = look;
-	mod_timer(&ep->timer, ep->deadline);
-}
-
 /**
  * xiw_ep_set_timer() - start the endpoint's timer, or restart it
  * @ep: endpoint, locked
@@ -101,7 +91,7 @@ void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms)
 {
 	ep->timed = true;
 	ep->expires = jiffies + msecs_to_jiffies(ms);
-	ep_start_timer(ep);
+	mod_timer(&ep->timer, ep->expires);
 }
 
 /* Stops the timer. The endpoint is locked. */
@@ -146,23 +136,13 @@ void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
 	xs->llp.ops->set_events(&xs->llp, &ep_events, ep);
 }
 
-/*
- * Returns the event of an expired timer. XIW_EPE_COUNT stands for none: the
- * timer was restarted or stopped after it had expired, or it expired only for a
- * call of must_end().
- */
-static enum xiw_ep_event ep_timer_event(struct xiw_ep *ep)
+/* False if the timer was restarted or stopped after it had expired. */
+static bool ep_time_is_over(struct xiw_ep *ep)
 {
-	if (!ep->timed || time_before(jiffies, ep->deadline))
-		return XIW_EPE_COUNT;
-	if (ep->process && ep->user->must_end(ep))
-		return XIW_EPE_CLOSE;
-	if (time_before(jiffies, ep->expires)) {
-		ep_start_timer(ep);
-		return XIW_EPE_COUNT;
-	}
+	if (!ep->timed || time_before(jiffies, ep->expires))
+		return false;
 	ep->timed = false;
-	return XIW_EPE_TIMER;
+	return true;
 }
 
 /*
@@ -207,10 +187,9 @@ static void ep_handle(struct xiw_ep *ep, enum xiw_ep_event event)
 {
 	xiw_ep_act act;
 
-	if (ep->state == XIW_EPS_DEAD)
+	if (ep->state == XIW_EPS_DEAD ||
+	    (event == XIW_EPE_TIMER && !ep_time_is_over(ep)))
 		return;
-	if (event == XIW_EPE_TIMER)
-		event = ep_timer_event(ep);
 	act = ep->user->acts[xiw_epstate_action(ep->state, event)];
 	if (act)
 		xiw_ep_enter(ep, act(ep));

@@ -54,8 +54,6 @@ enum xiw_ep_limits {
 	XIW_EP_LINGERING	= 256,
 	/* Time until a retry for lack of memory, or of room in iw_cm. */
 	XIW_EP_RETRY_MS		= 100,
-	/* Interval of xiw_cm_user.must_end(). */
-	XIW_EP_LOOK_MS		= 500,
 	/* How long a Request waits for an older connection of its peer. */
 	XIW_EP_ORDER_MS		= 500,
 };
@@ -155,8 +153,6 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  * @request: Responder: the Request is complete and valid, and the peer waits
  * @established: Responder: the connection is established; or NULL
  * @ended: the stream is over, and the QP detached; or NULL
- * @must_end: the endpoint has a process, and gets XIW_EPE_CLOSE if this returns
- *	true
  * @teardown: release socket, QP, cm_id and all places in lists; the state is
  *	XIW_EPS_DEAD
  *
@@ -178,7 +174,6 @@ struct xiw_cm_user {
 	enum xiw_ep_state (*request)(struct xiw_ep *ep);
 	void (*established)(struct xiw_ep *ep);
 	void (*ended)(struct xiw_ep *ep);
-	bool (*must_end)(struct xiw_ep *ep);
 	void (*teardown)(struct xiw_ep *ep);
 };
 
@@ -187,13 +182,13 @@ struct xiw_cm_user {
  * @ref: one until the endpoint is dead, one while the work is queued or runs,
  *	one of each other holder of the lock but the creator, one per child of a
  *	listener, one of the QP, one of the listening cm_id or port, one of
- *	xiw_dev.requests; the timer and the socket's callbacks need none, they
- *	end before the endpoint is dead
+ *	xiw_dev.requests; the timers and the callbacks of the socket need none,
+ *	they end before the endpoint is dead
  * @dev: device; may be freed once the endpoint is dead
  * @user: its user
  * @node: in xiw_dev.eps while alive
  * @work: handles events, on xiw_dev.cm_wq
- * @timer: the only timer; what it is for follows from the state
+ * @timer: what it is for follows from the state
  * @dead: completed when everything was released
  * @lock: protects @events, @idle and @gone; any context
  * @events: bits of enum xiw_ep_event to be handled
@@ -209,11 +204,10 @@ struct xiw_cm_user {
  * @mute: the QP's stream ended before TCP had taken its Terminate
  * @extensions: how often progress may still extend @timer; set when the
  *	connection is established
- * @deadline: jiffies before which an expiry of @timer is obsolete
- * @expires: end of the time of @timer in jiffies; @deadline may be earlier
- * @process: process that xiw_cm_user.must_end() watches, with a reference; or
- *	NULL
- * @ending: that process was ending at the last check
+ * @expires: jiffies before which an expiry of @timer is obsolete
+ * @process: see xiw_quirk_watch(): process, with a reference, or NULL
+ * @watch: checks @process; ends before that is NULL again
+ * @ending: @process was ending at the last check
  * @xs: socket or NULL
  * @sctp: the connection uses SCTP, or the listener listens with it
  * @cm_id: identifier to report to, with a reference, or NULL
@@ -263,9 +257,9 @@ struct xiw_ep {
 	bool mute;
 	u32 progress;
 	u32 extensions;
-	unsigned long deadline;
 	unsigned long expires;
 	struct pid *process;
+	struct timer_list watch;
 	bool ending;
 	struct xiw_sock *xs;
 	bool sctp;

@@ -746,7 +746,6 @@ static const struct xiw_cm_user iwcm_user = {
 	.request = iwcm_request,
 	.established = iwcm_established,
 	.ended = iwcm_ended,
-	.must_end = xiw_quirk_process_waits,
 	.teardown = iwcm_teardown,
 };
 

@@ -22,6 +22,7 @@
 #include <linux/slab.h>
 #include <linux/stat.h>
 #include <linux/string.h>
+#include <linux/timer.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/ip.h>
@@ -990,34 +991,18 @@ int xiw_quirk_check_request(struct xiw_ep *ep)
  * While iw_cm waits for the outcome of a connect or an accept, the process
  * cannot be killed: neither where it destroys the identifier or disconnects,
  * nor where it ends, if the identifier is released before the queue pair. The
- * provider is not called before that wait. So the endpoint checks the process
- * twice a second until it has reported the outcome. A process that is ending at
- * two checks in a row is waiting, and the connection is closed. If the process
- * has ended but its queue pair exists, another process shares the queue pair,
- * and the connect continues.
+ * provider is not called before that wait. So a timer of the endpoint checks
+ * the process until the outcome was reported. A process that is ending at two
+ * checks in a row is waiting, and the connection is closed. If the process has
+ * ended but its queue pair exists, another process shares the queue pair, and
+ * the connect continues.
  *
  * "RDMA/iwcm: Do not let a killed process wait for the end of a connect" makes
  * this unnecessary.
  */
 
-/*
- * Closes the connection when the calling process is killed. The endpoint has a
- * QP, and the caller starts its timer next.
- */
-void xiw_quirk_watch(struct xiw_ep *ep)
-{
-	if (ep->qp->kernel)
-		return;
-	ep->process = get_task_pid(current, PIDTYPE_TGID);
-	ep->ending = false;
-}
-
-/* Stops checking the process: iw_cm does not wait for the endpoint now. */
-void xiw_quirk_unwatch(struct xiw_ep *ep)
-{
-	put_pid(ep->process);
-	ep->process = NULL;
-}
+/* Interval of the checks, in jiffies */
+#define XIW_QUIRK_LOOK		(HZ / 2)
 
 /*
  * Does a process only wait for its core dump? The dump may take long, and files
@@ -1053,13 +1038,35 @@ static bool quirks_is_ending(struct pid *process)
 	return ret;
 }
 
-/* xiw_cm_user.must_end: does the process wait for the endpoint to end? */
-bool xiw_quirk_process_waits(struct xiw_ep *ep)
+static void quirks_look(struct timer_list *t)
 {
+	struct xiw_ep *ep = timer_container_of(ep, t, watch);
 	bool was = ep->ending;
 
 	ep->ending = quirks_is_ending(ep->process);
-	return was && ep->ending;
+	if (was && ep->ending)
+		xiw_ep_raise(ep, XIW_EPE_CLOSE);
+	mod_timer(&ep->watch, jiffies + XIW_QUIRK_LOOK);
+}
+
+/* Closes the connection when the calling process is killed. There is a QP. */
+void xiw_quirk_watch(struct xiw_ep *ep)
+{
+	if (ep->qp->kernel)
+		return;
+	ep->process = get_task_pid(current, PIDTYPE_TGID);
+	timer_setup(&ep->watch, quirks_look, 0);
+	mod_timer(&ep->watch, jiffies + XIW_QUIRK_LOOK);
+}
+
+/* Stops checking the process: iw_cm does not wait for the endpoint now. */
+void xiw_quirk_unwatch(struct xiw_ep *ep)
+{
+	if (!ep->process)
+		return;
+	timer_shutdown_sync(&ep->watch);
+	put_pid(ep->process);
+	ep->process = NULL;
 }
 #endif
 

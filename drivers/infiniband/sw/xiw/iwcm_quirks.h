@@ -96,11 +96,6 @@ static inline void xiw_quirk_watch(struct xiw_ep *ep)
 static inline void xiw_quirk_unwatch(struct xiw_ep *ep)
 {
 }
-
-static inline bool xiw_quirk_process_waits(struct xiw_ep *ep)
-{
-	return false;
-}
 #else
 struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn);
 struct ib_qp *xiw_iwqp_current(struct xiw_qp *qp);
@@ -115,7 +110,6 @@ int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id);
 int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn);
 void xiw_quirk_watch(struct xiw_ep *ep);
 void xiw_quirk_unwatch(struct xiw_ep *ep);
-bool xiw_quirk_process_waits(struct xiw_ep *ep);
 
 static inline void xiw_quirk_set_request(struct xiw_ep *ep,
 					 struct iw_cm_event *event)
