@@ -62,6 +62,7 @@ void xiw_listen_wake(struct xiw_ep *ep, u32 qpn);
 void xiw_listen_teardown(struct xiw_ep *ep);
 int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 		     const struct sockaddr_storage *addr, bool afonly);
+void xiw_listen_stop(struct xiw_ep *ep);
 
 /* cm_sctp.c */
 void xiw_cm_use_sctp(struct xiw_ep *ep);

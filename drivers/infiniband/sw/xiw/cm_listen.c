@@ -480,15 +480,13 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 
 /**
  * xiw_listen_start() - begin to listen
- * @ep: new endpoint of a listener
- * @net: namespace; the caller keeps it alive during the call
+ * @ep: new endpoint of a listener, locked
+ * @net: namespace; the caller keeps it alive during the call, then the socket
  * @addr: address and port, in network order
  * @afonly: the IPv6 socket must not serve IPv4
  *
- * The socket holds the namespace.
- *
- * Context: The endpoint is locked, and no longer when 0 is returned.
- * Return: 0 or negative errno.
+ * Return: 0, then xiw_listen_stop() ends the listener; or negative errno, then
+ * @ep was freed.
  */
 int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 		     const struct sockaddr_storage *addr, bool afonly)
@@ -497,10 +495,21 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 
 	if (!ret)
 		ret = xiw_ep_publish(ep);
-	if (ret)
+	if (ret) {
+		xiw_ep_discard(ep);
 		return ret;
+	}
+	xiw_ep_get(ep);
 	if (ep->user->listening)
 		ep->user->listening(ep);
 	xiw_ep_arm(ep, XIW_EPS_LISTEN);
 	return 0;
+}
+
+/* Ends a listener, and waits until it can report no request any more. */
+void xiw_listen_stop(struct xiw_ep *ep)
+{
+	xiw_ep_raise(ep, XIW_EPE_KILL);
+	wait_for_completion(&ep->dead);
+	xiw_ep_put(ep);
 }

@@ -651,6 +651,7 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
 	struct xiw_dev *dev = to_xdev(cm_id->device);
 	struct net *net = xiw_quirk_net(cm_id);
+	iw_cm_handler handler = cm_id->cm_handler;
 	struct xiw_ep *ep;
 	int ret;
 
@@ -661,17 +662,12 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 		return xiw_quirk_listen_result(cm_id, -ENOMEM);
 	cm_id->add_ref(cm_id);
 	ep->cm_id = cm_id;
-	/* The reference that xiw_cm_destroy_listen() drops. */
-	xiw_ep_get(ep);
-	cm_id->provider_data = ep;
 	xiw_quirk_take_handler(cm_id, ep->listen);
 	ret = xiw_listen_start(ep, net, &cm_id->m_local_addr, cm_id->afonly);
-	if (ret) {
-		xiw_quirk_give_handler(cm_id, ep->listen);
-		cm_id->provider_data = NULL;
-		xiw_ep_put(ep);
-		xiw_ep_discard(ep);
-	}
+	if (ret)
+		cm_id->cm_handler = handler;
+	else
+		cm_id->provider_data = ep;
 	return xiw_quirk_listen_result(cm_id, ret);
 }
 
@@ -690,9 +686,7 @@ int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
 	if (!ep)
 		return 0;
 	cm_id->provider_data = NULL;
-	xiw_ep_raise(ep, XIW_EPE_KILL);
-	wait_for_completion(&ep->dead);
-	xiw_ep_put(ep);
+	xiw_listen_stop(ep);
 	return 0;
 }
 

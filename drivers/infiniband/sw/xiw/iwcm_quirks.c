@@ -629,13 +629,6 @@ void xiw_quirk_take_handler(struct iw_cm_id *cm_id,
 	cm_id->cm_handler = quirks_upcall;
 }
 
-/* The identifier does not listen: restores the handler of the ULP. */
-void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
-			    const struct xiw_ep_listen *listen)
-{
-	cm_id->cm_handler = listen->handler;
-}
-
 /*
  * Requests that are answered twice
  *

@@ -74,11 +74,6 @@ static inline void xiw_quirk_take_handler(struct iw_cm_id *cm_id,
 {
 }
 
-static inline void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
-					  const struct xiw_ep_listen *listen)
-{
-}
-
 static inline int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id)
 {
 	return -EINVAL;
@@ -104,8 +99,6 @@ int xiw_iwqp_init(struct xiw_qp *qp);
 void xiw_iwqp_drop(struct xiw_qp *qp);
 void xiw_quirk_take_handler(struct iw_cm_id *cm_id,
 			    struct xiw_ep_listen *listen);
-void xiw_quirk_give_handler(struct iw_cm_id *cm_id,
-			    const struct xiw_ep_listen *listen);
 int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id);
 int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn);
 void xiw_quirk_watch(struct xiw_ep *ep);

@@ -66,43 +66,22 @@ void xiw_oob_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		in6->sin6_scope_id = dev->netdev->ifindex;
 }
 
-static int oob_listen_start_listener(struct xiw_ep *ep, const u8 *gid, u16 port)
-{
-	struct net *net = xiw_conn_get_net(ep->dev);
-	struct sockaddr_storage addr;
-	int ret;
-
-	if (!net)
-		return -ENETDOWN;
-	xiw_oob_to_addr(ep->dev, gid, port, &addr);
-	ret = xiw_listen_start(ep, net, &addr, true);
-	put_net(net);
-	return ret;
-}
-
 static struct xiw_ep *oob_listen_open_listener(struct xiw_dev *dev,
 					       const u8 *gid, u16 port)
 {
-	struct xiw_ep *ep = xiw_ep_create(dev, dev->oob_user, true);
-	int ret;
+	struct net *net = xiw_conn_get_net(dev);
+	struct sockaddr_storage addr;
+	struct xiw_ep *ep;
+	int ret = -ENOMEM;
 
-	if (!ep)
-		return ERR_PTR(-ENOMEM);
-	/* The reference that oob_listen_close_listener() drops */
-	xiw_ep_get(ep);
-	ret = oob_listen_start_listener(ep, gid, port);
-	if (!ret)
-		return ep;
-	xiw_ep_put(ep);
-	xiw_ep_discard(ep);
-	return ERR_PTR(ret);
-}
-
-static void oob_listen_close_listener(struct xiw_ep *ep)
-{
-	xiw_ep_raise(ep, XIW_EPE_KILL);
-	wait_for_completion(&ep->dead);
-	xiw_ep_put(ep);
+	if (!net)
+		return ERR_PTR(-ENETDOWN);
+	xiw_oob_to_addr(dev, gid, port, &addr);
+	ep = xiw_ep_create(dev, dev->oob_user, true);
+	if (ep)
+		ret = xiw_listen_start(ep, net, &addr, true);
+	put_net(net);
+	return ret ? ERR_PTR(ret) : ep;
 }
 
 /* A listener that is closed keeps its port until the endpoint is dead. */
@@ -213,7 +192,7 @@ static void oob_put_port(struct xiw_oob_port *p)
 	if (--p->users)
 		return;
 	list_del(&p->node);
-	oob_listen_close_listener(p->ep);
+	xiw_listen_stop(p->ep);
 	kfree(p);
 }
 
