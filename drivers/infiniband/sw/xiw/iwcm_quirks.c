@@ -63,34 +63,18 @@
  * own queue pairs" for the queue pair.
  */
 
-/* The handlers of listeners and of connections */
-static const char *const rdma_cm_handlers[] = {
-	"iw_conn_req_handler",
-	"cma_iw_handler",
-};
-
+/*
+ * Is it the handler of listeners or that of connections? The name may have a
+ * suffix of link time optimisation, and the module unless that is built in.
+ */
 static bool quirks_is_rdma_cm(iw_cm_handler handler)
 {
 	char name[64];
-	char *module;
-	char *suffix;
 
-	/*
-	 * "function [module]", or without module if that is built in. Link time
-	 * optimisation appends ".llvm." and a number to some static functions.
-	 */
 	snprintf(name, sizeof(name), "%ps", handler);
-	module = strchr(name, ' ');
-	if (module) {
-		*module++ = '\0';
-		if (strcmp(module, "[rdma_cm]"))
-			return false;
-	}
-	suffix = strstr(name, ".llvm.");
-	if (suffix)
-		*suffix = '\0';
-	return match_string(rdma_cm_handlers, ARRAY_SIZE(rdma_cm_handlers),
-			    name) >= 0;
+	return (str_has_prefix(name, "iw_conn_req_handler") ||
+		str_has_prefix(name, "cma_iw_handler")) &&
+	       (!strchr(name, '[') || strstr(name, "[rdma_cm]"));
 }
 
 /* The identifier of rdma_cm, or NULL if the iw_cm_id is not recognised. */
