@@ -288,10 +288,9 @@ void xiw_iwqp_rem_ref(struct ib_qp *ibqp)
 struct quirks_handle {
 	struct ib_qp ibqp;
 	struct xiw_qp *qp;		/* NULL if destroyed, or disowned */
-	const struct task_struct *caller;
+	const struct task_struct *caller; /* of the last look-up, or NULL */
 	unsigned int refs;		/* of iw_cm; together they hold @qp */
 	bool asked;			/* xiw_iwqp_add_ref() was called */
-	bool known;			/* was returned to iw_cm */
 	struct list_head node;
 	struct llist_node dead;
 };
@@ -337,7 +336,6 @@ found:
 	/* The newest handle is the first in the list. */
 	list_move(&h->node, &qp->handles);
 	h->ibqp.qp_num = qp->qpn;
-	h->known = true;
 	h->refs = 1;
 	h->asked = false;
 	h->caller = current;
@@ -361,7 +359,8 @@ static DECLARE_DELAYED_WORK(free_work, quirks_free_handles);
 
 static void quirks_free_handle(struct quirks_handle *h)
 {
-	if (!h->known)
+	/* One that iw_cm never had can be freed at once. */
+	if (!h->caller)
 		kfree(h);
 	else if (llist_add(&h->dead, &dead_handles))
 		queue_delayed_work(system_dfl_wq, &free_work, XIW_IWQP_COLLECT);
