@@ -28,6 +28,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
 #include <rdma/ib_addr.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
@@ -774,21 +775,6 @@ static u32 quirks_order(struct xiw_ep *ep)
  * Unnecessary if rdma_cm left a request with the device that reports it.
  */
 
-/*
- * The index of the interface by which rdma_cm routes a request, or 0 if none
- * has the address. Where several interfaces have it, this is the one that
- * rdma_cm finds, by the same call.
- */
-static int quirks_netdev_of(struct net *net,
-			    const struct sockaddr_storage *local)
-{
-	struct rdma_dev_addr found = { .net = net };
-
-	if (rdma_translate_ip((const struct sockaddr *)local, &found))
-		return 0;
-	return found.bound_dev_if;
-}
-
 /* rdma_cm does not distinguish a VLAN from the interface below it. */
 static bool quirks_is_vlan_of(const struct net_device *vlan,
 			      const struct net_device *lower)
@@ -796,51 +782,29 @@ static bool quirks_is_vlan_of(const struct net_device *vlan,
 	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == lower;
 }
 
-/* Does rdma_cm leave a request that it routes by @ifindex with @dev? */
-static bool quirks_stays(const struct xiw_dev *dev, struct net *net,
-			 int ifindex)
-{
-	const struct net_device *netdev;
-	bool stays;
-
-	rcu_read_lock();
-	netdev = dev_get_by_index_rcu(net, ifindex);
-	stays = netdev && (netdev == dev->netdev ||
-			   quirks_is_vlan_of(netdev, dev->netdev) ||
-			   quirks_is_vlan_of(dev->netdev, netdev));
-	rcu_read_unlock();
-	return stays;
-}
-
-/* The device of an interface, with a reference, or NULL. */
-static struct xiw_dev *quirks_get_dev(struct net *net, int ifindex)
-{
-	struct net_device *netdev = dev_get_by_index(net, ifindex);
-	struct ib_device *ibdev;
-
-	if (!netdev)
-		return NULL;
-	ibdev = ib_device_get_by_netdev(netdev, XIW_RDMA_DRIVER_ID);
-	dev_put(netdev);
-	return ibdev ? to_xdev(ibdev) : NULL;
-}
-
 /*
- * Returns the device that has the local address, with a reference, or NULL if
- * that is the device of @ep.
+ * Would rdma_cm pass a request for @local to another device than @dev? Then
+ * @netdev is the interface with the address, with a reference, or NULL if there
+ * is none. Of several this is the one that rdma_cm finds, by the same call.
  */
-static struct xiw_dev *
-quirks_get_other_dev(const struct xiw_ep *ep, struct xiw_sock *xs,
-		     const struct sockaddr_storage *local)
+static bool quirks_goes_elsewhere(const struct xiw_dev *dev,
+				  const struct xiw_sock *xs,
+				  const struct sockaddr_storage *local,
+				  struct net_device **netdev)
 {
-	struct net *net = xiw_sock_get_net(xs);
-	int ifindex = quirks_netdev_of(net, local);
-	struct xiw_dev *dev = NULL;
+	struct rdma_dev_addr found = { .net = sock_net(xs->sk) };
+	struct net_device *other = NULL;
 
-	if (!quirks_stays(ep->dev, net, ifindex))
-		dev = quirks_get_dev(net, ifindex);
-	put_net(net);
-	return dev;
+	if (!rdma_translate_ip((const struct sockaddr *)local, &found))
+		other = dev_get_by_index(found.net, found.bound_dev_if);
+	*netdev = other;
+	if (!other)
+		return true;
+	if (other != dev->netdev && !quirks_is_vlan_of(other, dev->netdev) &&
+	    !quirks_is_vlan_of(dev->netdev, other))
+		return true;
+	dev_put(other);
+	return false;
 }
 
 /*
@@ -894,11 +858,20 @@ static struct xiw_ep *quirks_get_twin_of(struct xiw_dev *dev,
 struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep, struct xiw_sock *xs,
 				  const struct sockaddr_storage *local)
 {
-	struct xiw_dev *dev = quirks_get_other_dev(ep, xs, local);
-	struct xiw_ep *twin = dev ? quirks_get_twin_of(dev, ep) : NULL;
+	struct ib_device *ibdev = NULL;
+	struct net_device *netdev;
+	struct xiw_ep *twin;
 
-	if (dev && !twin)
-		ib_device_put(&dev->ibdev);
+	if (!quirks_goes_elsewhere(ep->dev, xs, local, &netdev))
+		return NULL;
+	if (netdev)
+		ibdev = ib_device_get_by_netdev(netdev, XIW_RDMA_DRIVER_ID);
+	dev_put(netdev);
+	if (!ibdev)
+		return NULL;
+	twin = quirks_get_twin_of(to_xdev(ibdev), ep);
+	if (!twin)
+		ib_device_put(ibdev);
 	return twin;
 }
 
@@ -926,22 +899,16 @@ void xiw_quirk_unlisten(struct xiw_ep *ep)
 static bool quirks_is_misrouted(const struct xiw_ep *ep)
 {
 	const struct sockaddr_storage *local = &ep->startup->names.local;
-	struct net *net = xiw_sock_get_net(ep->xs);
-	int ifindex = quirks_netdev_of(net, local);
-	bool misrouted = !quirks_stays(ep->dev, net, ifindex);
 	struct net_device *netdev;
 
-	if (misrouted) {
-		rcu_read_lock();
-		netdev = dev_get_by_index_rcu(net, ifindex);
-		ibdev_info_ratelimited(&ep->dev->ibdev,
-				       "refused a connection to %pISpc, an address of %s, which has no xiw device that listens for it\n",
-				       local, netdev ? netdev->name : "no interface");
-		rcu_read_unlock();
-		xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_MISROUTED);
-	}
-	put_net(net);
-	return misrouted;
+	if (!quirks_goes_elsewhere(ep->dev, ep->xs, local, &netdev))
+		return false;
+	ibdev_info_ratelimited(&ep->dev->ibdev,
+			       "refused a connection to %pISpc, an address of %s, which has no xiw device that listens for it\n",
+			       local, netdev ? netdev->name : "no interface");
+	dev_put(netdev);
+	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_MISROUTED);
+	return true;
 }
 
 /**
