@@ -439,8 +439,8 @@ void xiw_listen_teardown(struct xiw_ep *ep)
  */
 
 /*
- * Bind with "freebind", as the address of a GID may not be usable yet. Bind "as
- * kernel", as the current task may be one that changes a policy;
+ * Bind "as kernel" for out-of-band connections: the address of a GID may not be
+ * usable yet, and the current task may be one that changes a policy.
  * oob_check_privilege() has checked that Responders may use the port.
  */
 static int listen_bind(struct xiw_ep *ep, const struct sockaddr_storage *addr,
@@ -450,7 +450,6 @@ static int listen_bind(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 
 	if (ep->cm_id)
 		return xiw_sock_bind(ep->xs, addr, bound_if, afonly);
-	xiw_sock_set_freebind(ep->xs);
 	return xiw_sock_bind_as_kernel(ep->xs, addr, bound_if, afonly);
 }
 

@@ -706,12 +706,6 @@ static int xiw_sock_addr_len(const struct sockaddr_storage *addr)
 					     sizeof(struct sockaddr_in);
 }
 
-/* Permits binding a new socket to an address not yet usable. Sleeps. */
-void xiw_sock_set_freebind(struct xiw_sock *xs)
-{
-	ip_sock_set_freebind(xs->sk);
-}
-
 /**
  * xiw_sock_bind() - bind a socket to a local address
  * @xs: new socket
@@ -753,7 +747,8 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
  * @bound_if: as of xiw_sock_bind()
  * @v6only: as of xiw_sock_bind()
  *
- * For sockets of the kernel itself, which any task may happen to create.
+ * For sockets of the kernel itself, which any task may happen to create. The
+ * address need not be usable yet.
  *
  * Context: Sleeps.
  * Return: 0 or negative errno.
@@ -768,6 +763,7 @@ int xiw_sock_bind_as_kernel(struct xiw_sock *xs,
 
 	if (!kernel)
 		return -ENOMEM;
+	ip_sock_set_freebind(xs->sk);
 	caller = override_creds(kernel);
 	ret = xiw_sock_bind(xs, addr, bound_if, v6only);
 	revert_creds(caller);

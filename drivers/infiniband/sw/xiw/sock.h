@@ -108,7 +108,6 @@ struct xiw_sock {
 
 /* After create and accept *@xs has no events yet: call set_events. */
 int xiw_sock_create(struct net *net, int family, struct xiw_sock **xs);
-void xiw_sock_set_freebind(struct xiw_sock *xs);
 int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 		  int bound_if, bool v6only);
 int xiw_sock_bind_as_kernel(struct xiw_sock *xs,
