@@ -19,9 +19,7 @@ void xiw_cm_teardown(struct xiw_ep *ep)
 	xiw_conn_detach_qp(ep);
 	if (ep->xs && ep->listen && ep->listen->any)
 		xiw_cm_release_any(ep);
-	if (ep->xs)
-		xiw_sock_release(ep->xs, true);
-	ep->xs = NULL;
+	xiw_conn_drop_sock(ep);
 	xiw_end_teardown(ep);
 	xiw_listen_teardown(ep);
 	kfree(ep->startup);

@@ -36,6 +36,7 @@ int xiw_conn_bound_if(const struct xiw_ep *ep,
 bool xiw_conn_may_use(const struct xiw_dev *dev, const struct net *net);
 struct net *xiw_conn_get_net(const struct xiw_dev *dev);
 void xiw_conn_detach_qp(struct xiw_ep *ep);
+void xiw_conn_drop_sock(struct xiw_ep *ep);
 
 /* cm_end.c */
 enum xiw_ep_state xiw_end_close(struct xiw_ep *ep);
@@ -87,7 +88,6 @@ enum xiw_ep_state xiw_active_send_request(struct xiw_ep *ep);
 enum xiw_ep_state xiw_active_established(struct xiw_ep *ep);
 int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
 			   sa_family_t family, int tos);
-void xiw_active_drop_sock(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_failed(struct xiw_ep *ep);
 enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep);

@@ -139,3 +139,11 @@ void xiw_conn_detach_qp(struct xiw_ep *ep)
 	ep->qp = NULL;
 	ep->qpn = 0;
 }
+
+/* Resets the connection of an endpoint, if it has one. */
+void xiw_conn_drop_sock(struct xiw_ep *ep)
+{
+	if (ep->xs)
+		xiw_sock_release(ep->xs, true);
+	ep->xs = NULL;
+}

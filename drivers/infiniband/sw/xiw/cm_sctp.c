@@ -493,8 +493,7 @@ void xiw_cm_release_any(struct xiw_ep *ep)
 {
 	struct net *net = xiw_sock_get_net(ep->xs);
 
-	xiw_sock_release(ep->xs, true);
-	ep->xs = NULL;
+	xiw_conn_drop_sock(ep);
 	cm_sctp_other_devs(ep, net, cm_sctp_freed, NULL);
 	put_net(net);
 }

@@ -115,14 +115,6 @@ static int startup_get_frame(struct xiw_ep *ep, bool reply,
  * Initiator
  */
 
-/* Resets the connection, if there is one. */
-void xiw_active_drop_sock(struct xiw_ep *ep)
-{
-	if (ep->xs)
-		xiw_sock_release(ep->xs, true);
-	ep->xs = NULL;
-}
-
 /*
  * Over SCTP segments may arrive ahead of the answer. They are charged to the
  * group of the queue pair from the beginning. This cannot fail, as the socket

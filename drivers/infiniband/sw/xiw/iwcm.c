@@ -105,11 +105,7 @@ static int iwcm_attach_qp(struct xiw_ep *ep, const struct iw_cm_id *cm_id,
 	ret = xiw_quirk_owns(cm_id, qp);
 	if (!ret)
 		ret = xiw_qp_attach(qp, ep);
-	if (ret)
-		xiw_qp_put(qp);
-	else
-		ep->qp = qp;
-	ep->qpn = ret ? 0 : qpn;
+	xiw_qp_put(qp);
 	return ret;
 }
 
@@ -164,7 +160,7 @@ static int iwcm_connect_from(struct xiw_ep *ep, struct net *net,
 			ret = -EADDRINUSE;
 	}
 	if (ret)
-		xiw_active_drop_sock(ep);
+		xiw_conn_drop_sock(ep);
 	return ret;
 }
 
@@ -327,7 +323,7 @@ static enum xiw_ep_state iwcm_peer_closed(struct xiw_ep *ep, int status)
 	ep->policy.rev = 1;
 	/* Reset it: the new connection may need the same local port. */
 	net = xiw_sock_get_net(ep->xs);
-	xiw_active_drop_sock(ep);
+	xiw_conn_drop_sock(ep);
 	status = iwcm_open_socket(ep, net);
 	put_net(net);
 	if (status)

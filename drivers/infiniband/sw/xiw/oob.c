@@ -28,17 +28,6 @@
  * RTR
  */
 
-/**
- * xiw_oob_names_peer() - does a change to RTR ask for an out-of-band connection
- * @mask: attributes that are set
- *
- * Return: true if it does; otherwise rdma_cm connects the queue pair.
- */
-bool xiw_oob_names_peer(int mask)
-{
-	return mask & IB_QP_AV && mask & IB_QP_DEST_QPN;
-}
-
 static int oob_check_address(const struct xiw_qp *qp,
 			     const struct rdma_ah_attr *ah)
 {

@@ -101,8 +101,13 @@ struct xiw_oob {
 /* Burst of proofs that may fail */
 #define XIW_OOB_GUESSES		8
 
+/* Does a change to RTR ask for an out-of-band connection, not for rdma_cm's? */
+static inline bool xiw_oob_names_peer(int mask)
+{
+	return mask & IB_QP_AV && mask & IB_QP_DEST_QPN;
+}
+
 /* oob.c */
-bool xiw_oob_names_peer(int mask);
 int xiw_oob_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask);
 int xiw_oob_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask);
 void xiw_oob_forget(struct xiw_qp *qp);

@@ -124,7 +124,7 @@ static int oob_active_open_socket(struct xiw_ep *ep)
 	if (!ret)
 		ret = oob_active_connect_from(ep, &own);
 	if (ret)
-		xiw_active_drop_sock(ep);
+		xiw_conn_drop_sock(ep);
 	/* The socket has a reference of its own once it connects. */
 	put_net(net);
 	return ret;
@@ -133,7 +133,7 @@ static int oob_active_open_socket(struct xiw_ep *ep)
 /* Drop the connection, if there is one, and retry after a pause. */
 static enum xiw_ep_state oob_active_retry(struct xiw_ep *ep)
 {
-	xiw_active_drop_sock(ep);
+	xiw_conn_drop_sock(ep);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 	xiw_ep_set_timer(ep, xiw_oob_pause_ms(++ep->tries, get_random_u32()));
 	return XIW_EPS_PAUSE;
@@ -183,9 +183,6 @@ int xiw_oob_active_start(struct xiw_qp *qp)
 		xiw_ep_discard(ep);
 		return ret;
 	}
-	xiw_qp_get(qp);
-	ep->qp = qp;
-	ep->qpn = qp->qpn;
 	xiw_ep_arm(ep, oob_active_try(ep));
 	return 0;
 }
@@ -343,7 +340,7 @@ static enum xiw_ep_state oob_active_refused(struct xiw_ep *ep,
 					 oob_of(ep)->path.peer.gid,
 					 XIW_OOB_VERSION);
 	xiw_oob_give_up(ep->qp);
-	xiw_active_drop_sock(ep);
+	xiw_conn_drop_sock(ep);
 	xiw_ep_clear_timer(ep);
 	return XIW_EPS_PAUSE;
 }

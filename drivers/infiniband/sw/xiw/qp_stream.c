@@ -485,7 +485,7 @@ void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg)
 /**
  * xiw_qp_attach() - tie a queue pair to an endpoint
  * @qp: queue pair
- * @ep: endpoint that begins to connect; a reference is taken
+ * @ep: locked endpoint that begins to connect; each refers to the other then
  *
  * Context: Any with interrupts on.
  * Return: 0, -EINVAL if the queue pair cannot be connected, -EISCONN if it
@@ -506,6 +506,9 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 	} else {
 		xiw_ep_get(ep);
 		qp->ep = ep;
+		xiw_qp_get(qp);
+		ep->qp = qp;
+		ep->qpn = qp->qpn;
 	}
 	spin_unlock_bh(&s->lock);
 	return ret;
