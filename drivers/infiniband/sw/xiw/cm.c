@@ -26,13 +26,7 @@ void xiw_cm_teardown(struct xiw_ep *ep)
 	ep->startup = NULL;
 }
 
-/**
- * xiw_cm_device_init() - prepare a device for endpoints
- * @dev: device under construction
- *
- * Context: Sleeps.
- * Return: 0 or -ENOMEM.
- */
+/* Prepares a device under construction for endpoints. 0 or -ENOMEM. */
 int xiw_cm_device_init(struct xiw_dev *dev)
 {
 	/*
@@ -71,15 +65,11 @@ void xiw_cm_device_open(struct xiw_dev *dev)
 #endif
 }
 
-/**
- * xiw_cm_device_kill() - begin to end every endpoint of a device
- * @dev: device; new endpoints are refused from now on
- *
- * Connections are reset, lingering ones too. iw_cm cannot cancel a connect that
- * is in progress and waits for its result, so the removal of a device begins
- * with this.
- *
- * Context: Process context.
+/*
+ * Begins to end every endpoint of a device, and refuses new ones. Connections
+ * are reset, lingering ones too. iw_cm cannot cancel a connect that is in
+ * progress and waits for its result, so the removal of a device begins with
+ * this.
  */
 void xiw_cm_device_kill(struct xiw_dev *dev)
 {

@@ -17,12 +17,7 @@
 #include "qp_flush.h"
 #include "sock.h"
 
-/**
- * xiw_conn_status() - state of the connection
- * @ep: endpoint with a socket
- *
- * Return: See enum xiw_llp_status.
- */
+/* The state of the connection of an endpoint with a socket. */
 enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep)
 {
 	struct xiw_llp *llp = &ep->xs->llp;
@@ -47,19 +42,15 @@ static int conn_bound_vrf(const struct xiw_ep *ep)
 	return ep->sctp ? l3mdev_master_ifindex(netdev) : netdev->ifindex;
 }
 
-/**
- * xiw_conn_bound_if() - must a socket be bound to the netdev
- * @ep: endpoint
- * @addr: local address of the socket
+/*
+ * The index of the netdev, or of its VRF, that a socket with the local address
+ * @addr must be bound to; or 0. Any context.
  *
  * A wildcard listener accepts only connections that arrive on its own netdev,
  * as rdma_cm creates one per device, all with the same port. It does so for the
  * loopback addresses, too, although only a device on the loopback interface can
  * serve these. A link-local address is ambiguous without an interface, and a
  * netdev in a VRF is not reachable from a socket outside of it.
- *
- * Context: Any.
- * Return: Index of the netdev, or of its VRF, or 0.
  */
 int xiw_conn_bound_if(const struct xiw_ep *ep,
 		      const struct sockaddr_storage *addr)
@@ -82,14 +73,9 @@ int xiw_conn_bound_if(const struct xiw_ep *ep,
 	return bound ? netdev->ifindex : conn_bound_vrf(ep);
 }
 
-/**
- * xiw_conn_may_use() - may sockets of a network namespace serve a device
- * @dev: device
- * @net: namespace
- *
- * Context: Any.
- * Return: true if the netdev is in the namespace, and the core permits the use
- * of the device there.
+/*
+ * May sockets of a network namespace serve a device? The netdev must be in the
+ * namespace, and the core must permit the use of the device there. Any context.
  */
 bool xiw_conn_may_use(const struct xiw_dev *dev, const struct net *net)
 {
@@ -101,17 +87,14 @@ bool xiw_conn_may_use(const struct xiw_dev *dev, const struct net *net)
 	return in && rdma_dev_access_netns(&dev->ibdev, net);
 }
 
-/**
- * xiw_conn_get_net() - the namespace of a device's own sockets
- * @dev: device
+/*
+ * The namespace of a device's own sockets: that of the netdev, with a
+ * reference. NULL if it is being deleted, or the netdev is about to leave it.
+ * Any context.
  *
  * A netdev that leaves its namespace ends the endpoints of its device first,
  * but does not wait for them. An endpoint that connects at that time must not
  * do so from the new namespace.
- *
- * Context: Any.
- * Return: That of the netdev, with a reference for the caller, or NULL if the
- * namespace is being deleted, or the netdev is about to leave it.
  */
 struct net *xiw_conn_get_net(const struct xiw_dev *dev)
 {

@@ -85,14 +85,10 @@ void xiw_listen_has_room(struct xiw_ep *ep)
 	spin_unlock(&ep->listen->lock);
 }
 
-/**
- * xiw_listen_leave() - remove a child from the lists of its listener
- * @ep: child
- *
- * Wakes the listener, or another child, if it waits for the removal.
- *
- * Return: false if it is in no list: it was evicted, and XIW_EPE_KILL was
- * raised.
+/*
+ * Removes a child from the lists of its listener, and wakes the listener, or
+ * another child, if it waits for that. False if the child is in no list: it was
+ * evicted, and XIW_EPE_KILL was raised.
  */
 bool xiw_listen_leave(struct xiw_ep *ep)
 {
@@ -323,16 +319,12 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
-/**
- * xiw_listen_submit() - report a child's request to iw_cm
- * @ep: child; on success it is no longer half open
- * @event: CONNECT_REQUEST without Private Data
- *
- * iw_cm is called with the listener's lock held: no child uses the cm_id of a
- * listener that has ended, and children are reported in order.
- *
- * Return: 0; -ECONNABORTED if the listener has ended, or the child must end;
- * -ENOMEM if there is no room for the request now.
+/*
+ * Reports a child's request to iw_cm, with the listener's lock held: no child
+ * uses the cm_id of a listener that has ended, and children are reported in
+ * order. On success the child is no longer half open. -ECONNABORTED if the
+ * listener has ended, or the child must end; -ENOMEM if there is no room for
+ * the request now.
  */
 int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 {
@@ -401,12 +393,9 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 	return max;
 }
 
-/**
- * xiw_listen_wake() - validate again the Requests that wait for a queue pair
- * @ep: listener
- * @qpn: number of the queue pair
- *
- * Context: Process context; may be called under ep_lock.
+/*
+ * Makes the Requests that wait for a queue pair be validated again. Process
+ * context, also under ep_lock.
  */
 void xiw_listen_wake(struct xiw_ep *ep, u32 qpn)
 {

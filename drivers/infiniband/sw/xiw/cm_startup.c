@@ -25,13 +25,9 @@
  * session control of DDP over SCTP.
  */
 
-/**
- * xiw_conn_put_frame() - prepare a frame to be sent
- * @ep: endpoint in startup, with no frame of the peer in use
- * @frame: the frame
- * @pdata: its Private Data
- *
- * Return: 0, or -EINVAL if it cannot be sent.
+/*
+ * Prepares a frame to be sent by an endpoint in startup; no frame of the peer
+ * may be in use. 0, or -EINVAL if it cannot be sent.
  */
 int xiw_conn_put_frame(struct xiw_ep *ep, const struct xiw_mpa_frame *frame,
 		       const void *pdata)
@@ -234,14 +230,7 @@ enum xiw_ep_state xiw_passive_timeout(struct xiw_ep *ep)
 	return XIW_EPS_DEAD;
 }
 
-/**
- * xiw_passive_send_reject() - send a rejecting Reply
- * @ep: endpoint with a complete Request
- * @pdata: Private Data
- * @pdata_len: its length in bytes
- *
- * Return: true if it was sent.
- */
+/* Sends a rejecting Reply to a complete Request. True if it was sent. */
 bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata, u8 pdata_len)
 {
 	const struct xiw_mpa_frame *req = &ep->startup->req;
@@ -255,14 +244,7 @@ bool xiw_passive_send_reject(struct xiw_ep *ep, const void *pdata, u8 pdata_len)
 	       !startup_send_frame(ep);
 }
 
-/**
- * xiw_passive_refuse() - reject a Request and end the connection
- * @ep: endpoint with a complete Request
- * @pdata: Private Data
- * @pdata_len: its length in bytes
- *
- * Return: Next state.
- */
+/* Rejects a complete Request and ends the connection. */
 enum xiw_ep_state xiw_passive_refuse(struct xiw_ep *ep, const void *pdata,
 				     u8 pdata_len)
 {
@@ -319,16 +301,15 @@ enum xiw_ep_state xiw_passive_request(struct xiw_ep *ep)
 	return xiw_passive_ready(ep);
 }
 
-/**
- * xiw_passive_run() - start the stream, then send an accepting Reply
- * @ep: endpoint with a QP and conn.nego, after xiw_conn_put_frame()
+/*
+ * Starts the stream, then sends an accepting Reply. The endpoint has a QP and
+ * conn.nego, and xiw_conn_put_frame() was called. -ECONNRESET if the connection
+ * has ended, or another negative errno.
  *
  * The QP is ready to receive before the Reply is sent; its transmit side waits
  * for the first FPDU of the peer (RFC 5044 section 7.1.2 rules 2 and 4). FPDUs
  * that have arrived are handled only after the Reply was sent, so no response
  * can overtake it.
- *
- * Return: 0, -ECONNRESET if the connection has ended, or negative errno.
  */
 int xiw_passive_run(struct xiw_ep *ep)
 {

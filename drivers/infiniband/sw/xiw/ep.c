@@ -59,13 +59,7 @@ static void ep_queue(struct xiw_ep *ep)
 		xiw_ep_put(ep);
 }
 
-/**
- * xiw_ep_raise_all() - raise several events of an endpoint
- * @ep: endpoint
- * @events: bits of enum xiw_ep_event
- *
- * Context: Any.
- */
+/* Raises several events: bits of enum xiw_ep_event. Any context. */
 void xiw_ep_raise_all(struct xiw_ep *ep, u32 events)
 {
 	unsigned long flags;
@@ -82,11 +76,7 @@ void xiw_ep_raise(struct xiw_ep *ep, enum xiw_ep_event event)
 	xiw_ep_raise_all(ep, BIT(event));
 }
 
-/**
- * xiw_ep_set_timer() - start the endpoint's timer, or restart it
- * @ep: endpoint, locked
- * @ms: milliseconds from now
- */
+/* Starts the timer, or restarts it. The endpoint is locked. */
 void xiw_ep_set_timer(struct xiw_ep *ep, u32 ms)
 {
 	ep->timed = true;
@@ -124,11 +114,7 @@ static const struct xiw_llp_events ep_events = {
 	.state_change = ep_on_socket,
 };
 
-/**
- * xiw_ep_own_sock() - give an endpoint a socket, which notifies it of events
- * @ep: endpoint
- * @xs: socket, which becomes the endpoint's
- */
+/* Gives an endpoint a socket, which notifies it of events. */
 void xiw_ep_own_sock(struct xiw_ep *ep, struct xiw_sock *xs)
 {
 	ep->xs = xs;
@@ -317,13 +303,7 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev,
 	return ep;
 }
 
-/**
- * xiw_ep_publish() - add an endpoint to those of its device
- * @ep: new endpoint
- *
- * Context: Process context.
- * Return: 0, or -ENODEV if the device ends its endpoints.
- */
+/* Adds a new endpoint to its device. -ENODEV if that ends its endpoints. */
 int xiw_ep_publish(struct xiw_ep *ep)
 {
 	struct xiw_dev *dev = ep->dev;
@@ -338,17 +318,15 @@ int xiw_ep_publish(struct xiw_ep *ep)
 	return ret;
 }
 
-/**
- * xiw_ep_arm() - begin to handle events, and unlock
- * @ep: published endpoint; it takes over the creator's reference
- * @state: first state
+/*
+ * Begins to handle the events of a published endpoint, and unlocks it. The
+ * endpoint takes over the creator's reference. Sleeps, but not for a peer or a
+ * ULP.
  *
  * Earlier events take effect now, and the state of the socket is checked at
  * once: over a short path TCP may have connected, or the Request arrived,
  * already. A listener leaves that to its work item, as the caller should not
  * have to handle the requests of others.
- *
- * Context: Sleeps, but not for a peer or a ULP.
  */
 void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
 {
@@ -360,12 +338,7 @@ void xiw_ep_arm(struct xiw_ep *ep, enum xiw_ep_state state)
 	xiw_ep_put(ep);
 }
 
-/**
- * xiw_ep_discard() - end an endpoint that was not armed
- * @ep: endpoint, published or not
- *
- * Context: Sleeps.
- */
+/* Ends an endpoint that was not armed, published or not. */
 void xiw_ep_discard(struct xiw_ep *ep)
 {
 	xiw_ep_get(ep);

@@ -216,15 +216,11 @@ static int iwcm_set_param(struct xiw_ep *ep,
 	return iwcm_build_request(ep);
 }
 
-/**
- * xiw_cm_connect() - ib_device_ops.iw_connect
- * @cm_id: identifier with the addresses; a reference is taken
- * @param: QP, limits and Private Data
- *
- * Context: Sleeps, but not for the peer.
- * Return: 0 if there is or will be a CONNECT_REPLY, else negative errno:
+/*
+ * ib_device_ops.iw_connect. 0 if there is or will be a CONNECT_REPLY.
  * -ENETUNREACH if the device is not usable in the ULP's namespace, -EPERM if
- * the ULP does not own the QP, -EADDRINUSE if the local port is in use.
+ * the ULP does not own the QP, -EADDRINUSE if the local port is in use, or
+ * another negative errno.
  */
 int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -592,14 +588,9 @@ static int iwcm_answer(struct iw_cm_id *cm_id, bool accept,
 	return ret;
 }
 
-/**
- * xiw_cm_accept() - ib_device_ops.iw_accept
- * @cm_id: identifier of a connection request
- * @param: QP, limits and Private Data
- *
- * Context: Sleeps, but not for the peer.
- * Return: 0 if an ESTABLISHED event was or will be sent, else negative errno;
- * -ECONNRESET if the peer has closed.
+/*
+ * ib_device_ops.iw_accept. 0 if an ESTABLISHED event was or will be sent,
+ * -ECONNRESET if the peer has closed, or another negative errno.
  */
 int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -608,15 +599,7 @@ int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	return iwcm_answer(cm_id, true, param);
 }
 
-/**
- * xiw_cm_reject() - ib_device_ops.iw_reject
- * @cm_id: identifier of a connection request
- * @pdata: Private Data
- * @pdata_len: its length in bytes
- *
- * Context: Sleeps, but not for the peer.
- * Return: 0, or -ECONNRESET if the peer has closed.
- */
+/* ib_device_ops.iw_reject. 0, or -ECONNRESET if the peer has closed. */
 int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len)
 {
 	const struct iw_cm_conn_param param = {
@@ -633,15 +616,9 @@ int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len)
  * Listeners
  */
 
-/**
- * xiw_cm_create_listen() - ib_device_ops.iw_create_listen
- * @cm_id: identifier with the local address; a reference is taken
- * @backlog: how many requests iw_cm will have room for
- *
+/*
+ * ib_device_ops.iw_create_listen. iw_cm will have room for @backlog requests.
  * For errors that are not reported see xiw_quirk_listen_result().
- *
- * Context: Sleeps.
- * Return: 0 or negative errno.
  */
 int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
@@ -667,12 +644,9 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 	return xiw_quirk_listen_result(cm_id, ret);
 }
 
-/**
- * xiw_cm_destroy_listen() - ib_device_ops.iw_destroy_listen
- * @cm_id: identifier of a listener
- *
- * Context: Sleeps until no request can be reported any more.
- * Return: 0.
+/*
+ * ib_device_ops.iw_destroy_listen. Waits until no request can be reported any
+ * more.
  */
 int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
 {

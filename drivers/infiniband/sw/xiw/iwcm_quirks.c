@@ -103,16 +103,14 @@ static struct net *quirks_net_of(const struct iw_cm_id *cm_id)
 }
 #endif
 
-/**
- * xiw_quirk_net() - the namespace that sockets of this ULP belong to
- * @cm_id: identifier that is to connect or to listen
+/*
+ * The namespace that sockets of a ULP belong to, which is to connect or to
+ * listen. It stays until the call of iw_cm returns; before this nothing of
+ * @cm_id may change. -ENETUNREACH if the device cannot be used there,
+ * -EOPNOTSUPP if the ULP is not recognised.
  *
  * A netdev that is about to leave the namespace ends the endpoints of its
  * device first, and admits no new one: so call this before xiw_ep_publish().
- *
- * Context: Call of iw_cm, before anything of @cm_id was changed.
- * Return: Namespace, which stays until that call returns. -ENETUNREACH if the
- * device cannot be used there, -EOPNOTSUPP if the ULP is not recognised.
  */
 struct net *xiw_quirk_net(const struct iw_cm_id *cm_id)
 {
@@ -136,10 +134,9 @@ static int quirks_is_file_of(const void *ufile, struct file *file,
 	       S_ISCHR(file_inode(file)->i_mode);
 }
 
-/**
- * xiw_quirk_owns() - may a ULP connect with this queue pair
- * @cm_id: identifier that is to connect or to accept
- * @qp: queue pair, referenced
+/*
+ * May a ULP connect or accept with this queue pair? 0 or -EPERM. In the task of
+ * the ULP.
  *
  * Every process with a descriptor of the file through which a queue pair was
  * created may use it: its own threads, and processes that have inherited or
@@ -151,9 +148,6 @@ static int quirks_is_file_of(const void *ufile, struct file *file,
  * Then rdma_cm has passed the device of that interface to the ULP, and the
  * number is of a queue pair there: the identifier is not recognised as one of
  * this device.
- *
- * Context: Call of iw_cm, in the task of the ULP.
- * Return: 0 or -EPERM.
  */
 int xiw_quirk_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp)
 {
@@ -184,13 +178,9 @@ int xiw_quirk_owns(const struct iw_cm_id *cm_id, const struct xiw_qp *qp)
  */
 #endif
 
-/**
- * xiw_quirk_port_was_drawn() - may a port be shared with other connections
- * @cm_id: identifier that is to connect
- * @net: namespace of the connection
- *
- * Context: Any.
- * Return: false if the ULP has certainly asked for this very port.
+/*
+ * May the local port be shared with other connections? False if the ULP has
+ * certainly asked for this very port. Any context.
  */
 bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
 {
@@ -206,13 +196,9 @@ bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net)
 }
 
 #ifdef XIW_HAVE_IW_GET_QP_REF
-/**
- * xiw_iwqp_get() - ib_device_ops.iw_get_qp
- * @ibdev: device
- * @qpn: QP number
- *
- * Context: Any with interrupts on.
- * Return: Queue pair with a reference on it, or NULL.
+/*
+ * ib_device_ops.iw_get_qp, which takes a reference. Any context with interrupts
+ * on.
  */
 struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, u32 qpn)
 {
@@ -221,23 +207,13 @@ struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, u32 qpn)
 	return qp ? &qp->ibqp : NULL;
 }
 
-/**
- * xiw_iwqp_add_ref() - ib_device_ops.iw_add_ref
- * @ibqp: queue pair to which iw_cm has a reference
- *
- * Context: Any.
- */
+/* ib_device_ops.iw_add_ref, in any context. */
 void xiw_iwqp_add_ref(struct ib_qp *ibqp)
 {
 	xiw_qp_get(to_xqp(ibqp));
 }
 
-/**
- * xiw_iwqp_rem_ref() - ib_device_ops.iw_rem_ref
- * @ibqp: queue pair to which iw_cm has a reference
- *
- * Context: Any.
- */
+/* ib_device_ops.iw_rem_ref, in any context. */
 void xiw_iwqp_rem_ref(struct ib_qp *ibqp)
 {
 	xiw_qp_put(to_xqp(ibqp));
@@ -367,13 +343,7 @@ static void quirks_free_handle(struct quirks_handle *h)
 		queue_delayed_work(system_dfl_wq, &free_work, XIW_IWQP_COLLECT);
 }
 
-/**
- * xiw_iwqp_init() - allocate the first handle of a queue pair
- * @qp: new queue pair that has its device
- *
- * Context: Sleeps.
- * Return: 0 or -ENOMEM.
- */
+/* Allocates the first handle of a new queue pair that has its device. */
 int xiw_iwqp_init(struct xiw_qp *qp)
 {
 	struct quirks_handle *h = quirks_alloc_handle(qp, GFP_KERNEL_ACCOUNT);
@@ -384,13 +354,9 @@ int xiw_iwqp_init(struct xiw_qp *qp)
 	return 0;
 }
 
-/**
- * xiw_iwqp_drop() - separate a queue pair from its handles
- * @qp: queue pair that cannot be found any more, or yet
- *
- * Handles in use are freed by xiw_iwqp_rem_ref().
- *
- * Context: Process context.
+/*
+ * Separates a queue pair that cannot be found any more, or yet, from its
+ * handles. Those in use are freed by xiw_iwqp_rem_ref(). Process context.
  */
 void xiw_iwqp_drop(struct xiw_qp *qp)
 {
@@ -409,13 +375,9 @@ void xiw_iwqp_drop(struct xiw_qp *qp)
 	spin_unlock_irq(&handle_lock);
 }
 
-/**
- * xiw_iwqp_qp() - the queue pair behind a handle
- * @ibqp: from xiw_iwqp_get()
- *
- * Context: Any with interrupts on.
- * Return: The queue pair with a reference for the caller, NULL if it is being
- * destroyed or was disowned.
+/*
+ * The queue pair behind a handle, with a reference for the caller. NULL if it
+ * is being destroyed or was disowned. Any context with interrupts on.
  */
 struct xiw_qp *xiw_iwqp_qp(struct ib_qp *ibqp)
 {
@@ -444,12 +406,9 @@ static void quirks_disown(struct ib_qp *ibqp)
 		xiw_qp_put(qp);
 }
 
-/**
- * xiw_iwqp_rem_ref() - ib_device_ops.iw_rem_ref
- * @ibqp: from xiw_iwqp_get(), once per call of that and of xiw_iwqp_add_ref()
- *	after the first one
- *
- * Context: Any.
+/*
+ * ib_device_ops.iw_rem_ref, in any context: once per call of xiw_iwqp_get(),
+ * and of xiw_iwqp_add_ref() after the first one.
  */
 void xiw_iwqp_rem_ref(struct ib_qp *ibqp)
 {
@@ -490,13 +449,9 @@ struct ib_qp *xiw_iwqp_current(struct xiw_qp *qp)
 	return ibqp;
 }
 
-/**
- * xiw_iwqp_get() - ib_device_ops.iw_get_qp
- * @ibdev: device
- * @qpn: QP number
- *
- * Context: Any, also with interrupts off.
- * Return: Handle of the queue pair, with a reference on it, or NULL.
+/*
+ * ib_device_ops.iw_get_qp: the handle of a queue pair, with a reference on it,
+ * or NULL. Any context, also with interrupts off.
  */
 struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
 {
@@ -517,14 +472,9 @@ struct ib_qp *xiw_iwqp_get(struct ib_device *ibdev, int qpn)
 	return NULL;
 }
 
-/**
- * xiw_iwqp_add_ref() - ib_device_ops.iw_add_ref
- * @ibqp: handle to which iw_cm has a reference, or has just looked up
- *
- * The first call has no effect: xiw_iwqp_get() has taken the reference, see
- * above.
- *
- * Context: Any.
+/*
+ * ib_device_ops.iw_add_ref, in any context. The first call has no effect:
+ * xiw_iwqp_get() has taken the reference, see above.
  */
 void xiw_iwqp_add_ref(struct ib_qp *ibqp)
 {
@@ -653,12 +603,9 @@ static int quirks_retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
 	return ret;
 }
 
-/**
- * xiw_quirk_reject_accepted() - reject a request that was accepted
- * @cm_id: its identifier, with the handle of the accept
- *
- * Context: Call of iw_cm; sleeps, but not for the peer.
- * Return: 0, or negative errno if the accept cannot be cancelled.
+/*
+ * Rejects a request that was accepted; @cm_id has the handle of the accept.
+ * Negative errno if the accept cannot be cancelled.
  */
 int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id)
 {
@@ -688,13 +635,10 @@ static struct ib_qp *quirks_second_handle(struct iw_cm_id *cm_id, u32 qpn)
 	return handle;
 }
 
-/**
- * xiw_quirk_accept_again() - accept a request that was accepted
- * @cm_id: its identifier, with the handle of the first accept
- * @qpn: number of the QP of the second one
- *
- * Context: Call of iw_cm; sleeps, but not for the peer.
- * Return: 0 if the first accept stays valid, or -EINVAL if it was cancelled.
+/*
+ * Accepts a request that was accepted; @cm_id has the handle of the first
+ * accept, and @qpn is of the second one. 0 if the first accept stays valid, or
+ * -EINVAL if it was cancelled.
  */
 int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
 {
@@ -911,12 +855,10 @@ static bool quirks_is_misrouted(const struct xiw_ep *ep)
 	return true;
 }
 
-/**
- * xiw_quirk_check_request() - may a request be reported now
- * @ep: child whose Request is complete
- *
- * Return: 0; milliseconds after which to check again, if an older request is to
- * be reported first; -EHOSTUNREACH if rdma_cm would pass it to another device.
+/*
+ * May the complete Request of a child be reported now? 0; milliseconds after
+ * which to check again, if an older request is to be reported first;
+ * -EHOSTUNREACH if rdma_cm would pass it to another device.
  */
 int xiw_quirk_check_request(struct xiw_ep *ep)
 {
@@ -1131,13 +1073,7 @@ static bool quirks_is_joining(struct xiw_dev *dev,
 }
 #endif
 
-/**
- * xiw_quirk_listen_result() - convert the result of a listen for rdma_cm
- * @cm_id: identifier that was to listen
- * @ret: 0 or negative errno
- *
- * Return: 0 or negative errno.
- */
+/* Converts the result of a listen for rdma_cm: 0 or negative errno. */
 int xiw_quirk_listen_result(const struct iw_cm_id *cm_id, int ret)
 {
 	struct xiw_dev *dev = to_xdev(cm_id->device);

@@ -199,13 +199,9 @@ static void oob_undo_begin(struct xiw_qp *qp)
 	spin_unlock_bh(&qp->stream.lock);
 }
 
-/**
- * xiw_oob_to_rtr() - set the peer of a queue pair and begin to connect
- * @qp: queue pair; its modify_lock is held
- * @attr: address vector and number of the peer, and more
- * @mask: which attributes are set
- *
- * Return: 0 or negative errno, see Documentation/oob.rst section 7.1.
+/*
+ * Sets the peer of a queue pair and begins to connect. modify_lock is held. For
+ * errors see Documentation/oob.rst section 7.1.
  */
 int xiw_oob_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -341,17 +337,13 @@ static int oob_check_connection(struct xiw_qp *qp)
 	return oob_check_ended(qp);
 }
 
-/**
- * xiw_oob_to_rts() - set the send attributes of a queue pair
- * @qp: queue pair that was named a peer; its modify_lock is held
- * @attr: PSN, retries and more
- * @mask: which attributes are set
+/*
+ * Sets the send attributes of a queue pair that was named a peer. modify_lock
+ * is held. -EINVAL if the attributes or the state are not right for it.
  *
  * The verbs forbid to send in RTR. Some programs do so nevertheless on iWARP
  * devices, which have no RTR state; so their requests are sent once the stream
  * is established.
- *
- * Return: 0, or -EINVAL if the attributes or the state are not right for it.
  */
 int xiw_oob_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -384,17 +376,13 @@ int xiw_oob_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	return 0;
 }
 
-/**
- * xiw_oob_query() - report the attributes that the ULP has set
- * @qp: queue pair; the stream's lock is held
- * @attr: filled in, but for the PSNs
- * @mask: attributes that the caller asks for; programs get all of them, as
- *	from adapters, if they ask for any
+/*
+ * Reports the attributes that the ULP has set, but for the PSNs. The stream's
+ * lock is held; any context.
  *
- * The core queries with an empty mask to answer unprivileged netlink requests,
- * which must not reveal the peer's number.
- *
- * Context: Any.
+ * Programs get all of them, as from adapters, if they ask for any. The core
+ * queries with an empty mask to answer unprivileged netlink requests, which
+ * must not reveal the peer's number.
  */
 void xiw_oob_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 {
@@ -426,10 +414,10 @@ void xiw_oob_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 
 /* Reset */
 
-/**
- * xiw_oob_forget() - reset the out-of-band state of a queue pair
- * @qp: queue pair without endpoint that cannot get one, used or not; its
- *	modify_lock is held, or it is being destroyed
+/*
+ * Resets the out-of-band state of a queue pair, used or not. It has no endpoint
+ * and cannot get one. modify_lock is held, or the queue pair is being
+ * destroyed.
  */
 void xiw_oob_forget(struct xiw_qp *qp)
 {

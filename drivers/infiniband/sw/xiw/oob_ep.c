@@ -162,11 +162,9 @@ static enum xiw_ep_state oob_active_try(struct xiw_ep *ep)
 	return xiw_active_connecting(ep);
 }
 
-/**
- * xiw_oob_active_start() - begin to connect a QP to its peer
- * @qp: queue pair; its modify_lock is held
- *
- * Return: 0, -ENOMEM, or -ENODEV if the device is being removed.
+/*
+ * Begins to connect a QP to its peer. modify_lock is held. 0, -ENOMEM, or
+ * -ENODEV if the device is being removed.
  */
 int xiw_oob_active_start(struct xiw_qp *qp)
 {
@@ -234,12 +232,10 @@ oob_active_answer_challenge(struct xiw_ep *ep,
 	return xiw_active_send_request(ep);
 }
 
-/**
- * xiw_oob_active_rts() - repeat the Request if its proof was made in RTR
- * @ep: its endpoint, locked
- *
- * A Responder that stays in RTR cannot check the proof of an Initiator in RTR,
- * as the two have no PSN in common. So once in RTS, the Initiator retries.
+/*
+ * Repeats the Request if its proof was made in RTR. A Responder that stays in
+ * RTR cannot check the proof of an Initiator in RTR, as the two have no PSN in
+ * common. So once in RTS, the Initiator retries.
  */
 void xiw_oob_active_rts(struct xiw_ep *ep)
 {

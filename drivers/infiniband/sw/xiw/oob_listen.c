@@ -44,12 +44,9 @@ struct xiw_oob_port {
 	struct xiw_ep *ep;
 };
 
-/**
- * xiw_oob_to_addr() - convert a GID to a socket address
- * @dev: device; its link is the scope of link-local addresses
- * @gid: GID
- * @port: TCP port
- * @addr: result
+/*
+ * Converts a GID to a socket address with @port in host order. The device's
+ * link is the scope of link-local addresses.
  */
 void xiw_oob_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		     struct sockaddr_storage *addr)
@@ -136,9 +133,9 @@ static struct xiw_oob_port *oob_listen_add_port(struct xiw_dev *dev,
 	return p;
 }
 
-/**
- * xiw_oob_port_wake() - validate the Requests that wait for a queue pair
- * @qp: queue pair that has changed to RTR or RTS; its modify_lock is held
+/*
+ * Validates the Requests that wait for a queue pair which has changed to RTR or
+ * RTS. Its modify_lock is held.
  *
  * Only Requests that arrived at the address of @qp are validated. Others with
  * its number wait for their timeout, so that peers cannot probe which numbers
@@ -160,14 +157,11 @@ void xiw_oob_port_wake(struct xiw_qp *qp)
 	mutex_unlock(&dev->oob_lock);
 }
 
-/**
- * xiw_oob_port_get() - make sure that a listener for a Responder exists
- * @qp: queue pair without a listener; its modify_lock is held
- * @gid: its address
- * @port: TCP port
- *
- * Return: 0 or negative errno; -EADDRINUSE if another program has the port,
- * -EACCES if out-of-band connections have just been disabled.
+/*
+ * Makes sure that a listener for a Responder exists, at @gid. The queue pair
+ * has none yet, and its modify_lock is held. -EADDRINUSE if another program has
+ * the port, -EACCES if out-of-band connections have just been disabled, or
+ * another negative errno.
  */
 int xiw_oob_port_get(struct xiw_qp *qp, const u8 *gid, u16 port)
 {
@@ -268,9 +262,9 @@ static bool oob_is_on_host(const struct xiw_dev *dev)
 	return on_host;
 }
 
-/**
- * xiw_oob_reserve() - reserve the port at every address that is a GID
- * @dev: registered device; its GIDs or port may have changed
+/*
+ * Reserves the port at every address that is a GID, after either may have
+ * changed. The device is registered.
  *
  * Only in the initial network namespace: a listening socket pins any other one,
  * and the device would in turn last as long as the namespace.
@@ -324,11 +318,9 @@ static void oob_close_all(struct xiw_dev *dev)
 	spin_unlock(&dev->ep_lock);
 }
 
-/**
- * xiw_oob_set_port() - set the TCP port of out-of-band connections
- * @dev: registered device
- * @port: TCP port for later changes to RTR; 0 disables them, and ends
- *	connections that are not established
+/*
+ * Sets the TCP port for later changes to RTR of a registered device. 0 disables
+ * them, and ends connections that are not established.
  */
 void xiw_oob_set_port(struct xiw_dev *dev, u16 port)
 {
@@ -338,11 +330,9 @@ void xiw_oob_set_port(struct xiw_dev *dev, u16 port)
 	xiw_oob_reserve(dev);
 }
 
-/**
- * xiw_oob_device_exit() - release all reserved ports
- * @dev: device without queue pairs, which is not registered
- *
- * The device ends or moves to another namespace. Either way
+/*
+ * Releases all reserved ports of a device without queue pairs, which is not
+ * registered: it ends or moves to another namespace. Either way
  * xiw_cm_device_kill() has ended the listeners.
  */
 void xiw_oob_device_exit(struct xiw_dev *dev)

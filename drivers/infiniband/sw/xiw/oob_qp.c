@@ -146,11 +146,9 @@ static bool oob_qp_anything_posted(const struct xiw_qp *qp)
 	       (!sq->kernel && !xiw_sq_ring_empty(sq));
 }
 
-/**
- * xiw_oob_await_posted() - start the retry timer for what was posted earlier
- * @qp: queue pair that may just have begun to wait for a stream
- *
- * Context: Any with interrupts on.
+/*
+ * Starts the retry timer for requests posted before the queue pair began to
+ * wait for a stream. Any context with interrupts on.
  */
 void xiw_oob_await_posted(struct xiw_qp *qp)
 {
@@ -211,11 +209,9 @@ static void oob_qp_expire(struct work_struct *work)
 	xiw_qp_put(qp);
 }
 
-/**
- * xiw_oob_give_up() - stop waiting for a peer that will always refuse
- * @qp: queue pair connected out of band
- *
- * Requests that wait fail now, and later ones fail at once.
+/*
+ * Stops waiting for a peer that will always refuse: requests that wait fail
+ * now, and later ones fail at once.
  */
 void xiw_oob_give_up(struct xiw_qp *qp)
 {
@@ -277,16 +273,13 @@ static bool oob_qp_begin_undo(struct xiw_stream *s)
 	return undo;
 }
 
-/**
- * xiw_oob_undo() - roll back a connection that was never established
- * @qp: queue pair connected out of band
- * @ep: its endpoint, or NULL if the stream has ended
+/*
+ * Rolls back a connection that was never established. @ep is its endpoint,
+ * locked, or NULL if the stream has ended; then modify_lock is held. True if it
+ * was rolled back; else nothing has changed.
  *
  * Requests taken from the queues are put back, and the queue pair can get
  * another stream of @ep, or of another endpoint.
- *
- * Context: Sleeps. @ep is locked, or modify_lock held if there is none.
- * Return: true if it was rolled back; else nothing has changed.
  */
 bool xiw_oob_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 {

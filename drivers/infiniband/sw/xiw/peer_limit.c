@@ -96,14 +96,10 @@ static u32 peer_limit_count_of(const struct xiw_peer_limit *limit,
 	return count;
 }
 
-/**
- * xiw_peer_limit_worst() - choose the entry to evict
- * @limit: limit, with at least one entry
- * @grace: grace period of new entries in jiffies
- *
- * Context: Any, with the caller's lock for @limit held.
- * Return: The entry, which is not removed. If it is younger than @grace, the
- * caller has to wait for the end of that period.
+/*
+ * Chooses the entry to evict, but does not remove it; there is at least one. If
+ * it is younger than @grace, in jiffies, the caller has to wait for the end of
+ * that period. Any context, with the caller's lock held.
  */
 struct xiw_peer_entry *xiw_peer_limit_worst(const struct xiw_peer_limit *limit,
 					    unsigned long grace)
