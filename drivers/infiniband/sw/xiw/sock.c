@@ -315,13 +315,7 @@ int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
 #endif
 }
 
-/**
- * xiw_sock_memcg() - the control group of a socket
- * @sk: socket
- *
- * Context: Socket lock owned.
- * Return: Group, to which the socket has a reference, or NULL.
- */
+/* The control group of a socket whose lock is owned, or NULL. */
 struct mem_cgroup *xiw_sock_memcg(const struct sock *sk)
 {
 #ifdef CONFIG_MEMCG
@@ -675,14 +669,9 @@ static int xiw_sock_hold_net(struct sock *sk)
 	return 0;
 }
 
-/**
- * xiw_sock_create() - create a TCP socket
- * @net: namespace; the caller keeps it alive during the call
- * @family: AF_INET or AF_INET6
- * @xs: set on success
- *
- * Context: Sleeps.
- * Return: 0 or negative errno.
+/*
+ * Creates a TCP socket of AF_INET or AF_INET6. The caller keeps the namespace
+ * alive during the call.
  */
 int xiw_sock_create(struct net *net, int family, struct xiw_sock **xs)
 {
@@ -740,18 +729,10 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 	return kernel_bind(xs->sock, (void *)addr, xiw_sock_addr_len(addr));
 }
 
-/**
- * xiw_sock_bind_as_kernel() - bind to a port that needs a privilege
- * @xs: new socket
- * @addr: as of xiw_sock_bind()
- * @bound_if: as of xiw_sock_bind()
- * @v6only: as of xiw_sock_bind()
- *
- * For sockets of the kernel itself, which any task may happen to create. The
+/*
+ * Binds to a port that needs a privilege, otherwise as xiw_sock_bind(). For
+ * sockets of the kernel itself, which any task may happen to create. The
  * address need not be usable yet.
- *
- * Context: Sleeps.
- * Return: 0 or negative errno.
  */
 int xiw_sock_bind_as_kernel(struct xiw_sock *xs,
 			    const struct sockaddr_storage *addr, int bound_if,
@@ -809,25 +790,18 @@ int xiw_sock_bind_shared(struct xiw_sock *xs,
 	return xiw_sock_bind(xs, &later, bound_if, false);
 }
 
-/**
- * xiw_sock_get_net() - get the namespace of a socket
- * @xs: socket that has been connected
- *
- * Context: Any.
- * Return: Namespace with a reference for the caller.
+/*
+ * The namespace of a socket that has been connected, with a reference. Any
+ * context.
  */
 struct net *xiw_sock_get_net(const struct xiw_sock *xs)
 {
 	return get_net(sock_net(xs->sk));
 }
 
-/**
- * xiw_sock_listen() - listen for connections
- * @xs: bound socket
- * @backlog: limit of established connections that were not accepted yet
- *
- * Context: Sleeps.
- * Return: 0 or negative errno.
+/*
+ * Listens; @backlog limits the established connections that were not accepted
+ * yet.
  */
 int xiw_sock_listen(struct xiw_sock *xs, int backlog)
 {
@@ -836,13 +810,9 @@ int xiw_sock_listen(struct xiw_sock *xs, int backlog)
 	return ret ? ret : kernel_listen(xs->sock, backlog);
 }
 
-/**
- * xiw_sock_connect() - start a connection
- * @xs: new or bound socket
- * @addr: peer's address and port, in network order
- *
- * Context: Sleeps, but not for the peer.
- * Return: 0 when it is under way or complete, else negative errno.
+/*
+ * Starts a connection of a new or bound socket. Does not wait for the peer: 0
+ * when it is under way or complete.
  */
 int xiw_sock_connect(struct xiw_sock *xs, const struct sockaddr_storage *addr)
 {
@@ -856,13 +826,9 @@ int xiw_sock_connect(struct xiw_sock *xs, const struct sockaddr_storage *addr)
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
-/**
- * xiw_sock_accept() - accept the next connection of a listener
- * @listener: listening socket
- * @xs: set on success
- *
- * Context: Sleeps, but not for a peer.
- * Return: 0, -EAGAIN if none waits, or another negative errno.
+/*
+ * Accepts the next connection of a listener. Does not wait for a peer: -EAGAIN
+ * if there is none.
  */
 int xiw_sock_accept(struct xiw_sock *listener, struct xiw_sock **xs)
 {
@@ -899,13 +865,7 @@ static void xiw_sock_unmap_v4(struct sockaddr_storage *addr)
 	memcpy(addr, &in, sizeof(in));
 }
 
-/**
- * xiw_sock_peer() - get the peer's address
- * @xs: connected socket
- *
- * Context: Any.
- * Return: The peer's address; an IPv4 address is v4-mapped.
- */
+/* The peer's address; an IPv4 address is v4-mapped. Any context. */
 struct in6_addr xiw_sock_peer(const struct xiw_sock *xs)
 {
 	const struct sock *sk = xs->sk;
@@ -919,14 +879,7 @@ struct in6_addr xiw_sock_peer(const struct xiw_sock *xs)
 	return addr;
 }
 
-/**
- * xiw_sock_local() - get the local address
- * @xs: bound socket
- * @local: set to the local address
- *
- * Context: Sleeps.
- * Return: 0 or negative errno.
- */
+/* Gets the local address of a bound socket. */
 int xiw_sock_local(struct xiw_sock *xs, struct sockaddr_storage *local)
 {
 	int ret = kernel_getsockname(xs->sock, (struct sockaddr *)local);
@@ -934,15 +887,7 @@ int xiw_sock_local(struct xiw_sock *xs, struct sockaddr_storage *local)
 	return ret < 0 ? ret : 0;
 }
 
-/**
- * xiw_sock_names() - get both addresses of a connection
- * @xs: connected socket
- * @local: set to the local address
- * @remote: set to the peer's
- *
- * Context: Sleeps.
- * Return: 0, or -ENOTCONN.
- */
+/* Gets both addresses of a connection. -ENOTCONN if the peer has reset it. */
 int xiw_sock_names(struct xiw_sock *xs, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote)
 {
@@ -1015,12 +960,7 @@ void xiw_sock_set_silence(struct xiw_sock *xs, u32 silence_ms)
 	sock_set_keepalive(sk);
 }
 
-/**
- * xiw_sock_shutdown() - send FIN after all queued data
- * @xs: connected socket
- *
- * Context: Sleeps.
- */
+/* Sends FIN after all queued data. */
 void xiw_sock_shutdown(struct xiw_sock *xs)
 {
 	if (xs->proto)
@@ -1029,14 +969,10 @@ void xiw_sock_shutdown(struct xiw_sock *xs)
 		kernel_sock_shutdown(xs->sock, SHUT_WR);
 }
 
-/**
- * xiw_sock_release() - close a socket
- * @xs: socket; the creator's reference is dropped
- * @abort: reset the connection instead of closing it gracefully
- *
- * No callback runs, or will run, when this returns.
- *
- * Context: Sleeps.
+/*
+ * Closes a socket and drops the creator's reference. With @abort the connection
+ * is reset instead of closed gracefully. No callback runs, or will run, when
+ * this returns.
  */
 void xiw_sock_release(struct xiw_sock *xs, bool abort)
 {
@@ -1068,14 +1004,9 @@ void xiw_sock_release(struct xiw_sock *xs, bool abort)
  * MPA startup frames
  */
 
-/**
- * xiw_sock_send_buf() - send a few bytes
- * @xs: connected socket
- * @buf: bytes
- * @len: how many
- *
- * Context: Sleeps for locks, not for the peer.
- * Return: Bytes taken, or negative errno, -EAGAIN if there is no room.
+/*
+ * Sends a few bytes. Sleeps for locks, not for the peer. Returns the number of
+ * bytes taken, or negative errno, -EAGAIN if there is no room.
  */
 int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len)
 {
@@ -1119,14 +1050,9 @@ static int xiw_sock_copy_actor(read_descriptor_t *desc, struct sk_buff *skb,
 	return len;
 }
 
-/**
- * xiw_sock_recv_buf() - read a few bytes
- * @xs: connected socket
- * @buf: where to
- * @len: how many at most, not 0
- *
- * Context: Sleeps for locks, not for the peer.
- * Return: Bytes read, 0 at the end of the stream, -EAGAIN if nothing waits,
+/*
+ * Reads @len bytes at most, not 0. Sleeps for locks, not for the peer. Returns
+ * the number of bytes, 0 at the end of the stream, -EAGAIN if nothing waits,
  * -EPROTO if the peer uses urgent data, or another negative errno.
  */
 int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
@@ -1152,12 +1078,9 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
 	return ret;
 }
 
-/**
- * xiw_sock_error() - get the reason why a connection is lost
- * @xs: socket
- *
- * Context: Any.
- * Return: Negative errno, -ECONNRESET if TCP gives no reason.
+/*
+ * Why a connection is lost: negative errno, -ECONNRESET if TCP gives no reason.
+ * Any context.
  */
 int xiw_sock_error(struct xiw_sock *xs)
 {
@@ -1183,12 +1106,9 @@ void xiw_sock_discard(struct xiw_sock *xs)
 	llp->ops->unlock(llp);
 }
 
-/**
- * xiw_sock_taken() - get the position up to which data was read
- * @xs: socket that was connected
- *
- * Context: Any.
- * Return: Sequence number, to be compared with an earlier one only.
+/*
+ * The position up to which data was read: a sequence number, to be compared
+ * with an earlier one only. Any context.
  */
 u32 xiw_sock_taken(const struct xiw_sock *xs)
 {
@@ -1197,12 +1117,9 @@ u32 xiw_sock_taken(const struct xiw_sock *xs)
 	return READ_ONCE(tcp_sk(xs->sk)->copied_seq);
 }
 
-/**
- * xiw_sock_acked() - get the position up to which the peer acknowledged data
- * @xs: socket that was connected
- *
- * Context: Any.
- * Return: Sequence number, to be compared with an earlier one only.
+/*
+ * The position up to which the peer acknowledged data: a sequence number, to be
+ * compared with an earlier one only. Any context.
  */
 u32 xiw_sock_acked(const struct xiw_sock *xs)
 {

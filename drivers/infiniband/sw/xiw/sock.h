@@ -106,7 +106,10 @@ struct xiw_sock {
 	void (*saved_state_change)(struct sock *sk);
 };
 
-/* After create and accept *@xs has no events yet: call set_events. */
+/*
+ * Unless noted otherwise functions sleep, and return 0 or negative errno. After
+ * create and accept *@xs has no events yet: call set_events.
+ */
 int xiw_sock_create(struct net *net, int family, struct xiw_sock **xs);
 int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 		  int bound_if, bool v6only);
