@@ -141,12 +141,12 @@ static void meet(const struct xiw_oob_path *a, const struct xiw_oob_path *b,
 	CHECK(xiw_oob_reply_encode(&reply, pd) == XIW_OOB_REP_LEN);
 	CHECK(!xiw_oob_reply_decode(pd, XIW_OOB_REP_LEN, true, &heard));
 	CHECK(heard.reason == XIW_OOB_PROVE && heard.nonce == nonces.resp);
-	CHECK(xiw_oob_answers(&req, &heard));
+	CHECK(xiw_oob_answers(a, &heard));
 
 	xiw_oob_accept(b, &got, &nonces, XIW_OOB_FEAT_ALL, &reply);
 	xiw_oob_reply_encode(&reply, pd);
 	CHECK(!xiw_oob_reply_decode(pd, XIW_OOB_REP_LEN, false, &heard));
-	CHECK(xiw_oob_answers(&req, &heard));
+	CHECK(xiw_oob_answers(a, &heard));
 	CHECK(xiw_oob_proven(a, &nonces, &heard.claim) == good);
 	CHECK(!xiw_oob_proven(a, &others, &heard.claim));
 	CHECK(heard.features == XIW_OOB_FEAT_ALL);

@@ -220,12 +220,8 @@ oob_active_answer_challenge(struct xiw_ep *ep,
 			    const struct xiw_oob_reply *reply)
 {
 	struct xiw_ep_startup *st = ep->startup;
-	struct xiw_oob_request req;
-	struct xiw_oob_path path;
 
-	oob_active_get_path(ep, &path);
-	xiw_oob_request_init(&path, &st->nonces, false, XIW_OOB_FEAT_ALL, &req);
-	if (st->proves || !xiw_oob_answers(&req, reply))
+	if (st->proves || !xiw_oob_answers(&oob_of(ep)->path, reply))
 		return oob_active_retry(ep);
 	st->proves = true;
 	st->nonces.resp = reply->nonce;
@@ -299,15 +295,13 @@ static enum xiw_ep_state oob_active_accepted(struct xiw_ep *ep,
 {
 	const struct xiw_ep_startup *st = ep->startup;
 	struct xiw_oob *oob = oob_of(ep);
-	struct xiw_oob_request req;
 	struct xiw_oob_path path;
 	bool ok;
 
 	spin_lock_bh(&ep->qp->stream.lock);
 	path = oob->path;
-	xiw_oob_request_init(&path, &st->nonces, false, XIW_OOB_FEAT_ALL, &req);
 	ok = !xiw_oobstate_is_dead(oob->state) && st->proves &&
-	     xiw_oob_answers(&req, reply) &&
+	     xiw_oob_answers(&path, reply) &&
 	     xiw_oob_proven(&path, &st->nonces, &reply->claim);
 	if (ok) {
 		oob->peer = reply->claim;

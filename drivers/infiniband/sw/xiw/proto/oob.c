@@ -384,12 +384,12 @@ int xiw_oob_reply_decode(const u8 *pd, u32 len, bool reject,
 	return 0;
 }
 
-bool xiw_oob_answers(const struct xiw_oob_request *req,
+bool xiw_oob_answers(const struct xiw_oob_path *path,
 		     const struct xiw_oob_reply *reply)
 {
-	return reply->init_qpn == req->init.qpn &&
-	       reply->resp_qpn == req->resp.qpn &&
-	       !(reply->features & ~req->features);
+	return reply->init_qpn == path->own.qpn &&
+	       reply->resp_qpn == path->peer.qpn &&
+	       !(reply->features & ~XIW_OOB_FEAT_ALL);
 }
 
 bool xiw_oob_final(u8 reason)

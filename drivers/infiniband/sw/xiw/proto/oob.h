@@ -285,9 +285,9 @@ int xiw_oob_reply_decode(const u8 *pd, u32 len, bool reject,
 
 /*
  * Initiator: true if a Reply that accepts, or requests proofs, repeats both
- * queue pair numbers of the Request, and has only features that were offered
+ * queue pair numbers, and has only features that are offered
  */
-bool xiw_oob_answers(const struct xiw_oob_request *req,
+bool xiw_oob_answers(const struct xiw_oob_path *path,
 		     const struct xiw_oob_reply *reply);
 
 /* True if the peer would refuse another try, too */

@@ -197,14 +197,14 @@ static void oob_frames_decode(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, xiw_oob_reply_decode(pd, len, true, &reply), 0);
 	KUNIT_EXPECT_EQ(test, reply.reason, XIW_OOB_PROVE);
 	KUNIT_EXPECT_EQ(test, reply.nonce, nonces.resp);
-	KUNIT_EXPECT_TRUE(test, xiw_oob_answers(&req, &reply));
+	KUNIT_EXPECT_TRUE(test, xiw_oob_answers(&path, &reply));
 
 	len = pd_of(test, REPLY_V4, true, pd);
 	KUNIT_ASSERT_EQ(test, xiw_oob_reply_decode(pd, len, false, &reply), 0);
 	KUNIT_EXPECT_EQ(test, reply.reason, XIW_OOB_OK);
 	KUNIT_EXPECT_EQ(test, reply.features, XIW_OOB_FEAT_IMM);
 	KUNIT_EXPECT_EQ(test, reply.claim.rnr_retry, 7);
-	KUNIT_EXPECT_TRUE(test, xiw_oob_answers(&req, &reply));
+	KUNIT_EXPECT_TRUE(test, xiw_oob_answers(&path, &reply));
 	KUNIT_EXPECT_TRUE(test, xiw_oob_proven(&path, &nonces, &reply.claim));
 
 	len = pd_of(test, REFUSAL_V6, true, pd);
@@ -552,16 +552,16 @@ static void oob_replies_answer_requests(struct kunit *test)
 
 	xiw_oob_accept(&b, &req, &nonces, XIW_OOB_FEAT_ALL, &good);
 	KUNIT_EXPECT_EQ(test, good.features, XIW_OOB_FEAT_IMM);
-	KUNIT_EXPECT_TRUE(test, xiw_oob_answers(&req, &good));
+	KUNIT_EXPECT_TRUE(test, xiw_oob_answers(&a, &good));
 	reply = good;
 	reply.init_qpn++;
-	KUNIT_EXPECT_FALSE(test, xiw_oob_answers(&req, &reply));
+	KUNIT_EXPECT_FALSE(test, xiw_oob_answers(&a, &reply));
 	reply = good;
 	reply.resp_qpn++;
-	KUNIT_EXPECT_FALSE(test, xiw_oob_answers(&req, &reply));
+	KUNIT_EXPECT_FALSE(test, xiw_oob_answers(&a, &reply));
 	reply = good;
 	reply.features |= 0x8000;
-	KUNIT_EXPECT_FALSE(test, xiw_oob_answers(&req, &reply));
+	KUNIT_EXPECT_FALSE(test, xiw_oob_answers(&a, &reply));
 
 	/* Negotiate only features that are offered and supported. */
 	req.features = 0xfffe;
