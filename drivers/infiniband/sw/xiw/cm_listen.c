@@ -241,7 +241,6 @@ static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 {
 	struct xiw_ep *twin = NULL;
 	struct xiw_ep_names names;
-	struct xiw_dev *dev;
 	int ret;
 
 	if (xiw_sock_names(xs, &names.local, &names.remote)) {
@@ -257,9 +256,8 @@ static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 		return ret;
 	if (!ret)
 		ep->listen->twin_full = !listen_is_room(ep, twin);
-	dev = twin->dev;
+	ib_device_put(&twin->dev->ibdev);
 	xiw_ep_put(twin);
-	ib_device_put(&dev->ibdev);
 	return ret;
 }
 
@@ -455,7 +453,7 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 	if (ret)
 		return ret;
 	if (ep->cm_id && ep->cm_id->tos_set)
-		xiw_sock_set_tos(xs, addr->ss_family, ep->cm_id->tos);
+		xiw_sock_set_tos(xs, ep->cm_id->tos);
 	xiw_ep_own_sock(ep, xs);
 	if (ep->sctp && xiw_cm_is_any(addr))
 		return xiw_cm_listen_any(ep, addr, afonly);

@@ -145,7 +145,7 @@ int xiw_active_create_sock(struct xiw_ep *ep, struct net *net,
 	startup_charge(ep, &xs->llp);
 	xiw_sock_set_silence(xs, ep->policy.silence_ms);
 	if (tos >= 0)
-		xiw_sock_set_tos(xs, family, tos);
+		xiw_sock_set_tos(xs, tos);
 	xiw_ep_own_sock(ep, xs);
 	return 0;
 }

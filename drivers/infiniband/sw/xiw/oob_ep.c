@@ -457,15 +457,6 @@ static int oob_passive_start(struct xiw_ep *ep,
 	return xiw_passive_run(ep);
 }
 
-static void oob_passive_set_tos(struct xiw_ep *ep,
-				const struct xiw_oob_request *req, u8 tos)
-{
-	struct sockaddr_storage addr;
-
-	xiw_oob_to_addr(ep->dev, req->resp.gid, 0, &addr);
-	xiw_sock_set_tos(ep->xs, addr.ss_family, tos);
-}
-
 static enum xiw_ep_state oob_passive_admit(struct xiw_ep *ep, struct xiw_qp *qp,
 					   const struct xiw_oob_request *req,
 					   const struct xiw_oob_path *path)
@@ -474,7 +465,7 @@ static enum xiw_ep_state oob_passive_admit(struct xiw_ep *ep, struct xiw_qp *qp,
 
 	ep->qp = qp;
 	if (qp->oob.tclass)
-		oob_passive_set_tos(ep, req, qp->oob.tclass);
+		xiw_sock_set_tos(ep->xs, qp->oob.tclass);
 	if (xiw_listen_leave(ep))
 		ret = oob_passive_start(ep, req, path);
 	if (!ret)

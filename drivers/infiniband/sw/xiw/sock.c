@@ -891,16 +891,11 @@ int xiw_sock_local(struct xiw_sock *xs, struct sockaddr_storage *local)
 int xiw_sock_names(struct xiw_sock *xs, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote)
 {
-	int ret;
-
 	memset(local, 0, sizeof(*local));
 	memset(remote, 0, sizeof(*remote));
-	ret = kernel_getsockname(xs->sock, (struct sockaddr *)local);
-	if (ret < 0)
-		return ret;
-	ret = kernel_getpeername(xs->sock, (struct sockaddr *)remote);
-	if (ret < 0)
-		return ret;
+	if (xiw_sock_local(xs, local) ||
+	    kernel_getpeername(xs->sock, (struct sockaddr *)remote) < 0)
+		return -ENOTCONN;
 	if (xs->proto)
 		xs->proto->fix_local(xs, local);
 	xiw_sock_unmap_v4(local);
@@ -908,20 +903,16 @@ int xiw_sock_names(struct xiw_sock *xs, struct sockaddr_storage *local,
 	return 0;
 }
 
-/**
- * xiw_sock_set_tos() - set type of service or traffic class
- * @xs: socket; connections of a listener inherit it
- * @family: AF_INET or AF_INET6
- * @tos: as in the IP header
- *
- * Context: Sleeps.
+/*
+ * Sets type of service or traffic class, as in the IP header. Connections of a
+ * listener inherit it.
  */
-void xiw_sock_set_tos(struct xiw_sock *xs, int family, u8 tos)
+void xiw_sock_set_tos(struct xiw_sock *xs, u8 tos)
 {
 	struct sock *sk = xs->sk;
 
 	ip_sock_set_tos(sk, tos);
-	if (family != AF_INET6)
+	if (sk->sk_family != AF_INET6)
 		return;
 	lock_sock(sk);
 	/* The ECN bits belong to TCP, as in the TOS. */

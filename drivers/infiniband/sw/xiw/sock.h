@@ -127,7 +127,7 @@ struct in6_addr xiw_sock_peer(const struct xiw_sock *xs);
 int xiw_sock_local(struct xiw_sock *xs, struct sockaddr_storage *local);
 int xiw_sock_names(struct xiw_sock *xs, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote);
-void xiw_sock_set_tos(struct xiw_sock *xs, int family, u8 tos);
+void xiw_sock_set_tos(struct xiw_sock *xs, u8 tos);
 void xiw_sock_set_silence(struct xiw_sock *xs, u32 silence_ms);
 void xiw_sock_shutdown(struct xiw_sock *xs);
 void xiw_sock_release(struct xiw_sock *xs, bool abort);
