@@ -52,7 +52,8 @@ static void ep_queue(struct xiw_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 
-	if (!ep->idle || ep->gone || !ep->events)
+	/* @state changes only while a holder of the mutex has reset @idle. */
+	if (!ep->idle || !ep->events || ep->state == XIW_EPS_DEAD)
 		return;
 	xiw_ep_get(ep);
 	if (!queue_work(ep->dev->cm_wq, &ep->work))
@@ -142,10 +143,6 @@ static void ep_teardown(struct xiw_ep *ep)
 	ep->state = XIW_EPS_DEAD;
 	timer_shutdown_sync(&ep->timer);
 	ep->user->teardown(ep);
-
-	spin_lock_irq(&ep->lock);
-	ep->gone = true;
-	spin_unlock_irq(&ep->lock);
 	complete_all(&ep->dead);
 
 	spin_lock(&dev->ep_lock);

@@ -190,10 +190,9 @@ struct xiw_cm_user {
  * @work: handles events, on xiw_dev.cm_wq
  * @timer: what it is for follows from the state
  * @dead: completed when everything was released
- * @lock: protects @events, @idle and @gone; any context
+ * @lock: protects @events and @idle; any context
  * @events: bits of enum xiw_ep_event to be handled
  * @idle: @mutex is free: raising an event queues the work
- * @gone: the work will not be queued any more
  * @mutex: protects all members below; outside of the socket lock and of those
  *	of the QP, but for modify_lock. A listener's is outside of its
  *	children's
@@ -248,7 +247,6 @@ struct xiw_ep {
 	spinlock_t lock; /* see above */
 	u32 events;
 	bool idle;
-	bool gone;
 
 	struct mutex mutex; /* see above */
 	enum xiw_ep_state state;

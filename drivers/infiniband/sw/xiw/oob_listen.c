@@ -252,16 +252,6 @@ static void oob_reserve_one(struct xiw_dev *dev, const u8 *gid, u16 port)
 	p->reserved = true;
 }
 
-static bool oob_is_on_host(const struct xiw_dev *dev)
-{
-	bool on_host;
-
-	rcu_read_lock();
-	on_host = net_eq(dev_net_rcu(dev->netdev), &init_net);
-	rcu_read_unlock();
-	return on_host;
-}
-
 /*
  * Reserves the port at every address that is a GID, after either may have
  * changed. The device is registered.
@@ -275,7 +265,7 @@ void xiw_oob_reserve(struct xiw_dev *dev)
 	u16 port;
 	int i;
 
-	if (!oob_is_on_host(dev))
+	if (!xiw_conn_may_use(dev, &init_net))
 		return;
 	gids = kcalloc(XIW_MAX_GIDS, sizeof(*gids), GFP_KERNEL);
 	/* The next change of an address calls this again. */
