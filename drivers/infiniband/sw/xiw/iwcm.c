@@ -566,6 +566,8 @@ static int iwcm_answer(struct iw_cm_id *cm_id, bool accept,
 	int ret = -ECONNRESET;
 	struct xiw_ep *ep;
 
+	if (!xa_is_value(cm_id->provider_data))
+		return xiw_quirk_answer_again(cm_id, accept ? param : NULL);
 	/* Erasing the entry transfers its reference. */
 	ep = xa_erase(&dev->requests, xa_to_value(cm_id->provider_data));
 	if (!ep)
@@ -594,8 +596,6 @@ static int iwcm_answer(struct iw_cm_id *cm_id, bool accept,
  */
 int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
-	if (!xa_is_value(cm_id->provider_data))
-		return xiw_quirk_accept_again(cm_id, param->qpn);
 	return iwcm_answer(cm_id, true, param);
 }
 
@@ -607,8 +607,6 @@ int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len)
 		.private_data_len = pdata_len,
 	};
 
-	if (!xa_is_value(cm_id->provider_data))
-		return xiw_quirk_reject_accepted(cm_id);
 	return iwcm_answer(cm_id, false, &param);
 }
 

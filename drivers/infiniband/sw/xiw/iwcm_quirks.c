@@ -603,23 +603,6 @@ static int quirks_retract(struct iw_cm_id *cm_id, struct ib_qp *handle)
 	return ret;
 }
 
-/*
- * Rejects a request that was accepted; @cm_id has the handle of the accept.
- * Negative errno if the accept cannot be cancelled.
- */
-int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id)
-{
-	struct ib_qp *handle = cm_id->provider_data;
-	int ret;
-
-	if (!handle)
-		return -EINVAL;
-	ret = quirks_retract(cm_id, handle);
-	if (!ret)
-		cm_id->provider_data = NULL;
-	return ret;
-}
-
 /* The handle of the second accept, by which iw_cm will disconnect. */
 static struct ib_qp *quirks_second_handle(struct iw_cm_id *cm_id, u32 qpn)
 {
@@ -636,23 +619,29 @@ static struct ib_qp *quirks_second_handle(struct iw_cm_id *cm_id, u32 qpn)
 }
 
 /*
- * Accepts a request that was accepted; @cm_id has the handle of the first
- * accept, and @qpn is of the second one. 0 if the first accept stays valid, or
- * -EINVAL if it was cancelled.
+ * Answers a request that was accepted; @cm_id has the handle of the accept. By
+ * a second accept, with @param: 0 if the first one stays valid, -EINVAL if it
+ * was cancelled. By a reject, without @param: negative errno if the accept
+ * stays valid.
  */
-int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
+int xiw_quirk_answer_again(struct iw_cm_id *cm_id,
+			   const struct iw_cm_conn_param *param)
 {
-	struct ib_qp *forgotten = cm_id->provider_data;
-	int ret = 0;
+	struct ib_qp *first = cm_id->provider_data;
+	int ret;
 
-	if (!forgotten)
-		return 0;
-	if (!quirks_retract(cm_id, forgotten))
-		ret = -EINVAL;
+	if (!first)
+		return param ? 0 : -EINVAL;
+	ret = quirks_retract(cm_id, first);
 	/* After an error iw_cm puts the new handle, and keeps none. */
-	cm_id->provider_data = ret ? NULL : quirks_second_handle(cm_id, qpn);
-	xiw_iwqp_rem_ref(forgotten);
-	return ret;
+	if (!ret)
+		cm_id->provider_data = NULL;
+	else if (param)
+		cm_id->provider_data = quirks_second_handle(cm_id, param->qpn);
+	if (!param)
+		return ret;
+	xiw_iwqp_rem_ref(first);
+	return ret ? 0 : -EINVAL;
 }
 #endif /* !XIW_HAVE_IW_GET_QP_REF */
 

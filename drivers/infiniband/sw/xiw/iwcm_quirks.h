@@ -13,6 +13,7 @@
 
 struct ib_device;
 struct ib_qp;
+struct iw_cm_conn_param;
 struct iw_cm_event;
 struct iw_cm_id;
 struct net;
@@ -74,12 +75,8 @@ static inline void xiw_quirk_take_handler(struct iw_cm_id *cm_id,
 {
 }
 
-static inline int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id)
-{
-	return -EINVAL;
-}
-
-static inline int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn)
+static inline int xiw_quirk_answer_again(struct iw_cm_id *cm_id,
+					 const struct iw_cm_conn_param *param)
 {
 	return -EINVAL;
 }
@@ -99,8 +96,8 @@ int xiw_iwqp_init(struct xiw_qp *qp);
 void xiw_iwqp_drop(struct xiw_qp *qp);
 void xiw_quirk_take_handler(struct iw_cm_id *cm_id,
 			    struct xiw_ep_listen *listen);
-int xiw_quirk_reject_accepted(struct iw_cm_id *cm_id);
-int xiw_quirk_accept_again(struct iw_cm_id *cm_id, u32 qpn);
+int xiw_quirk_answer_again(struct iw_cm_id *cm_id,
+			   const struct iw_cm_conn_param *param);
 void xiw_quirk_watch(struct xiw_ep *ep);
 void xiw_quirk_unwatch(struct xiw_ep *ep);
 
