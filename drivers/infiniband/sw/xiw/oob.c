@@ -110,7 +110,6 @@ static int oob_get_path(const struct xiw_qp *qp, const struct ib_qp_attr *attr,
 static void oob_name_peer(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 			  const struct xiw_oob_path *path, u16 port)
 {
-	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 	struct xiw_oob *oob = &qp->oob;
 	int i;
 
@@ -118,10 +117,9 @@ static void oob_name_peer(struct xiw_qp *qp, const struct ib_qp_attr *attr,
 	oob->path = *path;
 	oob->port = port;
 	oob->role = xiw_oob_role(&path->own, &path->peer);
-	oob->sgid_index = grh->sgid_index;
-	oob->tclass = grh->traffic_class;
-	oob->hop_limit = grh->hop_limit;
-	oob->flow_label = grh->flow_label;
+	oob->grh = *rdma_ah_read_grh(&attr->ah_attr);
+	/* The core's reference ends with the call. */
+	oob->grh.sgid_attr = NULL;
 	oob->min_rnr_timer = attr->min_rnr_timer;
 	for (i = 0; i < ARRAY_SIZE(oob->guesses); i++) {
 		oob->guesses[i] = XIW_OOB_GUESSES;
@@ -388,17 +386,15 @@ void xiw_oob_query(const struct xiw_qp *qp, struct ib_qp_attr *attr, int mask)
 {
 	const struct xiw_oob *oob = &qp->oob;
 	struct rdma_ah_attr *ah = &attr->ah_attr;
-	union ib_gid dgid;
 
 	lockdep_assert_held(&qp->stream.lock);
 
 	if (!xiw_qp_is_oob(qp))
 		return;
-	memcpy(dgid.raw, oob->path.peer.gid, sizeof(dgid));
 	ah->type = rdma_ah_find_type(qp->ibqp.device, 1);
 	rdma_ah_set_port_num(ah, 1);
-	rdma_ah_set_grh(ah, &dgid, oob->flow_label, oob->sgid_index,
-			oob->hop_limit, oob->tclass);
+	rdma_ah_set_ah_flags(ah, IB_AH_GRH);
+	ah->grh = oob->grh;
 	if (mask)
 		attr->dest_qp_num = oob->path.peer.qpn;
 	attr->min_rnr_timer = oob->min_rnr_timer;

@@ -46,12 +46,10 @@ enum xiw_oob_timer {
  * @timeout: code of the verbs; constant from RTS on. With @retry_cnt it sets
  *	how long a request waits
  * @retry_cnt: number of retries; constant from RTS on
- * @sgid_index: of the own GID; constant until the reset
- * @tclass: traffic class; constant until the reset
- * @hop_limit: only reported to the ULP; constant until the reset
+ * @grh: GIDs, traffic class, and what is only reported to the ULP; constant
+ *	until the reset
  * @answer_ms: how long a request waits for an answer of a peer that has gone;
  *	constant from RTS on, 0 before
- * @flow_label: only reported to the ULP; constant until the reset
  * @port: TCP port of both sides; constant until the reset
  * @role: Initiator, Responder or both; constant until the reset
  * @path: both ends are constant until the reset, the rest is set at RTR and RTS
@@ -80,11 +78,8 @@ struct xiw_oob {
 	u8 min_rnr_timer;
 	u8 timeout;
 	u8 retry_cnt;
-	u8 sgid_index;
-	u8 tclass;
-	u8 hop_limit;
+	struct ib_global_route grh;
 	u32 answer_ms;
-	u32 flow_label;
 	u16 port;
 	enum xiw_oob_role role;
 	struct xiw_oob_path path;

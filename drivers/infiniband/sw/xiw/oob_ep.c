@@ -120,7 +120,7 @@ static int oob_active_open_socket(struct xiw_ep *ep)
 		return -ENETDOWN;
 	xiw_oob_to_addr(ep->dev, oob->path.own.gid, 0, &own);
 	ret = xiw_active_create_sock(ep, net, own.ss_family,
-				     oob->tclass ?: -1);
+				     oob->grh.traffic_class ?: -1);
 	if (!ret)
 		ret = oob_active_connect_from(ep, &own);
 	if (ret)
@@ -464,8 +464,8 @@ static enum xiw_ep_state oob_passive_admit(struct xiw_ep *ep, struct xiw_qp *qp,
 	int ret = -ECONNRESET;
 
 	ep->qp = qp;
-	if (qp->oob.tclass)
-		xiw_sock_set_tos(ep->xs, qp->oob.tclass);
+	if (qp->oob.grh.traffic_class)
+		xiw_sock_set_tos(ep->xs, qp->oob.grh.traffic_class);
 	if (xiw_listen_leave(ep))
 		ret = oob_passive_start(ep, req, path);
 	if (!ret)
