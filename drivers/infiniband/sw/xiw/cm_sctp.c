@@ -24,6 +24,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
 #include <rdma/ib_addr.h>
 
 #include "dev.h"
@@ -56,15 +57,10 @@ struct xiw_cm_any {
 	struct in6_addr bound[CM_SCTP_ANY];
 };
 
-/**
- * xiw_cm_use_sctp() - make an endpoint use SCTP
- * @ep: new endpoint
- *
- * SCTP has a checksum for each packet and keeps the boundaries of messages, so
- * there are neither CRCs nor Markers, an FPDU fills one packet at most, and the
- * Responder may send first.
- *
- * Context: The endpoint is locked.
+/*
+ * Makes a new endpoint use SCTP, which has a checksum for each packet and keeps
+ * the boundaries of messages. So there are neither CRCs nor Markers, an FPDU
+ * fills one packet at most, and the Responder may send first.
  */
 void xiw_cm_use_sctp(struct xiw_ep *ep)
 {
@@ -76,12 +72,9 @@ void xiw_cm_use_sctp(struct xiw_ep *ep)
 	ep->conn.unfenced = true;
 }
 
-/**
- * xiw_cm_choose_protocol() - does the service of an endpoint use SCTP
- * @ep: new endpoint
- * @addr: address of rdma_cm that has the port of the service, in network order
- *
- * Context: The endpoint is locked.
+/*
+ * Makes a new endpoint use SCTP if its service does; @addr is an address of
+ * rdma_cm with the port of the service.
  */
 void xiw_cm_choose_protocol(struct xiw_ep *ep,
 			    const struct sockaddr_storage *addr)
@@ -90,16 +83,10 @@ void xiw_cm_choose_protocol(struct xiw_ep *ep,
 		xiw_cm_use_sctp(ep);
 }
 
-/**
- * xiw_cm_create_sock() - create the socket of an endpoint
- * @ep: endpoint
- * @net: namespace; the caller keeps it alive during the call
- * @family: AF_INET or AF_INET6
- * @xs: set on success
- *
- * Context: The endpoint is locked.
- * Return: 0 or negative errno, -EPROTONOSUPPORT if the port uses SCTP and the
- * kernel has no SCTP.
+/*
+ * Creates the socket of an endpoint. The caller keeps the namespace alive
+ * during the call. -EPROTONOSUPPORT if the port uses SCTP and the kernel has no
+ * SCTP, or another negative errno.
  */
 int xiw_cm_create_sock(struct xiw_ep *ep, struct net *net, int family,
 		       struct xiw_sock **xs)
@@ -134,13 +121,9 @@ static u32 cm_sctp_get_paths(struct xiw_dev *dev, struct in6_addr *addrs)
 	return count;
 }
 
-/**
- * xiw_cm_add_paths() - add the further addresses of the device
- * @ep: endpoint with a bound socket
- *
- * An address that cannot be used now is left out without an error.
- *
- * Context: The endpoint is locked.
+/*
+ * Adds the further addresses of the device to a bound socket. One that cannot
+ * be used now is left out without an error.
  */
 void xiw_cm_add_paths(struct xiw_ep *ep)
 {
@@ -164,13 +147,7 @@ void xiw_cm_add_paths(struct xiw_ep *ep)
  * Wildcard listeners
  */
 
-/**
- * xiw_cm_is_any() - is an address the wildcard
- * @addr: IPv4 or IPv6 address
- *
- * Context: Any.
- * Return: true if it is.
- */
+/* Is an IPv4 or IPv6 address the wildcard? Any context. */
 bool xiw_cm_is_any(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
@@ -364,12 +341,9 @@ static bool cm_sctp_others_have(struct xiw_ep *ep, const struct in6_addr *addr)
 		.any = ep->listen->any,
 		.addr = addr,
 	};
-	struct net *net = xiw_sock_get_net(ep->xs);
-	bool has;
 
-	has = cm_sctp_other_devs(ep, net, cm_sctp_has_first, &sought);
-	put_net(net);
-	return has;
+	return cm_sctp_other_devs(ep, sock_net(ep->xs->sk), cm_sctp_has_first,
+				  &sought);
 }
 
 /*
@@ -425,14 +399,9 @@ static int cm_sctp_sync(struct xiw_ep *ep)
 	return ret ?: err;
 }
 
-/**
- * xiw_cm_listen_any() - listen on all addresses of the netdev
- * @ep: listener with a socket that is not bound
- * @addr: wildcard address and port, in network order
- * @afonly: an IPv6 socket that must not serve IPv4
- *
- * Context: The endpoint is locked.
- * Return: 0, also if there is no address yet, or negative errno.
+/*
+ * Listens on all addresses of the netdev, with a socket that is not bound. 0,
+ * also if there is no address yet, or negative errno.
  */
 int xiw_cm_listen_any(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 		      bool afonly)
@@ -483,11 +452,9 @@ static bool cm_sctp_freed(struct xiw_dev *dev, const void *arg)
 	return false;
 }
 
-/**
- * xiw_cm_release_any() - close the socket of a wildcard listener
- * @ep: listener that ends; another one of its ULP may get its addresses
- *
- * Context: The endpoint is locked; sleeps.
+/*
+ * Closes the socket of a wildcard listener that ends. Another one of its ULP
+ * may get its addresses.
  */
 void xiw_cm_release_any(struct xiw_ep *ep)
 {

@@ -58,11 +58,7 @@ enum xiw_ep_limits {
 	XIW_EP_ORDER_MS		= 500,
 };
 
-/**
- * struct xiw_ep_names - addresses of a connection
- * @local: of this side
- * @remote: of the peer
- */
+/* Addresses of both sides of a connection */
 struct xiw_ep_names {
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
