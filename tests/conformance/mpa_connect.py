@@ -23,12 +23,13 @@ def reply(flags=E, rev=2, pdata=BOTH, **how):
     return wire.startup(wire.REP_KEY, flags, rev, pdata, **how)
 
 
-def agreed(bench, types="C", rest=b"", flags=E, **dial):
-    """Lets the device connect, and replies with these RTR types. Returns peer, connection
-    and Request."""
+def agreed(bench, types="C", rest=b"", flags=E, peer_ird=4, **dial):
+    """Lets the device connect, and replies with these RTR types and this IRD. Returns peer,
+    connection and Request."""
     peer, conn, req = bench.called(**dial)
     b, cd = wire.rtr_bits(types)
-    peer.raw(reply(flags, pdata=wire.enhanced(0x8004 | b, cd | 4) + rest))
+    first = 0x8000 | peer_ird | b
+    peer.raw(reply(flags, pdata=wire.enhanced(first, cd | 4) + rest))
     peer.full_operation(flags, req.flags)
     return peer, conn, req
 
@@ -335,8 +336,8 @@ def imm_behind_read(bench):
 @case
 # Covers: IMM-15
 def imm_without_reads(bench):
-    """with an ORD of 0 no Read asks again; a full queue waits for the answer"""
-    peer, conn = asks(bench, ord=0)
+    """with an IRD of 0 no Read asks again; a full queue waits for the answer"""
+    peer, conn = asks(bench, ord=0, peer_ird=0)
     conn.post("send_imm", 8)
     conn.post("send", 8, 30)
     peer.expect_silence()
@@ -346,6 +347,18 @@ def imm_without_reads(bench):
     for number in range(1, 31):
         assert peer.rx.fpdu()[:18] == wire.send(number + 2)
         conn.wc(f"s{number}")
+
+
+@case
+# Covers: IMM-15
+def imm_ord_0(bench):
+    """with an ORD of 0 a Read asks, too, if the peer permits one"""
+    peer, conn = asks(bench, ord=0)
+    conn.post("send_imm", 8)
+    peer.expect(wire.RTR["D"])
+    peer.expect_silence()
+    peer.send(wire.HELLO, NOTHING)
+    imm_follows(peer, conn)
 
 
 # Covers: IMM-15
@@ -373,7 +386,7 @@ def imm_refused(bench, answer):
 # Covers: IMM-15
 def imm_peer_ends(bench):
     """a peer that ends its half without an answer: it fails"""
-    peer, conn = asks(bench, ord=0)
+    peer, conn = asks(bench, ord=0, peer_ird=0)
     conn.post("send_imm", 8)
     peer.fin()
     conn.wc("s0", QP_OP_ERR)
