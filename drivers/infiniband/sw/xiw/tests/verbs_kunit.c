@@ -560,14 +560,16 @@ static int find_all(void *arg)
 {
 	struct finder *f = arg;
 	struct ib_qp *ibqp;
+	spinlock_t iwcm; /* as iw_cm's: with PREEMPT_RT it leaves IRQs on */
 	unsigned long n;
 	void *entry;
 
+	spin_lock_init(&iwcm);
 	while (!kthread_should_stop()) {
 		xa_for_each(&to_xdev(f->dev)->qps, n, entry) {
-			local_irq_disable();
+			spin_lock_irq(&iwcm);
 			ibqp = f->dev->ops.iw_get_qp(f->dev, n);
-			local_irq_enable();
+			spin_unlock_irq(&iwcm);
 			if (!ibqp)
 				continue;
 			if (cmpxchg(&f->wanted, n, 0) == n)
