@@ -50,6 +50,7 @@ help-all: help
 #+   make check-stripped  these with the driver of "make series", and tests of its
 #+                        extensions
 #+   make check-races     tests of the data path on a kernel with KCSAN
+#+   make check-rt        these on a real-time kernel (PREEMPT_RT) with lockdep
 #+   make check-ulp       storage protocols and other RDMA applications, on the
 #+                        distribution's kernel
 #+   make check-pyverbs   only rdma-core's own tests, of three releases (part of check-ulp)
@@ -82,7 +83,7 @@ help-all: help
 #+ Variables
 #+   T="name ..."         tests to run (all). With T the selftests run without the leak
 #+                        scan; LEAKS=1 enables it
-#+   K=stock|uml|core|debug|kcsan   kernel for the selftests
+#+   K=stock|uml|core|debug|kcsan|rt   kernel for the selftests
 #+   KDIR                 kernel build directory
 #+   XIW_CACHE            directory of kernels and sources (~/.cache/xiw)
 #+   XIW_ACCEL            tcg, or kvm if the machine has it
@@ -138,6 +139,9 @@ check-core:
 
 check-races:
 	@T="$(T)" tests/check races
+
+check-rt:
+	@T="$(T)" tests/check rt
 
 check-packaging:
 	@tests/packaging/run $(or $(T),full)
@@ -195,5 +199,5 @@ clean:
 
 .PHONY: all help help-all module provider progs install uninstall deb rpm dist \
 	patches series demo check check-arch check-blktests check-core check-guests \
-	check-kernels check-long check-packaging check-pyverbs check-races check-series \
+	check-kernels check-long check-packaging check-pyverbs check-races check-rt check-series \
 	check-stripped check-ulp check-xfstests bench profile kunit selftests fuzz vm lint clean

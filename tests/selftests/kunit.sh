@@ -62,7 +62,7 @@ suite()
 [[ $XIW_LINK_TYPE == xiw ]] || skip_all "these are of xiw"
 modprobe -q kunit || :
 case $XIW_KERNEL in
-debug | kcsan | uml) ;;
+debug | kcsan | rt | uml) ;;
 *)
 	[[ -d $RESULTS ]] || skip_all "this kernel has no KUnit" ;;
 esac
