@@ -210,29 +210,88 @@ large_files()
 	run_claim "a file of the server is the same on the client" same read
 }
 
+# ---- targets of NVMe, in the kernel's configfs
+
+NVMET=$CONFIGFS/nvmet
+
+# nvme_port_up NQN PORT TYPE SERVICE: lets PORT of the target offer NQN at $L4.
+nvme_port_up()
+{
+	local port=$NVMET/ports/$2
+
+	mkdir "$port" &&
+	echo "$3" >"$port/addr_trtype" &&
+	echo ipv4 >"$port/addr_adrfam" &&
+	echo "$L4" >"$port/addr_traddr" &&
+	echo "$4" >"$port/addr_trsvcid" &&
+	ln -s "$NVMET/subsystems/$1" "$port/subsystems/$1"
+}
+
+# nvme_port_down NQN PORT
+nvme_port_down()
+{
+	rm -f "$NVMET/ports/$2/subsystems/$1"
+	rmdir "$NVMET/ports/$2"
+}
+
 # nvme_target_up NQN: sets up a target of NVMe over RDMA with /dev/ram0, at $L4, port 4420.
 nvme_target_up()
 {
-	local sub=$CONFIGFS/nvmet/subsystems/$1 port=$CONFIGFS/nvmet/ports/1
+	local sub=$NVMET/subsystems/$1
 
-	mkdir "$sub" "$sub/namespaces/1" "$port" &&
+	mkdir "$sub" "$sub/namespaces/1" &&
 	echo 1 >"$sub/attr_allow_any_host" &&
 	echo /dev/ram0 >"$sub/namespaces/1/device_path" &&
 	echo 1 >"$sub/namespaces/1/enable" &&
-	echo rdma >"$port/addr_trtype" &&
-	echo ipv4 >"$port/addr_adrfam" &&
-	echo "$L4" >"$port/addr_traddr" &&
-	echo 4420 >"$port/addr_trsvcid" &&
-	ln -s "$sub" "$port/subsystems/$1"
+	nvme_port_up "$1" 1 rdma 4420
 }
 
 nvme_target_down()
 {
-	rm -f "$CONFIGFS/nvmet/ports/1/subsystems/$1"
-	rmdir "$CONFIGFS/nvmet/ports/1"
-	echo 0 >"$CONFIGFS/nvmet/subsystems/$1/namespaces/1/enable"
-	rmdir "$CONFIGFS/nvmet/subsystems/$1/namespaces/1" \
-		"$CONFIGFS/nvmet/subsystems/$1"
+	nvme_port_down "$1" 1
+	echo 0 >"$NVMET/subsystems/$1/namespaces/1/enable"
+	rmdir "$NVMET/subsystems/$1/namespaces/1" "$NVMET/subsystems/$1"
+}
+
+# ---- ksmbd, the kernel's server of SMB
+
+SMB_CONTROL=/sys/class/ksmbd-control
+
+# smb_server_up DIR: serves DIR as //$L4/share to root, whose password is "secret". The
+# daemon that passes configuration and users to the kernel logs to $TMP/smb.log.
+smb_server_up()
+{
+	scratch /etc/ksmbd
+	cat >"$TMP/ksmbd.conf" <<-END
+	[global]
+		netbios name = xiw
+		server multi channel support = no
+	[share]
+		path = $1
+		read only = no
+		writeable = yes
+		force user = root
+	END
+	ksmbd.adduser -a root -p secret -i "$TMP/users" -c "$TMP/ksmbd.conf" \
+		>"$TMP/smb.log" 2>&1 || return
+	ksmbd.mountd -n -c "$TMP/ksmbd.conf" -u "$TMP/users" \
+		>>"$TMP/smb.log" 2>&1 &
+	smb_daemon=$!
+	wait_for 30 grep -qw running "$SMB_CONTROL/stats"
+}
+
+smb_server_down()
+{
+	[[ ! -e $SMB_CONTROL/kill_server ]] || echo hard >"$SMB_CONTROL/kill_server"
+	[[ -z ${smb_daemon:-} ]] || kill "$smb_daemon"
+	modprobe -r cifs ksmbd
+}
+
+# mount_smb DIR OPTIONS: mounts the share.
+mount_smb()
+{
+	mount -t cifs -o "vers=3.1.1,username=root,password=secret,$2" \
+		"//$L4/share" "$1"
 }
 
 # ---- targets of SCSI: a RAM disk, in the kernel's configfs

@@ -12,46 +12,12 @@
 
 EXPORT=/tmp/export
 MNT=/tmp/smb
-CTL=/sys/class/ksmbd-control
 
 topo_down()
 {
 	umount -f "$MNT" 2>/dev/null
-	[[ ! -e $CTL/kill_server ]] || echo hard >"$CTL/kill_server"
-	[[ -z ${mountd:-} ]] || kill "$mountd"
-	modprobe -r cifs ksmbd
+	smb_server_down
 	local_down
-}
-
-# serve: starts ksmbd's daemon, which passes configuration and users to the kernel.
-serve()
-{
-	cat >"$TMP/ksmbd.conf" <<-END
-	[global]
-		netbios name = xiw
-		server multi channel support = no
-	[share]
-		path = $EXPORT
-		read only = no
-		writeable = yes
-		force user = root
-	END
-	ksmbd.adduser -a root -p secret -i "$TMP/users" -c "$TMP/ksmbd.conf" \
-		>"$TMP/mountd.log" 2>&1 || return
-	ksmbd.mountd -n -c "$TMP/ksmbd.conf" -u "$TMP/users" \
-		>>"$TMP/mountd.log" 2>&1 &
-	mountd=$!
-}
-
-running()
-{
-	grep -qw running "$CTL/stats"
-}
-
-mount_smb()
-{
-	mount -t cifs -o "rdma,vers=3.1.1,username=root,password=secret,$1" \
-		"//$L4/share" "$MNT"
 }
 
 connects()
@@ -60,12 +26,10 @@ connects()
 }
 
 local_up ksmbd cifs
-scratch /etc/ksmbd
 mkdir -p $EXPORT $MNT
 mount -t tmpfs -o size=256m tmpfs $EXPORT
-serve || bail "set-up: no server"
-tap_run "the server runs" wait_for 30 running || tap_show "$TMP/mountd.log"
-run_claim "the client mounts" mount_smb hard || tap_show "$TMP/mountd.log"
+tap_run "the server runs" smb_server_up $EXPORT || tap_show "$TMP/smb.log"
+run_claim "the client mounts" mount_smb $MNT rdma,hard || tap_show "$TMP/smb.log"
 tap_run "the mount uses RDMA" grep -q "^SMBDirect.* protocol version: 100" \
 	/proc/fs/cifs/DebugData
 

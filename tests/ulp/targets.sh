@@ -15,35 +15,17 @@ NQN=xiw-targets
 EXPORT=/tmp/export
 SHARE=/tmp/share
 MNT=/tmp/mnt
-NVMET=$CONFIGFS/nvmet
-CTL=/sys/class/ksmbd-control
 
 topo_down()
 {
 	umount -f "$MNT" 2>/dev/null
 	timeout 30 nvme disconnect -n "$NQN"
-	rm -f "$NVMET/ports/2/subsystems/$NQN"
-	rmdir "$NVMET/ports/2" 2>/dev/null
+	nvme_port_down "$NQN" 2
 	nvme_target_down "$NQN"
 	nfsd_down
-	[[ ! -e $CTL/kill_server ]] || echo hard >"$CTL/kill_server"
-	[[ -z ${smbd:-} ]] || kill "$smbd"
-	modprobe -r cifs ksmbd
+	smb_server_down
 	local_down
 	modprobe -r nvme-rdma nvme-tcp nvmet-rdma nvmet-tcp nvmet brd rpcrdma
-}
-
-# nvme_tcp_up: a second port of the target of NVMe, for TCP.
-nvme_tcp_up()
-{
-	local port=$NVMET/ports/2
-
-	mkdir "$port" &&
-	echo tcp >"$port/addr_trtype" &&
-	echo ipv4 >"$port/addr_adrfam" &&
-	echo "$L4" >"$port/addr_traddr" &&
-	echo 4421 >"$port/addr_trsvcid" &&
-	ln -s "$NVMET/subsystems/$NQN" "$port/subsystems/$NQN"
 }
 
 nfs_up()
@@ -51,26 +33,6 @@ nfs_up()
 	nfsd_up
 	exportfs -o rw,no_root_squash,insecure,fsid=0,async "*:$EXPORT" &&
 	rpc.nfsd -N 3 -V 4 -V 4.2 --rdma=20049 4
-}
-
-smb_up()
-{
-	scratch /etc/ksmbd
-	cat >"$TMP/ksmbd.conf" <<-END
-	[global]
-		netbios name = xiw
-		server multi channel support = no
-	[share]
-		path = $SHARE
-		read only = no
-		writeable = yes
-		force user = root
-	END
-	ksmbd.adduser -a root -p secret -i "$TMP/users" -c "$TMP/ksmbd.conf" &&
-	{ ksmbd.mountd -n -c "$TMP/ksmbd.conf" -u "$TMP/users" \
-		>"$TMP/smbd.log" 2>&1 & } &&
-	smbd=$! &&
-	wait_for 30 grep -qw running "$CTL/stats"
 }
 
 # nvme_host tcp|rdma: connects, stores the data on the disk, reads it, and disconnects.
@@ -88,14 +50,14 @@ nvme_host()
 	nvme disconnect -n "$NQN"
 }
 
-# mounted DIR MOUNT-ARGS...: mounts, stores the data in a file, which DIR of the server
+# mounted DIR CMD...: mounts by CMD, stores the data in a file, which DIR of the server
 # then has, reads it, and unmounts.
 mounted()
 {
 	local dir=$1
 
 	shift
-	mount "$@" "$MNT" &&
+	"$@" &&
 	cp "$TMP/data" "$MNT/data" && sync && cmp "$TMP/data" "$dir/data" &&
 	drop_caches && cmp "$TMP/data" "$MNT/data" &&
 	rm "$MNT/data" &&
@@ -105,22 +67,20 @@ mounted()
 # hosts WHEN TRANSPORT: a host of each target.
 hosts()
 {
-	local nfs="proto=tcp,port=2049" smb=vers=3.1.1
+	local nfs="proto=tcp,port=2049" smb=hard
 
 	[[ $2 == tcp ]] || nfs="proto=rdma,port=20049" smb+=,rdma
 	run_claim "$1: NVMe over $2 has its data" nvme_host "$2"
-	run_claim "$1: NFS over $2" mounted $EXPORT -t nfs \
-		-o "$nfs,vers=4.2" "$L4:/"
-	run_claim "$1: SMB over $2" mounted $SHARE -t cifs \
-		-o "$smb,username=root,password=secret" "//$L4/share" ||
-		tap_show "$TMP/smbd.log"
+	run_claim "$1: NFS over $2" mounted $EXPORT mount -t nfs \
+		-o "$nfs,vers=4.2" "$L4:/" "$MNT"
+	run_claim "$1: SMB over $2" mounted $SHARE mount_smb "$MNT" "$smb" ||
+		tap_show "$TMP/smb.log"
 }
 
-# nvme_again: starts the port of the target again, which ends with its device.
+# nvme_again: makes the port of the target again, which ends with its device.
 nvme_again()
 {
-	rm "$NVMET/ports/1/subsystems/$NQN" &&
-	ln -s "$NVMET/subsystems/$NQN" "$NVMET/ports/1/subsystems/$NQN"
+	nvme_port_down "$NQN" 1 && nvme_port_up "$NQN" 1 rdma 4420
 }
 
 # idle: true if no queue pair of a target is left, but for those of the core.
@@ -147,9 +107,9 @@ mount -t tmpfs -o size=64m tmpfs $SHARE
 head -c 4M /dev/urandom >"$TMP/data"
 or_bail "no RAM disk" modprobe brd rd_nr=1 rd_size=65536
 or_bail "no target of NVMe" nvme_target_up "$NQN"
-or_bail "no port for TCP" nvme_tcp_up
+or_bail "no port for TCP" nvme_port_up "$NQN" 2 tcp 4421
 or_bail "no server of NFS" nfs_up
-smb_up || bail "set-up: no server of SMB"
+smb_server_up $SHARE || bail "set-up: no server of SMB"
 
 hosts "first" tcp
 hosts "after TCP" rdma
