@@ -56,15 +56,6 @@ idle_down()
 	wait "$idle"
 }
 
-cgroup_up()
-{
-	local root=${CGROUP%/*}
-
-	[[ -e $root/cgroup.procs ]] || mount -t cgroup2 cgroup2 "$root"
-	echo +memory >"$root/cgroup.subtree_control"
-	mkdir $CGROUP && [[ -e $CGROUP/memory.stat ]]
-}
-
 # memory_of KIND: sets now to the memory charged to the control group of the
 # connections, in bytes. Without a process, which may take longer to start than
 # a burst.

@@ -177,6 +177,16 @@ bounded()
 	fi
 }
 
+# cgroup_up: makes the control group $CGROUP, which counts memory.
+cgroup_up()
+{
+	local root=${CGROUP%/*}
+
+	[[ -e $root/cgroup.procs ]] || mount -t cgroup2 cgroup2 "$root"
+	echo +memory >"$root/cgroup.subtree_control"
+	mkdir "$CGROUP" && [[ -e $CGROUP/memory.stat ]]
+}
+
 # wait_for SECONDS CMD...: repeats CMD until it succeeds; false after that time.
 wait_for()
 {

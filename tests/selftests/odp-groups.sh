@@ -8,18 +8,16 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-CGROUP=/sys/fs/cgroup
-export XT_GROUP=$CGROUP/xiw-odp
+CGROUP=/sys/fs/cgroup/xiw-odp
+export XT_GROUP=$CGROUP
 
-[[ -e $CGROUP/cgroup.procs ]] || mount -t cgroup2 cgroup2 $CGROUP
-echo +memory >$CGROUP/cgroup.subtree_control || bail "no control group"
+cgroup_up || bail "no control group"
 topo_up
 objects >"$TMP/baseline"
-mkdir $XT_GROUP
-echo $$ >$XT_GROUP/cgroup.procs || bail "no control group"
+echo $$ >$CGROUP/cgroup.procs || bail "no control group"
 cases xt_odp_group "${SIDES4[@]}"
-echo $$ >$CGROUP/cgroup.procs
+echo $$ >${CGROUP%/*}/cgroup.procs
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_run "no memory is charged to the control group afterwards" \
-	wait_for 30 rmdir $XT_GROUP
+	wait_for 30 rmdir $CGROUP
 tap_done

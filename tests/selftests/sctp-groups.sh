@@ -10,16 +10,15 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
 
-CGROUP=/sys/fs/cgroup
+CGROUP=/sys/fs/cgroup/xiw-sctp
 
 needs_sctp
-[[ -e $CGROUP/cgroup.procs ]] || mount -t cgroup2 cgroup2 $CGROUP
-echo +memory >$CGROUP/cgroup.subtree_control || bail "no control group"
+cgroup_up || bail "no control group"
 topo_up
 policy sctp_ports "7471 7472 7473"
 objects >"$TMP/baseline"
 cases "$SELFTESTS/../conformance/sctp_groups.py" "${SIDES4[@]}"
 tap_objects "nothing is left behind" "$TMP/baseline"
 tap_run "no memory is charged to the control group afterwards" \
-	wait_for 30 rmdir $CGROUP/xiw-sctp
+	wait_for 30 rmdir $CGROUP
 tap_done
