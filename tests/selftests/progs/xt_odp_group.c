@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * What page-ins of regions on demand allocate is charged to the control group
- * of the process, whose directory is in XT_GROUP.
+ * of the process. XT_GROUP has its directory.
  */
 #include "xt.h"
 

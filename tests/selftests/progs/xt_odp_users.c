@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Users whose faults of regions on demand never end do not hold up those of
- * others. XT_FILE is on a frozen file system. A user is here a user namespace
+ * Faults of regions on demand that never end do not hold up those of other
+ * users. XT_FILE is on a frozen file system. A user is here a user namespace
  * made by root, as for a container.
  */
 #include "xt.h"
@@ -56,8 +56,8 @@ static void map_ids(pid_t pid, const char *name, unsigned int base)
 }
 
 /*
- * Forks root of a new namespace, whose IDs begin at @base, or of this one if
- * that is 0.
+ * Forks root of a new namespace with IDs from @base on, or of this namespace if
+ * @base is 0.
  */
 static pid_t tenant(struct link *l, unsigned int base)
 {

@@ -557,7 +557,7 @@ static enum xiw_ep_state iwcm_accept(struct xiw_ep *ep, struct iw_cm_id *cm_id,
 	return xiw_passive_replied(ep);
 }
 
-/* Answers a request, whose endpoint is found only once. */
+/* Answers a request. The endpoint of a request is found only once. */
 static int iwcm_answer(struct iw_cm_id *cm_id, bool accept,
 		       const struct iw_cm_conn_param *param)
 {

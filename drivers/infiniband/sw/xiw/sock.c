@@ -315,7 +315,7 @@ int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
 #endif
 }
 
-/* The control group of a socket whose lock is owned, or NULL. */
+/* The control group of a locked socket, or NULL. */
 struct mem_cgroup *xiw_sock_memcg(const struct sock *sk)
 {
 #ifdef CONFIG_MEMCG

@@ -252,7 +252,7 @@ enum {
 };
 
 /**
- * struct region - a region whose pages are in another order
+ * struct region - a region with its pages in another order
  * @base: object that owns the pages
  * @pages: for @base
  * @memory: the pages, in the order of their addresses
