@@ -62,14 +62,37 @@ beside()
 	done
 }
 
+# server_up NAME ARGS...: starts a server; server is its process.
+server_up()
+{
+	local name=$1
+
+	shift
+	in_a "$VALKEY/valkey-server" --bind "$A4" --port $((PORT + 1)) \
+		--rdma-bind "$A4" --rdma-port $PORT --save '' --protected-mode no \
+		--dir "$TMP" "$@" >"$TMP/server.log" 2>&1 </dev/null &
+	server=$!
+	# Wait until the server listens: a client that is refused crashes, or hangs.
+	wait_for 60 grep -q 'accept connections rdma' "$TMP/server.log" && answers
+	tap_result $? "$name answers" ||
+		{ tap_show "$TMP/server.log"; bail "no server"; }
+}
+
+server_down()
+{
+	cli shutdown nosave >/dev/null 2>&1
+	wait "$server"
+	tap_result $? "$1 ends"
+}
+
+# load ARGS...: runs the benchmark over RDMA to its end.
+load()
+{
+	in_b timeout 200 "$VALKEY/valkey-benchmark" --rdma -h "$A4" -p "$PORT" "$@" --csv
+}
+
 topo_up
-in_a "$VALKEY/valkey-server" --bind "$A4" --port $((PORT + 1)) \
-	--rdma-bind "$A4" --rdma-port $PORT --save '' --protected-mode no \
-	--dir "$TMP" >"$TMP/server.log" 2>&1 </dev/null &
-server=$!
-# Wait until the server listens: a client that is refused crashes, or hangs.
-wait_for 60 grep -q 'accept connections rdma' "$TMP/server.log" && answers
-tap_result $? "the server answers" || { tap_show "$TMP/server.log"; bail "no server"; }
+server_up "the server"
 run_claim "valkey's own test of its transport, four threads" \
 	in_b "$VALKEY/rdma-test" -h "$A4" -p $PORT --thread 4
 for size in 1 65535 65537 $LARGE; do
@@ -108,7 +131,19 @@ for size in 64 65536; do
 		tap_result $? "its benchmark: $command of $size bytes"
 	done
 done
-cli shutdown nosave >/dev/null 2>&1
-wait $server
-tap_result $? "the server ends"
+for command in set get; do
+	run_claim "16 values of a megabyte on the way: $command" \
+		load -t $command -c 4 -P 4 -n 64 -d 1000000
+done
+server_down "the server"
+
+# Threads of the server read and write the connections. Large values are left out: the
+# server mixes up the replies, over any device.
+server_up "a server with threads" --io-threads 4
+for command in set get; do
+	run_claim "50 clients with 256 requests each on the way: $command" \
+		load -t $command -c 50 -P 256 -n 51200 -d 64
+done
+run_claim "100 connections, each for one request" load -t get -c 2 -k 0 -n 100
+server_down "that server"
 tap_done
