@@ -8,11 +8,12 @@
  *	xt_life [-a [NS/]ADDRESS] [-b [NS/]ADDRESS] [-t CASE]...
  *
  * -n is the number of connections of "destroy-polled" and "disconnect-raced",
- * and of queue pairs of "post-raced".
+ * and of queue pairs of "destroy-quiet" and "post-raced".
  */
 #include "number.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -103,6 +104,47 @@ static void test_destroy_polled(void)
 		XT_EQ(ibv_destroy_qp(p.b.qp), 0);
 		p.b.id->qp = NULL;
 	}
+	atomic_store(&enough, true);
+	XT_OK(pthread_join(thread, NULL));
+}
+
+static void *refuse_events(void *arg)
+{
+	struct ibv_async_event ev;
+
+	while (ibv_get_async_event(arg, &ev))
+		if (atomic_load(&enough))
+			return NULL;
+	xt_fail(__FILE__, __LINE__, "event %s",
+		ibv_event_type_str(ev.event_type));
+}
+
+/*
+ * The event of the last receive asks a program to destroy the queue pair. The
+ * thread reads events while queue pairs are destroyed, as the kernel removes
+ * those that were not read by then.
+ */
+static void test_destroy_quiet(void)
+{
+	struct xt_opts o = XT_OPTS;
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
+	};
+	int n = xt_count(300);
+	pthread_t thread;
+	struct xt_pair p;
+
+	o.srq_wr = 8;
+	xt_pair(&p, &o, NULL);
+	init.send_cq = p.a.scq;
+	init.recv_cq = p.a.rcq;
+	init.srq = p.a.srq;
+	/* A thread that sleeps would seldom be in time. */
+	XT_OK(fcntl(p.a.id->verbs->async_fd, F_SETFL, O_NONBLOCK));
+	XT_OK(pthread_create(&thread, NULL, refuse_events, p.a.id->verbs));
+	while (n--)
+		XT_OK(ibv_destroy_qp(XT_PTR(ibv_create_qp(p.a.pd, &init))));
 	atomic_store(&enough, true);
 	XT_OK(pthread_join(thread, NULL));
 }
@@ -787,6 +829,8 @@ static const struct xt_case cases[] = {
 	  test_destroy_full },
 	{ "destroy-polled", "queue pairs go while others poll",
 	  test_destroy_polled },
+	{ "destroy-quiet", "a queue pair that is destroyed raises no event",
+	  test_destroy_quiet },
 	{ "reset", "RESET forgets requests and completions", test_reset },
 	{ "reset-raced", "RESET beside another change of the state",
 	  test_reset_raced },

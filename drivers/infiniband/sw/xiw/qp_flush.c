@@ -122,10 +122,22 @@ static bool qp_flush_is_spared(struct xiw_qp *qp)
 }
 
 /*
+ * Reports that a queue pair takes no more entries of its shared queue. A ULP
+ * may destroy the queue pair at this event, so its destruction does not cause
+ * one.
+ */
+static void qp_flush_report_last(struct xiw_qp *qp)
+{
+	if (qp->last_wqe_reported || READ_ONCE(qp->destroying))
+		return;
+	qp->last_wqe_reported = true;
+	xiw_qp_async(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/*
  * Complete everything that is still in the receive queue. A shared one keeps
- * its entries; an event reports that this queue pair takes no more of them. A
- * process may post concurrently, so the work of one call is limited. True if
- * there may be more.
+ * its entries. A process may post concurrently, so the work of one call is
+ * limited. True if there may be more.
  */
 static bool qp_flush_rq(struct xiw_qp *qp)
 {
@@ -135,9 +147,7 @@ static bool qp_flush_rq(struct xiw_qp *qp)
 
 	xiw_deliver_flush(&qp->stream);
 	if (qp->srq) {
-		if (!qp->last_wqe_reported)
-			xiw_qp_async(qp, IB_EVENT_QP_LAST_WQE_REACHED);
-		qp->last_wqe_reported = true;
+		qp_flush_report_last(qp);
 		return false;
 	}
 	for (left = qp->rq.queue.size; left; left--) {
