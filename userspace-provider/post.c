@@ -121,17 +121,27 @@ int xiw_sqe_add_inline(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 	return 0;
 }
 
-void xiw_sqe_set_bind(struct xiw_sqe *sqe, uint32_t rkey,
-		      const struct ibv_mw_bind_info *info)
+/* Flags of a window. The kernel ends a queue pair that posts another one. */
+#define BIND_ACCESS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |    \
+			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+
+int xiw_sqe_set_bind(struct xiw_sqe *sqe, uint32_t rkey,
+		     const struct ibv_mw_bind_info *info)
 {
+	unsigned int access = info->mw_access_flags &
+			      ~IBV_ACCESS_OPTIONAL_RANGE;
+
+	if (unlikely(access & ~BIND_ACCESS))
+		return EOPNOTSUPP;
 	sqe->rkey = rkey;
 	sqe->bind = (struct xiw_bind){
 		.addr = info->addr,
 		.length = info->length,
-		.access = info->mw_access_flags,
+		.access = access,
 		/* Without a region the request unbinds the window. */
 		.lkey = info->mr ? info->mr->lkey : 0,
 	};
+	return 0;
 }
 
 static int set_inline_list(const struct xiw_qp *qp, struct xiw_sqe *sqe,
@@ -177,10 +187,9 @@ static int build_send(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 
 	if (!(op & XIW_OP_PAYLOAD)) {
 		if (wr->opcode == IBV_WR_BIND_MW)
-			xiw_sqe_set_bind(sqe, wr->bind_mw.rkey,
-					 &wr->bind_mw.bind_info);
-		else
-			sqe->rkey = wr->invalidate_rkey;
+			return xiw_sqe_set_bind(sqe, wr->bind_mw.rkey,
+						&wr->bind_mw.bind_info);
+		sqe->rkey = wr->invalidate_rkey;
 		return 0;
 	}
 

@@ -146,9 +146,13 @@ static void xiw_wr_bind_mw(struct ibv_qp_ex *qp_ex, struct ibv_mw *mw,
 			   uint32_t rkey, const struct ibv_mw_bind_info *info)
 {
 	struct xiw_sqe *sqe = wr_next(qp_ex, IBV_WR_BIND_MW);
+	struct xiw_wr_build *wr = &to_xqp_ex(qp_ex)->wr;
 
-	if (likely(sqe))
-		xiw_sqe_set_bind(sqe, rkey, info);
+	if (unlikely(!sqe))
+		return;
+	wr->err = xiw_sqe_set_bind(sqe, rkey, info);
+	if (unlikely(wr->err))
+		wr->sqe = NULL;
 }
 
 static void xiw_wr_set_sge_list(struct ibv_qp_ex *qp_ex, size_t num_sge,

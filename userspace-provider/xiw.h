@@ -349,8 +349,9 @@ int xiw_sqe_set_sge(const struct xiw_qp *qp, struct xiw_sqe *sqe, uint32_t op,
 		    const struct ibv_sge *sge, size_t num_sge);
 int xiw_sqe_add_inline(const struct xiw_qp *qp, struct xiw_sqe *sqe,
 		       const void *data, size_t len);
-void xiw_sqe_set_bind(struct xiw_sqe *sqe, uint32_t rkey,
-		      const struct ibv_mw_bind_info *info);
+/* Set the parameters of a bind. 0 or an errno. */
+int xiw_sqe_set_bind(struct xiw_sqe *sqe, uint32_t rkey,
+		     const struct ibv_mw_bind_info *info);
 /*
  * Hand the entries before @prod to the kernel and release the queue's lock.
  * 0 or an errno.

@@ -134,6 +134,10 @@ void test_send_keys(void)
 			  .access = IBV_ACCESS_REMOTE_READ, .lkey = 0x55 },
 	};
 	check_head(&fake, 1, wr, want);
+
+	/* A hint does not reach the kernel, which refuses it for a window. */
+	wr.bind_mw.bind_info.mw_access_flags |= IBV_ACCESS_RELAXED_ORDERING;
+	check_head(&fake, 2, wr, want);
 	fake_destroy(&fake);
 }
 
@@ -470,8 +474,18 @@ void test_bind_mw(void)
 	bind.bind_info.mr = NULL;
 	CHECK(xiw_bind_mw(ibqp(&fake), &mw, &bind) == EINVAL);
 
-	/* No length, no region: the window is unbound. */
+	/* Rights that the kernel would refuse, at the cost of the queue pair */
 	consume_all(&fake.qp.sq.ring);
+	bind.bind_info.mr = &mr;
+	mr.pd = &pd[0];
+	bind.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_READ |
+					 IBV_ACCESS_ZERO_BASED;
+	CHECK(xiw_bind_mw(ibqp(&fake), &mw, &bind) == EOPNOTSUPP);
+	CHECK(mw.rkey == 0xabcde00 && fake.qp.sq.ring.index == 1);
+	bind.bind_info.mw_access_flags = 0;
+	bind.bind_info.mr = NULL;
+
+	/* No length, no region: the window is unbound. */
 	bind.bind_info.length = 0;
 	CHECK(!xiw_bind_mw(ibqp(&fake), &mw, &bind));
 	CHECK(fake_sqe(&fake, 1)->bind.lkey == 0);

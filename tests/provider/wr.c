@@ -122,6 +122,12 @@ void test_wr_errors(void)
 	CHECK(ibv_wr_complete(qp_ex) == EINVAL);
 
 	ibv_wr_start(qp_ex);
+	ibv_wr_bind_mw(qp_ex, NULL, 1, &(struct ibv_mw_bind_info){
+			.mw_access_flags = IBV_ACCESS_ZERO_BASED });
+	ibv_wr_send(qp_ex);
+	CHECK(ibv_wr_complete(qp_ex) == EOPNOTSUPP);
+
+	ibv_wr_start(qp_ex);
 	for (i = 0; i < 5; i++)
 		ibv_wr_send(qp_ex);
 	CHECK(ibv_wr_complete(qp_ex) == ENOMEM);
