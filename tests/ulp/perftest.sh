@@ -10,7 +10,8 @@
 
 . "$(dirname "$0")/lib.sh"
 
-XIW_TIMEOUT=60
+# Emulation beside other work takes a minute for --all, up to 8 MiB.
+XIW_TIMEOUT=180
 
 # Options that are not tested: every run uses or shows them, or they only print text.
 left_out=(help version ib-dev port rdma_cm iters ib-port CPU-freq
