@@ -18,7 +18,7 @@
 #define BYTES		(48 * 1024UL)
 #define MARK		0x5a
 #define DATA		0xa5
-#define OTHERS		(1ULL << 32)
+#define OTHERS		0x100000000ULL
 #define WINDOW		32U
 
 static atomic_bool enough;
