@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # ulp.sh: measures storage targets of the kernel on xiw and on siw: NVMe over
-# Fabrics, NFS, iSER and SRP, target and host in one guest, one connection, a RAM
+# Fabrics, NFS, iSER, SRP and SMB, target and host in one guest, one connection, a RAM
 # disk or a file in memory, with a delay in each direction. Writes a line for each
 # result to $XIW_OUT/raw, in the format of guest.sh; PATH is the loopback device
 # with its delay one way.
@@ -11,21 +11,21 @@
 # rows show how many Reads a target has outstanding.
 #
 # XIW_PATHS (lo, lo,1ms and lo,5ms), XIW_WHO (xiw and siw), XIW_TARGETS (nvme, nfs,
-# iser and srp) and XIW_ROUNDS (3) limit what is measured.
+# iser, srp and smb) and XIW_ROUNDS (3) limit what is measured.
 
 # shellcheck source=tests/ulp/lib.sh
 . "$(dirname "$0")/../ulp/lib.sh"
 
 NQN=xiw-nvme
 EXPORT=/tmp/export
-MNT=/tmp/nfs
+MNT=/tmp/mnt
 SECONDS_EACH=4
 # Mode of fio, block size in KiB, outstanding requests
 WORK=("write 64 16" "write 16 16" "rw 64 16" "write 64 1" "read 64 16")
 ROUNDS=${XIW_ROUNDS:-3}
 read -ra PATHS <<<"${XIW_PATHS:-lo lo,1ms lo,5ms}"
 read -ra WHO <<<"${XIW_WHO:-xiw siw}"
-read -ra TARGETS <<<"${XIW_TARGETS:-nvme nfs iser srp}"
+read -ra TARGETS <<<"${XIW_TARGETS:-nvme nfs iser srp smb}"
 
 topo_down()
 {
@@ -107,6 +107,24 @@ srp_down()
 	wait_for 20 srp_no_session
 	srp_target_down
 	modprobe -r ib_srp ib_srpt
+}
+
+smb_up()
+{
+	modprobe -a ksmbd cifs &&
+	mkdir -p "$EXPORT" "$MNT" &&
+	mount -t tmpfs -o size=128m tmpfs "$EXPORT" &&
+	smb_server_up "$EXPORT" &&
+	mount_smb "$MNT" rdma,hard,cache=none &&
+	file=$MNT/file && : >"$file"
+}
+
+smb_down()
+{
+	bounded umount "$MNT"
+	smb_server_down
+	umount "$EXPORT" /etc/ksmbd
+	rm -f "$TMP/users"
 }
 
 # delay PATH: sets the delay of lo to the part of PATH behind the comma, if any.
