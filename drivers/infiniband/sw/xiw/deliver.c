@@ -155,11 +155,12 @@ static bool deliver_announces_send(struct xiw_stream *s,
 				   const struct xiw_fpdu *f)
 {
 	u8 *body = s->rx.body[XIW_QN_SEND];
-	struct xiw_fpdu at = *f;
+	struct xiw_fpdu at;
 
 	if (!s->conn.send_imm || f->h.opcode != XIW_OP_IMM || !f->h.last ||
 	    f->h.payload_len != XIW_IMM_LEN)
 		return false;
+	at = *f;
 	xiw_fpdu_copy(&at, body, XIW_IMM_LEN);
 	return xiw_rdmap_imm_of_send(body);
 }

@@ -105,34 +105,38 @@ static void rx_attribute_fault(struct xiw_stream *s, const struct xiw_fpdu *f,
 	xiw_stream_fault(s, reason, &off);
 }
 
-static void rx_read_header(struct xiw_fpdu *f)
+/* Out of line: a compiler that zeroes variables would always zero @at. */
+static noinline void rx_collect_header(struct xiw_fpdu *f)
 {
 	u32 len = min_t(u32, f->ulpdu_len, sizeof(f->hdr));
-	struct xiw_fpdu at;
+	struct xiw_fpdu at = *f;
 
-	/* Usually the header is contiguous. */
-	if (len == sizeof(f->hdr) &&
-	    f->vec->iov_len >= XIW_MPA_LEN_FIELD + sizeof(f->hdr)) {
-		memcpy(f->hdr, f->vec->iov_base + XIW_MPA_LEN_FIELD,
-		       sizeof(f->hdr));
-		return;
-	}
-	at = *f;
+	memset(f->hdr, 0, sizeof(f->hdr));
 	xiw_fpdu_skip(&at, XIW_MPA_LEN_FIELD);
 	xiw_fpdu_copy(&at, f->hdr, len);
 }
 
-static enum xiw_deliver rx_check_and_deliver(struct xiw_stream *s,
-					     struct xiw_fpdu *f)
+static void rx_read_header(struct xiw_fpdu *f)
+{
+	/* Usually the header is contiguous. */
+	if (f->ulpdu_len >= sizeof(f->hdr) &&
+	    f->vec->iov_len >= XIW_MPA_LEN_FIELD + sizeof(f->hdr))
+		memcpy(f->hdr, f->vec->iov_base + XIW_MPA_LEN_FIELD,
+		       sizeof(f->hdr));
+	else
+		rx_collect_header(f);
+}
+
+static enum xiw_deliver rx_check_and_deliver(struct xiw_stream *s)
 {
 	struct xiw_rx *rx = &s->rx;
+	struct xiw_fpdu *f = &rx->fpdu;
 	enum xiw_reason reason;
 	enum xiw_deliver ret;
 
-	*f = (struct xiw_fpdu) {
-		.vec = rx->mpa.vec,
-		.ulpdu_len = rx->mpa.ulpdu_len,
-	};
+	f->vec = rx->mpa.vec;
+	f->off = 0;
+	f->ulpdu_len = rx->mpa.ulpdu_len;
 	rx_read_header(f);
 	reason = xiw_ddp_decode(f->hdr, f->ulpdu_len, s->env->features, &f->h);
 	if (reason == XIW_OK)
@@ -154,10 +158,10 @@ static enum xiw_deliver rx_check_and_deliver(struct xiw_stream *s,
 	return ret;
 }
 
-/* Processes the FPDU that the framing has found; describes it in @f. */
-static enum xiw_deliver rx_take_fpdu(struct xiw_stream *s, struct xiw_fpdu *f)
+/* Processes the FPDU that the framing has found; describes it in rx.fpdu. */
+static enum xiw_deliver rx_take_fpdu(struct xiw_stream *s)
 {
-	enum xiw_deliver ret = rx_check_and_deliver(s, f);
+	enum xiw_deliver ret = rx_check_and_deliver(s);
 
 	if (ret != XIW_DELIVER_STALL)
 		xiw_rx_mpa_done(&s->rx.mpa);
@@ -191,12 +195,11 @@ static bool rx_take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 	enum xiw_deliver ret = XIW_DELIVER_STALL;
 	struct xiw_rx *rx = &s->rx;
 	u32 left = p->left;
-	struct xiw_fpdu f;
 	bool more = true;
 
 	switch (xiw_rx_mpa_next(&rx->mpa, p)) {
 	case XIW_RX_FPDU:
-		ret = rx_take_fpdu(s, &f);
+		ret = rx_take_fpdu(s);
 		if (ret == XIW_DELIVER_STALL && !rx->mpa.ready)
 			p->left = left;
 		break;
@@ -214,8 +217,8 @@ static bool rx_take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 		break;
 	}
 	xiw_budget_charge(&rx->budget, left - p->left);
-	if (ret == XIW_DELIVER_OK && !f.h.last && rx_may_go_on(rx))
-		xiw_series_take(s, &f, p);
+	if (ret == XIW_DELIVER_OK && !rx->fpdu.h.last && rx_may_go_on(rx))
+		xiw_series_take(s, p);
 	return more && rx_may_go_on(rx);
 }
 
@@ -253,7 +256,6 @@ static int rx_chunk_actor(read_descriptor_t *desc, struct sk_buff *skb,
 {
 	struct xiw_stream *s = desc->arg.data;
 	struct xiw_rx *rx = &s->rx;
-	struct xiw_fpdu f;
 
 	if (rx->dead)
 		return len;
@@ -263,7 +265,7 @@ static int rx_chunk_actor(read_descriptor_t *desc, struct sk_buff *skb,
 		xiw_stream_fault(s, XIW_LOCAL_FAULT, NULL);
 		return len;
 	}
-	if (rx_take_fpdu(s, &f) == XIW_DELIVER_STALL)
+	if (rx_take_fpdu(s) == XIW_DELIVER_STALL)
 		return 0;
 	xiw_budget_charge(&rx->budget, len);
 	return len;
@@ -381,12 +383,11 @@ static bool rx_take(struct xiw_stream *s, u32 weight)
 {
 	const struct xiw_llp_ops *ops = s->llp->ops;
 	struct xiw_rx *rx = &s->rx;
-	struct xiw_fpdu f;
 	bool over;
 
 	xiw_budget_begin(&rx->budget, weight);
 	if (rx->mpa.ready && !rx->stalled && !rx->dead)
-		rx_take_fpdu(s, &f);
+		rx_take_fpdu(s);
 	/* No RDMA stream uses urgent data. */
 	if (!rx->stalled &&
 	    ops->read(s->llp, ops->chunks ? rx_chunk_actor : rx_actor, s) ==

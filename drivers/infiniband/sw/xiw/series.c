@@ -73,22 +73,23 @@ static void series_next_head(struct series *r)
 			   r->h.tagged ? r->h.to : r->h.mo);
 }
 
-/* The header that follows the one of @prev; false if there can be no series. */
-static bool series_begin(struct series *r, const struct xiw_fpdu *prev)
+static bool series_may_follow(const struct xiw_ddp_hdr *h)
 {
-	if (prev->h.last || !prev->h.payload_len ||
-	    prev->h.payload_len > SERIES_BYTES / 2 ||
-	    (prev->h.opcode != XIW_OP_WRITE &&
-	     prev->h.opcode != XIW_OP_READ_RESP &&
-	     !series_is_send(prev->h.opcode)))
-		return false;
+	return !h->last && h->payload_len &&
+	       h->payload_len <= SERIES_BYTES / 2 &&
+	       (h->opcode == XIW_OP_WRITE || h->opcode == XIW_OP_READ_RESP ||
+		series_is_send(h->opcode));
+}
+
+/* The header that follows the one of @prev */
+static void series_begin(struct series *r, const struct xiw_fpdu *prev)
+{
 	r->h = prev->h;
 	r->head_len = XIW_MPA_LEN_FIELD + r->h.payload_off;
 	r->fpdu_len = xiw_mpa_fpdu_len(prev->ulpdu_len);
 	put_unaligned_be16(prev->ulpdu_len, r->head);
 	memcpy(r->head + XIW_MPA_LEN_FIELD, prev->hdr, sizeof(prev->hdr));
 	series_next_head(r);
-	return true;
 }
 
 static bool series_find_element(struct series *r, const struct xiw_sge *sge,
@@ -251,31 +252,36 @@ static u32 series_lock_and_run(struct series *r, struct xiw_rx_pos *p)
 	return n;
 }
 
-/**
- * xiw_series_take() - take the FPDUs that continue a message
- * @s: stream
- * @prev: FPDU that was delivered
- * @p: position behind it; moved past the FPDUs taken
- *
- * Charges the work budget.
- */
-void xiw_series_take(struct xiw_stream *s, const struct xiw_fpdu *prev,
-		     struct xiw_rx_pos *p)
+/* Out of line: a compiler that zeroes variables would zero @r for each FPDU. */
+static noinline void series_take_all(struct xiw_stream *s, struct xiw_rx_pos *p)
 {
 	struct xiw_rx *rx = &s->rx;
 	struct series r = { .s = s };
 	u32 all = 0;
 	u32 n;
 
-	/* When FPDUs are traced, rx.c handles each of them. */
-	if (rx->mpa.linear || trace_rx_fpdu_enabled() ||
-	    !series_begin(&r, prev))
-		return;
+	series_begin(&r, &rx->fpdu);
 	while ((n = series_lock_and_run(&r, p)))
 		all += n;
 	if (!all)
 		return;
 	rx->requests += xiw_rdmap_is_response(r.h.opcode) ? 0 : all;
 	xiw_stat_add(s->env->stats, XIW_STAT_RX_FPDU, all);
-	xiw_stat_add(s->env->stats, XIW_STAT_RX_BYTES, all * prev->ulpdu_len);
+	xiw_stat_add(s->env->stats, XIW_STAT_RX_BYTES,
+		     all * rx->fpdu.ulpdu_len);
+}
+
+/**
+ * xiw_series_take() - take the FPDUs that continue a message
+ * @s: stream; its receive side has delivered the FPDU that they continue
+ * @p: position behind that one; moved past the FPDUs taken
+ *
+ * Charges the work budget.
+ */
+void xiw_series_take(struct xiw_stream *s, struct xiw_rx_pos *p)
+{
+	/* When FPDUs are traced, rx.c handles each of them. */
+	if (!s->rx.mpa.linear && !trace_rx_fpdu_enabled() &&
+	    series_may_follow(&s->rx.fpdu.h))
+		series_take_all(s, p);
 }

@@ -5,11 +5,9 @@
 #ifndef _XIW_SERIES_H
 #define _XIW_SERIES_H
 
-struct xiw_fpdu;
 struct xiw_rx_pos;
 struct xiw_stream;
 
-void xiw_series_take(struct xiw_stream *s, const struct xiw_fpdu *prev,
-		     struct xiw_rx_pos *p);
+void xiw_series_take(struct xiw_stream *s, struct xiw_rx_pos *p);
 
 #endif /* _XIW_SERIES_H */

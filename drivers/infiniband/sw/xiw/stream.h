@@ -290,6 +290,7 @@ enum xiw_rx_end {
  * struct xiw_rx - receive side of a stream; owner: socket lock holder
  * @mem: lookup cache for memory that is written, or read by a response
  * @mpa: framing
+ * @fpdu: the FPDU being processed, or the last one
  * @first: no FPDU was received yet
  * @dead: received data is dropped
  * @end: which end of the connection was reported
@@ -322,6 +323,7 @@ enum xiw_rx_end {
 struct xiw_rx {
 	struct xiw_mem_cache mem;
 	struct xiw_rx_mpa mpa;
+	struct xiw_fpdu fpdu;
 	bool first;
 	bool dead;
 	enum xiw_rx_end end;
