@@ -391,8 +391,8 @@ static bool tx_batch_build_series(struct xiw_stream *s)
 	struct xiw_seg seg;
 	u32 n;
 
-	if (left <= 2 * tx->mpa.full || !tx->mpa.aligned ||
-	    tx->mpa.mpa.markers)
+	if (left <= 2 * tx->mpa.full || tx->mpa.full > TX_BATCH_SERIES / 2 ||
+	    !xiw_tx_mpa_may_repeat(&tx->mpa))
 		return false;
 	xiw_segment_next(&tx->msg.head, tx->msg.offset, tx->mpa.full, &seg);
 	n = min3(TX_BATCH_SERIES, tx_batch_series_source(s, &src),

@@ -66,6 +66,16 @@ static inline bool xiw_tx_mpa_fits(const struct xiw_tx_mpa *m, u64 ulpdu_len)
 		       m->unit;
 }
 
+/*
+ * False if FPDUs cannot be equal, or if the current unit has data, and less
+ * room than the usual FPDU, which fills a unit.
+ */
+static inline bool xiw_tx_mpa_may_repeat(const struct xiw_tx_mpa *m)
+{
+	return m->aligned && !m->mpa.markers &&
+	       (!m->fill || xiw_mpa_fpdu_len(m->full) != m->unit);
+}
+
 void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
 		      u32 segments);
 void xiw_tx_mpa_batch(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill);
