@@ -418,7 +418,9 @@ int xiw_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 
 	if (!bind->bind_info.mr && bind->bind_info.length)
 		return EINVAL;
-	if (bind->bind_info.mr && bind->bind_info.mr->pd != mw->pd)
+	/* A parent domain has the handle of its protection domain. */
+	if (bind->bind_info.mr &&
+	    bind->bind_info.mr->pd->handle != mw->pd->handle)
 		return EPERM;
 
 	ret = xiw_post_send(ibqp, &wr, &bad_wr);

@@ -451,7 +451,9 @@ void test_recv(void)
 
 void test_bind_mw(void)
 {
-	struct ibv_pd pd[2] = {};
+	/* The third one is a parent domain of the first one. */
+	struct ibv_pd pd[3] = { { .handle = 1 }, { .handle = 2 },
+				{ .handle = 1 } };
 	struct ibv_mr mr = { .lkey = 0x55, .pd = &pd[0] };
 	struct ibv_mw mw = { .rkey = 0xabcdeff, .pd = &pd[0],
 			     .type = IBV_MW_TYPE_1 };
@@ -469,6 +471,8 @@ void test_bind_mw(void)
 	/* Refused: the key does not change. */
 	CHECK(xiw_bind_mw(ibqp(&fake), &mw, &bind) == ENOMEM);
 	CHECK(mw.rkey == 0xabcde00);
+	mr.pd = &pd[2];
+	CHECK(xiw_bind_mw(ibqp(&fake), &mw, &bind) == ENOMEM);
 	mr.pd = &pd[1];
 	CHECK(xiw_bind_mw(ibqp(&fake), &mw, &bind) == EPERM);
 	bind.bind_info.mr = NULL;
