@@ -3,7 +3,8 @@
 #
 # RDMA in processes that fork, and with mappings of every kind (xt_process).
 #
-# xiw-kernel: uml
+# User Mode Linux has no secret memory.
+# xiw-kernel: stock
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cases.sh"
