@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # xiw-kernel: stock
-# xiw-packages: open-iscsi fio
+# xiw-packages: open-iscsi fio libiscsi-bin
 #
-# iSER: iSCSI initiator and target in the kernel over our device.
+# iSER: iSCSI initiator and target in the kernel over our device, and the initiator in user
+# space of libiscsi.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -31,5 +32,9 @@ moved $((60 << 20))
 
 disk_loses "$disk" 32M 3260
 run_claim "the initiator logs out" iser_node --logout
+url=iser://$L4:3260/$ISER_IQN/0
+run_claim "libiscsi logs in" iscsi-inq "$url"
+run_claim "it reads the size of the disk" iscsi-readcapacity16 "$url"
+tap_run "that is not 0" grep -qE '^Total size:[1-9]' "$TMP/out"
 tap_run "the device can be removed" timeout 60 rdma link del "$DEV_L"
 tap_done
