@@ -17,11 +17,10 @@
 void xiw_cm_teardown(struct xiw_ep *ep)
 {
 	xiw_conn_detach_qp(ep);
-	if (ep->xs && ep->listen && ep->listen->any)
-		xiw_cm_release_any(ep);
-	xiw_conn_drop_sock(ep);
+	/* Both have lists for the same entry. */
 	xiw_end_teardown(ep);
 	xiw_listen_teardown(ep);
+	xiw_conn_drop_sock(ep);
 	kfree(ep->startup);
 	ep->startup = NULL;
 }

@@ -59,7 +59,7 @@ void xiw_listen_has_room(struct xiw_ep *ep);
 bool xiw_listen_leave(struct xiw_ep *ep);
 int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event);
 bool xiw_listen_wait(struct xiw_ep *ep, u32 max);
-void xiw_listen_wake(struct xiw_ep *ep, u32 qpn);
+void xiw_listen_wake(struct xiw_dev *dev, __be16 port, u32 qpn);
 void xiw_listen_teardown(struct xiw_ep *ep);
 int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 		     const struct sockaddr_storage *addr, bool afonly);

@@ -392,28 +392,46 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 }
 
 /*
- * Makes the Requests that wait for a queue pair be validated again. Process
- * context, also under ep_lock.
+ * Makes the Requests that wait for a queue pair be validated again, at all
+ * listeners of the port: that of a Request may have been replaced. Those of
+ * iw_cm have no children with a queue pair. Process context.
  */
-void xiw_listen_wake(struct xiw_ep *ep, u32 qpn)
+void xiw_listen_wake(struct xiw_dev *dev, __be16 port, u32 qpn)
 {
-	struct xiw_ep_listen *listen = ep->listen;
+	struct xiw_ep_listen *listen;
 	struct xiw_ep *child;
 
-	spin_lock(&listen->lock);
-	list_for_each_entry(child, &listen->half_open.list, place.node)
-		if (child->ready && child->qpn == qpn)
-			xiw_ep_raise(child, XIW_EPE_SOCK);
-	spin_unlock(&listen->lock);
+	spin_lock(&dev->ep_lock);
+	hash_for_each_possible(dev->listeners, listen, by_port,
+			       (__force u16)port) {
+		spin_lock(&listen->lock);
+		list_for_each_entry(child, &listen->half_open.list, place.node)
+			if (child->ready && child->qpn == qpn)
+				xiw_ep_raise(child, XIW_EPE_SOCK);
+		spin_unlock(&listen->lock);
+	}
+	spin_unlock(&dev->ep_lock);
+}
+
+/* The table first: a listener without its socket is of no use to others. */
+static void listen_release(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = ep->listen;
+
+	spin_lock(&ep->dev->ep_lock);
+	hash_del(&listen->by_port);
+	spin_unlock(&ep->dev->ep_lock);
+	if (ep->xs && listen->any)
+		xiw_cm_release_any(ep);
+	kfree(listen->any);
+	listen->any = NULL;
 }
 
 /* Called for each endpoint that ends; removes a child from its listener. */
 void xiw_listen_teardown(struct xiw_ep *ep)
 {
-	if (ep->listen) {
-		kfree(ep->listen->any);
-		ep->listen->any = NULL;
-	}
+	if (ep->listen)
+		listen_release(ep);
 	if (!ep->parent)
 		return;
 	xiw_listen_leave(ep);
@@ -478,6 +496,8 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 		     const struct sockaddr_storage *addr, bool afonly)
 {
 	int ret = listen_open_listener(ep, net, addr, afonly);
+	struct xiw_ep_listen *listen = ep->listen;
+	struct xiw_dev *dev = ep->dev;
 
 	if (!ret)
 		ret = xiw_ep_publish(ep);
@@ -486,8 +506,12 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 		return ret;
 	}
 	xiw_ep_get(ep);
-	if (ep->user->listening)
-		ep->user->listening(ep);
+	/* A port mapper may give the listeners of a ULP different addresses. */
+	listen->port = xiw_sock_port_of(ep->cm_id ? &ep->cm_id->local_addr
+						  : addr);
+	spin_lock(&dev->ep_lock);
+	hash_add(dev->listeners, &listen->by_port, (__force u16)listen->port);
+	spin_unlock(&dev->ep_lock);
 	xiw_ep_arm(ep, XIW_EPS_LISTEN);
 	return 0;
 }

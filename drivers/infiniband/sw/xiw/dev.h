@@ -105,7 +105,7 @@ enum xiw_limits {
  * @cm_wq: runs the work items of endpoints
  * @ep_lock: protects @eps, @listeners, @eps_closed and @lingering
  * @eps: all endpoints of the device, for teardown
- * @listeners: listeners of rdma_cm, by port; see xiw_quirk_get_twin()
+ * @listeners: listeners by port, see struct xiw_ep_listen
  * @eps_closed: teardown has begun, no endpoint may be added
  * @joining: clients are adding the device, see quirks_is_joining()
  * @lingering: endpoints of closed connections that wait for the peer's FIN

@@ -110,7 +110,8 @@ struct xiw_ep_startup {
  * @reported: children whose request is with iw_cm
  * @handler: that of the ULP
  * @ep: the listener
- * @by_port: of iw_cm: in xiw_dev.listeners, under xiw_dev.ep_lock
+ * @by_port: in xiw_dev.listeners, under xiw_dev.ep_lock
+ * @port: key in that table: port that the user listens on
  * @twin_full: nothing is accepted until the timer expires; under the mutex
  * @any: of a wildcard listener over SCTP: its addresses; under the mutex
  */
@@ -124,6 +125,7 @@ struct xiw_ep_listen {
 	iw_cm_handler handler;
 	struct xiw_ep *ep;
 	struct hlist_node by_port;
+	__be16 port;
 	bool twin_full;
 	struct xiw_cm_any *any;
 };
@@ -135,7 +137,6 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  * struct xiw_cm_user - user of endpoints: iw_cm, or QPs connected out of band
  * @acts: by enum xiw_ep_action: function that carries it out; NULL if the event
  *	has no effect
- * @listening: Listener: it was published and will begin; or NULL
  * @get_twin: Listener: returns another listener that is to get a connection
  *	accepted for @local, with a reference to it and one to its device, or
  *	NULL if there is none; the member may be NULL
@@ -157,7 +158,6 @@ typedef enum xiw_ep_state (*xiw_ep_act)(struct xiw_ep *ep);
  */
 struct xiw_cm_user {
 	const xiw_ep_act *acts;
-	void (*listening)(struct xiw_ep *ep);
 	struct xiw_ep *(*get_twin)(const struct xiw_ep *ep, struct xiw_sock *xs,
 				   const struct sockaddr_storage *local);
 	enum xiw_ep_state (*connected)(struct xiw_ep *ep);

@@ -660,8 +660,6 @@ int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
 
 static void iwcm_teardown(struct xiw_ep *ep)
 {
-	if (ep->listen)
-		xiw_quirk_unlisten(ep);
 	/* Accept and reject must not find the endpoint any more. */
 	if (ep->cookie && xa_erase(&ep->dev->requests, ep->cookie))
 		xiw_ep_put(ep);
@@ -698,7 +696,6 @@ static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
 
 static const struct xiw_cm_user iwcm_user = {
 	.acts = iwcm_acts,
-	.listening = xiw_quirk_listening,
 	.get_twin = xiw_quirk_get_twin,
 	.connected = xiw_active_send_request,
 	.build_request = iwcm_build_request,

@@ -752,17 +752,11 @@ static bool quirks_is_twin(const struct xiw_ep *other, const struct xiw_ep *ep)
 	bool twin;
 
 	spin_lock(&listen->lock);
-	twin = !listen->closed && other->sctp == ep->sctp &&
+	twin = !listen->closed && other->cm_id && other->sctp == ep->sctp &&
 	       !memcmp(&other->cm_id->local_addr, &ep->cm_id->local_addr,
 		       sizeof(ep->cm_id->local_addr));
 	spin_unlock(&listen->lock);
 	return twin;
-}
-
-/* The port that rdma_cm listens on, in network order. */
-static u16 quirks_port_of(const struct xiw_ep *ep)
-{
-	return (__force u16)xiw_sock_port_of(&ep->cm_id->local_addr);
 }
 
 static struct xiw_ep *quirks_get_twin_of(struct xiw_dev *dev,
@@ -773,7 +767,7 @@ static struct xiw_ep *quirks_get_twin_of(struct xiw_dev *dev,
 
 	spin_lock(&dev->ep_lock);
 	hash_for_each_possible(dev->listeners, other, by_port,
-			       quirks_port_of(ep)) {
+			       (__force u16)ep->listen->port) {
 		if (quirks_is_twin(other->ep, ep)) {
 			xiw_ep_get(other->ep);
 			twin = other->ep;
@@ -806,26 +800,6 @@ struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep, struct xiw_sock *xs,
 	if (!twin)
 		ib_device_put(ibdev);
 	return twin;
-}
-
-/* xiw_cm_user.listening: lets other devices find a listener. */
-void xiw_quirk_listening(struct xiw_ep *ep)
-{
-	struct xiw_dev *dev = ep->dev;
-
-	spin_lock(&dev->ep_lock);
-	hash_add(dev->listeners, &ep->listen->by_port, quirks_port_of(ep));
-	spin_unlock(&dev->ep_lock);
-}
-
-/* Removes a listener that ends, and still has its cm_id, from the table. */
-void xiw_quirk_unlisten(struct xiw_ep *ep)
-{
-	struct xiw_dev *dev = ep->dev;
-
-	spin_lock(&dev->ep_lock);
-	hash_del(&ep->listen->by_port);
-	spin_unlock(&dev->ep_lock);
 }
 
 /* Would rdma_cm pass the request to another device? Logged and counted. */

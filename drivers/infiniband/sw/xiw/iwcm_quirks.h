@@ -27,8 +27,6 @@ void xiw_quirk_module_exit(void);
 struct net *xiw_quirk_net(const struct iw_cm_id *cm_id);
 bool xiw_quirk_port_was_drawn(const struct iw_cm_id *cm_id, struct net *net);
 
-void xiw_quirk_listening(struct xiw_ep *ep);
-void xiw_quirk_unlisten(struct xiw_ep *ep);
 struct xiw_ep *xiw_quirk_get_twin(const struct xiw_ep *ep, struct xiw_sock *xs,
 				  const struct sockaddr_storage *local);
 int xiw_quirk_check_request(struct xiw_ep *ep);

@@ -198,6 +198,17 @@ static void oob_undo_begin(struct xiw_qp *qp)
 }
 
 /*
+ * Validate the Requests that wait for a Responder which has changed to RTR or
+ * RTS. One that was sent to another address does not match, and waits for its
+ * timeout, so that peers cannot probe which numbers exist.
+ */
+static void oob_wake(struct xiw_qp *qp)
+{
+	if (qp->oob.listener)
+		xiw_listen_wake(qp->dev, htons(qp->oob.port), qp->qpn);
+}
+
+/*
  * Sets the peer of a queue pair and begins to connect. modify_lock is held. For
  * errors see Documentation/oob.rst section 7.1.
  */
@@ -223,7 +234,7 @@ int xiw_oob_to_rtr(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 		return ret;
 	ret = oob_begin(qp, attr, &path, port);
 	if (!ret)
-		xiw_oob_port_wake(qp);
+		oob_wake(qp);
 	else
 		oob_undo_begin(qp);
 	return ret;
@@ -369,7 +380,7 @@ int xiw_oob_to_rts(struct xiw_qp *qp, const struct ib_qp_attr *attr, int mask)
 	 * Wake a Request whose Initiator stays in RTR: its proof can be checked
 	 * now.
 	 */
-	xiw_oob_port_wake(qp);
+	oob_wake(qp);
 	xiw_oob_await_posted(qp);
 	return 0;
 }

@@ -116,7 +116,6 @@ void xiw_oob_device_init(struct xiw_dev *dev);
 /* oob_listen.c */
 void xiw_oob_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		     struct sockaddr_storage *addr);
-void xiw_oob_port_wake(struct xiw_qp *qp);
 int xiw_oob_port_get(struct xiw_qp *qp, const u8 *gid, u16 port);
 void xiw_oob_port_put(struct xiw_qp *qp);
 void xiw_oob_reserve(struct xiw_dev *dev);

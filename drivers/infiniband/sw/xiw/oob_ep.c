@@ -575,36 +575,11 @@ static enum xiw_ep_state oob_ep_end_if_over(struct xiw_ep *ep)
 		XIW_EPS_DEAD : ep->state;
 }
 
-/*
- * Wake the Requests for a queue pair at every listener. This does not take
- * oob_lock, which protects the list of ports: its holder may wait for the end
- * of the listener that the caller handles.
- */
-static void oob_ep_wake_all(struct xiw_dev *dev, u32 qpn)
-{
-	struct xiw_ep *ep;
-
-	spin_lock(&dev->ep_lock);
-	list_for_each_entry(ep, &dev->eps, node) {
-		if (ep->listen && ep->user == dev->oob_user)
-			xiw_listen_wake(ep, qpn);
-	}
-	spin_unlock(&dev->ep_lock);
-}
-
-/*
- * Wake the Requests that wait until @ep has released the queue pair. If an
- * administrator has ended the listener of @ep, they wait at the one that
- * replaced it.
- */
+/* Wake the Requests that wait until @ep has released the queue pair. */
 static void oob_ep_wake_next(struct xiw_ep *ep, u32 qpn)
 {
-	if (!ep->parent || !qpn || ep->qp)
-		return;
-	if (READ_ONCE(ep->parent->listen->closed))
-		oob_ep_wake_all(ep->dev, qpn);
-	else
-		xiw_listen_wake(ep->parent, qpn);
+	if (ep->parent && qpn && !ep->qp)
+		xiw_listen_wake(ep->dev, ep->parent->listen->port, qpn);
 }
 
 /* After a rollback, ignore the close that the old stream has requested. */

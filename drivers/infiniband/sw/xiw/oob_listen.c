@@ -134,30 +134,6 @@ static struct xiw_oob_port *oob_listen_add_port(struct xiw_dev *dev,
 }
 
 /*
- * Validates the Requests that wait for a queue pair which has changed to RTR or
- * RTS. Its modify_lock is held.
- *
- * Only Requests that arrived at the address of @qp are validated. Others with
- * its number wait for their timeout, so that peers cannot probe which numbers
- * exist.
- */
-void xiw_oob_port_wake(struct xiw_qp *qp)
-{
-	struct xiw_oob *oob = &qp->oob;
-	struct xiw_dev *dev = qp->dev;
-	struct xiw_oob_port *p;
-
-	if (!oob->listener)
-		return;
-	mutex_lock(&dev->oob_lock);
-	/* The listener of @qp may have been replaced. */
-	p = oob_listen_find_port(dev, oob->listener->gid, oob->listener->port);
-	if (p)
-		xiw_listen_wake(p->ep, qp->qpn);
-	mutex_unlock(&dev->oob_lock);
-}
-
-/*
  * Makes sure that a listener for a Responder exists, at @gid. The queue pair
  * has none yet, and its modify_lock is held. -EADDRINUSE if another program has
  * the port, -EACCES if out-of-band connections have just been disabled, or
