@@ -37,6 +37,7 @@ int xiw_cm_device_init(struct xiw_dev *dev)
 		return -ENOMEM;
 	xiw_peer_limit_init(&dev->lingering);
 	hash_init(dev->listeners);
+	xa_init(&dev->requests);
 	return 0;
 }
 

@@ -100,7 +100,6 @@ enum xiw_limits {
  * @policy_lock: protects @policy and what begins with sctp_
  * @debugfs: files of the device, or an error pointer without debugfs
  * @caps: XIW_CAP_* supported
- * @iwcm_user: functions of the endpoints of rdma_cm
  * @oob_user: functions of the endpoints of out-of-band connections
  * @cm_wq: runs the work items of endpoints
  * @ep_lock: protects @eps, @listeners, @eps_closed and @lingering
@@ -156,7 +155,6 @@ struct xiw_dev {
 	struct dentry *debugfs;
 	u32 caps;
 
-	const struct xiw_cm_user *iwcm_user;
 	const struct xiw_cm_user *oob_user;
 	struct workqueue_struct *cm_wq;
 	spinlock_t ep_lock; /* see above */

@@ -534,7 +534,6 @@ static void device_init(struct xiw_dev *dev)
 	INIT_DELAYED_WORK(&dev->port_work, device_port_work);
 	spin_lock_init(&dev->ep_lock);
 	INIT_LIST_HEAD(&dev->eps);
-	xiw_iwcm_device_init(dev);
 	xiw_oob_device_init(dev);
 
 	ibdev->node_type = RDMA_NODE_RNIC;

@@ -36,6 +36,8 @@
 #include "stream_run.h"
 #include "tx_mpa.h"
 
+static const struct xiw_cm_user iwcm_user;
+
 /*
  * Reports
  */
@@ -233,7 +235,7 @@ int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		return PTR_ERR(net);
 	if (cm_id->m_local_addr.ss_family != cm_id->m_remote_addr.ss_family)
 		return -EAFNOSUPPORT;
-	ep = xiw_ep_create(dev, dev->iwcm_user, false);
+	ep = xiw_ep_create(dev, &iwcm_user, false);
 	if (!ep)
 		return -ENOMEM;
 	cm_id->add_ref(cm_id);
@@ -628,7 +630,7 @@ int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog)
 
 	if (IS_ERR(net))
 		return xiw_quirk_listen_result(cm_id, PTR_ERR(net));
-	ep = xiw_ep_create(dev, dev->iwcm_user, true);
+	ep = xiw_ep_create(dev, &iwcm_user, true);
 	if (!ep)
 		return xiw_quirk_listen_result(cm_id, -ENOMEM);
 	cm_id->add_ref(cm_id);
@@ -707,10 +709,3 @@ static const struct xiw_cm_user iwcm_user = {
 	.ended = iwcm_ended,
 	.teardown = iwcm_teardown,
 };
-
-/* Prepares a device under construction for connections of iw_cm. */
-void xiw_iwcm_device_init(struct xiw_dev *dev)
-{
-	dev->iwcm_user = &iwcm_user;
-	xa_init(&dev->requests);
-}

@@ -10,13 +10,11 @@
 
 struct iw_cm_conn_param;
 struct iw_cm_id;
-struct xiw_dev;
 
 int xiw_cm_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 int xiw_cm_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 int xiw_cm_reject(struct iw_cm_id *cm_id, const void *pdata, u8 pdata_len);
 int xiw_cm_create_listen(struct iw_cm_id *cm_id, int backlog);
 int xiw_cm_destroy_listen(struct iw_cm_id *cm_id);
-void xiw_iwcm_device_init(struct xiw_dev *dev);
 
 #endif
