@@ -17,7 +17,10 @@
 void xiw_cm_teardown(struct xiw_ep *ep)
 {
 	xiw_conn_detach_qp(ep);
-	/* Both have lists for the same entry. */
+	/*
+	 * Both remove the endpoint from a list by the same entry. A listener
+	 * leaves the table of listeners before its socket is closed.
+	 */
 	xiw_end_teardown(ep);
 	xiw_listen_teardown(ep);
 	xiw_conn_drop_sock(ep);
