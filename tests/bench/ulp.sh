@@ -123,8 +123,7 @@ smb_down()
 {
 	bounded umount "$MNT"
 	smb_server_down
-	umount "$EXPORT" /etc/ksmbd
-	rm -f "$TMP/users"
+	umount "$EXPORT"
 }
 
 # delay PATH: sets the delay of lo to the part of PATH behind the comma, if any.

@@ -257,7 +257,7 @@ nvme_target_down()
 
 SMB_CONTROL=/sys/class/ksmbd-control
 
-# smb_server_up DIR: serves DIR as //$L4/share to root, whose password is "secret". The
+# smb_server_up DIR: serves DIR as //$L4/share to root with the password "secret". The
 # daemon that passes configuration and users to the kernel logs to $TMP/smb.log.
 smb_server_up()
 {
@@ -283,7 +283,9 @@ smb_server_up()
 smb_server_down()
 {
 	[[ ! -e $SMB_CONTROL/kill_server ]] || echo hard >"$SMB_CONTROL/kill_server"
-	[[ -z ${smb_daemon:-} ]] || kill "$smb_daemon"
+	[[ -z ${smb_daemon:-} ]] || { kill "$smb_daemon"; wait "$smb_daemon"; }
+	rm -f "$TMP/users"
+	umount /etc/ksmbd
 	modprobe -r cifs ksmbd
 }
 

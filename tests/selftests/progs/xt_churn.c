@@ -74,7 +74,7 @@ static void *receive_on(void *arg)
 	}
 }
 
-/* A queue pair whose receives are flushed into the queue, and then dropped. */
+/* A queue pair flushes its receives into the queue, and its end drops them. */
 static void come_and_go(struct xt_end *e)
 {
 	struct ibv_qp_init_attr init = {
@@ -150,7 +150,7 @@ struct writes {
 	__u32 rkey;
 };
 
-/* Writes until it is told to stop, or until the memory is refused. */
+/* Writes until @enough is set, or the memory is refused. */
 static void *write_on(void *arg)
 {
 	struct writes *w = arg;
