@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +40,8 @@
 #define SANDBOX		65536UL
 #define MEMLOCK		(256 * 1024UL)
 #define EXTRA		2UL	/* words of driver data */
+/* IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA of newer headers */
+#define ROBUST_UDATA	2ULL
 
 /**
  * struct tally - number of commands in all rounds
@@ -63,6 +66,10 @@ static const __u64 *extra;
 /* Bytes by which the response buffer is longer than the library's */
 static int room;
 static unsigned int answers;
+/* Features of the core, which it reports when the device is opened */
+static __u64 core_support;
+/* Commands without a response whose room for one was cleared */
+static unsigned int cleared;
 
 static __u64 rnd(void)
 {
@@ -191,7 +198,7 @@ static void change_command(struct command *c)
 }
 
 /*
- * Is it the command that opens the device? If that fails, for instance because
+ * Does the command open the device? If that fails, for instance because
  * it is sent twice, the core leaks a reference to the caller's task_struct with
  * any driver, which kmemleak reports (up to Linux 7.3: ib_alloc_ucontext()
  * takes it for resource tracking, and the error path of the handler does not
@@ -225,29 +232,68 @@ static int send_changed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 	return ret;
 }
 
+static struct ib_uverbs_attr *find_attr(struct command *c, __u16 id)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->hdr.num_attrs; i++)
+		if (c->attrs[i].attr_id == id)
+			return &c->attrs[i];
+	return NULL;
+}
+
+static void add_attr(struct command *c, __u16 id, const void *data, size_t len)
+{
+	struct ib_uverbs_attr *a = &c->attrs[c->hdr.num_attrs];
+
+	XT_CHECK(c->hdr.num_attrs++ < MAX_ATTRS, "too many attributes");
+	a->attr_id = id;
+	a->len = len;
+	a->data = (uintptr_t)data;
+	set_length(c);
+}
+
+/* Commands that were write() before have driver data; few others do. */
+static bool has_driver_data(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return hdr->object_id == UVERBS_OBJECT_DEVICE &&
+	       hdr->method_id == UVERBS_METHOD_INVOKE_WRITE;
+}
+
+/*
+ * Adds driver data, and room for a response if the library has none. The
+ * response of a command that succeeds must be zero.
+ */
 static int send_extra(int fd, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_ioctl_hdr as_sent = *hdr;
+	__u64 out[EXTRA] = { ~0ULL, ~0ULL };
 	struct command c = {};
+	bool responds;
+	unsigned int i;
 	int ret;
 
-	XT_CHECK(hdr->num_attrs < MAX_ATTRS, "%u attributes", hdr->num_attrs);
 	memcpy(&c, hdr, hdr->length);
-	c.attrs[c.hdr.num_attrs].attr_id = UVERBS_ATTR_UHW_IN;
-	c.attrs[c.hdr.num_attrs].len = EXTRA * sizeof(*extra);
-	c.attrs[c.hdr.num_attrs++].data = (uintptr_t)extra;
-	set_length(&c);
+	responds = find_attr(&c, UVERBS_ATTR_UHW_OUT);
+	add_attr(&c, UVERBS_ATTR_UHW_IN, extra, EXTRA * sizeof(*extra));
+	if (!responds)
+		add_attr(&c, UVERBS_ATTR_UHW_OUT, out, sizeof(out));
 	ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, &c);
 	/* Copy the attributes back: a response has handles of new objects. */
 	memcpy(hdr, &c, as_sent.length);
 	*hdr = as_sent;
+	if (ret || responds || !has_driver_data(hdr))
+		return ret;
+	for (i = 0; i < EXTRA; i++)
+		XT_EQ(out[i], 0);
+	cleared++;
 	return ret;
 }
 
 /* Sends a command with more room for the driver's response, or less. */
 static int send_roomy(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 {
-	struct ib_uverbs_attr *out = NULL;
+	struct ib_uverbs_attr *out;
 	struct command c;
 	__u8 buf[256];
 	__u64 data;
@@ -258,9 +304,7 @@ static int send_roomy(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 	XT_CHECK(hdr->length <= sizeof(c), "a command of %u bytes",
 		 hdr->length);
 	memcpy(&c, hdr, hdr->length);
-	for (i = 0; i < c.hdr.num_attrs; i++)
-		if (c.attrs[i].attr_id == UVERBS_ATTR_UHW_OUT)
-			out = &c.attrs[i];
+	out = find_attr(&c, UVERBS_ATTR_UHW_OUT);
 	if (!out)
 		return syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, hdr);
 	len = out->len;
@@ -283,6 +327,19 @@ static int send_roomy(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 	return 0;
 }
 
+/* Opens the device, and notes what the core supports. */
+static int send_open(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	int ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, hdr);
+	const struct ib_uverbs_attr *a = hdr->attrs;
+
+	for (; a < hdr->attrs + hdr->num_attrs; a++)
+		if (a->attr_id == UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT)
+			memcpy(&core_support, (void *)(uintptr_t)a->data,
+			       sizeof(core_support));
+	return ret;
+}
+
 /* Replaces the function of the C library, also for libibverbs. */
 int ioctl(int fd, unsigned long request, ...)
 {
@@ -298,6 +355,8 @@ int ioctl(int fd, unsigned long request, ...)
 		return send_roomy(fd, hdr);
 	if (extra && request == RDMA_VERBS_IOCTL)
 		return send_extra(fd, hdr);
+	if (request == RDMA_VERBS_IOCTL && leaks_in_core(hdr))
+		return send_open(fd, hdr);
 	if (!meddling || request != RDMA_VERBS_IOCTL)
 		return syscall(SYS_ioctl, fd, request, arg);
 	tally->sent++;
@@ -890,13 +949,69 @@ static void send_all(struct made *new, struct made *m)
 			       0, XT_REMOTE));
 }
 
-/* Input for the driver: zeros are accepted, other values are not. */
+/*
+ * Destroys an object by the command that was write() before: only this one has
+ * driver data. Commands that respond have the address of the response before
+ * the handle. Attributes of 8 bytes or less contain their data.
+ */
+static int end(__u32 command, __u32 handle, bool responds)
+{
+	struct ib_uverbs_destroy_cq in = { .cq_handle = handle };
+	struct ib_uverbs_destroy_cq_resp out;
+	struct command c = {
+		.hdr = {
+			.object_id = UVERBS_OBJECT_DEVICE,
+			.method_id = UVERBS_METHOD_INVOKE_WRITE,
+			.driver_id = XIW_RDMA_DRIVER_ID,
+		},
+	};
+
+	add_attr(&c, UVERBS_ATTR_WRITE_CMD, NULL, sizeof(__u64));
+	c.attrs[0].data = command;
+	add_attr(&c, UVERBS_ATTR_CORE_IN, &in,
+		 responds ? sizeof(in) : sizeof(handle));
+	if (responds)
+		add_attr(&c, UVERBS_ATTR_CORE_OUT, &out, sizeof(out));
+	else
+		c.attrs[1].data = handle;
+	return send_extra(ctx->cmd_fd, &c.hdr) ? errno : 0;
+}
+
+static void send_ends(const struct made *m)
+{
+	EXPECTED(done(end(IB_USER_VERBS_CMD_DESTROY_QP, m->qp->handle, true)));
+	EXPECTED(done(end(IB_USER_VERBS_CMD_DESTROY_SRQ, m->srq->handle,
+			  true)));
+	EXPECTED(done(end(IB_USER_VERBS_CMD_DESTROY_CQ, m->cq->handle, true)));
+	EXPECTED(done(end(IB_USER_VERBS_CMD_DEREG_MR, m->mr->handle, false)));
+	EXPECTED(done(end(IB_USER_VERBS_CMD_DEALLOC_PD, m->pd->handle,
+			  false)));
+}
+
+/* The core reports that the driver checks its data, since Linux 7.3. */
+static void check_core_support(void)
+{
+	struct utsname name;
+	int major, minor;
+
+	XT_OK(uname(&name));
+	XT_CHECK(sscanf(name.release, "%d.%d", &major, &minor) == 2, "%s",
+		 name.release);
+	if (major > 7 || (major == 7 && minor >= 3))
+		XT_EQ(core_support & ROBUST_UDATA, ROBUST_UDATA);
+}
+
+/*
+ * Input for the driver: zeros are accepted, other values are not, by a command
+ * that destroys an object neither.
+ */
 static void test_unknown(void)
 {
 	static const __u64 zeros[EXTRA];
 	static const __u64 words[EXTRA] = { 0, 1ULL << 40 };
 	struct made made = {};
 	struct made none = {};
+	struct made unused;
 
 	find_device();
 	drop_privileges();
@@ -904,10 +1019,27 @@ static void test_unknown(void)
 	extra = zeros;
 	known = true;
 	send_all(&made, &made);
+	XT_EQ(cleared, 6);
+	/* The others are in use, which is checked first. */
+	unused.pd = XT_PTR(ibv_alloc_pd(ctx));
+	unused.cq = XT_PTR(ibv_create_cq(ctx, 4, NULL, NULL, 0));
+	unused.qp = made.qp;
+	unused.srq = made.srq;
+	unused.mr = made.mr;
 	extra = words;
 	known = false;
 	send_all(&none, &made);
+	send_ends(&unused);
 	extra = NULL;
+	XT_OK(ibv_destroy_cq(unused.cq));
+	XT_OK(ibv_dealloc_pd(unused.pd));
+	XT_OK(ibv_destroy_qp(made.qp));
+	XT_OK(ibv_destroy_srq(made.srq));
+	XT_OK(ibv_destroy_cq(made.cq));
+	XT_OK(ibv_dealloc_mw(made.mw));
+	XT_OK(ibv_dereg_mr(made.mr));
+	XT_OK(ibv_dealloc_pd(made.pd));
+	check_core_support();
 }
 
 /*

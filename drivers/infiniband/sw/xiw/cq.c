@@ -579,7 +579,7 @@ static int cq_check_attr(const struct ib_device *ibdev,
 		return -EINVAL;
 	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_cq, reserved))
 		return -EINVAL;
-	return xiw_udata_known(udata) ? 0 : -EOPNOTSUPP;
+	return ib_is_udata_in_empty(udata);
 }
 
 /* Timestamps are compared with the clock of the creator's time namespace. */
@@ -746,8 +746,9 @@ int xiw_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 		return -EINVAL;
 	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_cq, reserved))
 		return -EINVAL;
-	if (!xiw_udata_known(udata))
-		return -EOPNOTSUPP;
+	ret = ib_is_udata_in_empty(udata);
+	if (ret)
+		return ret;
 	uctx = rdma_udata_to_drv_context(udata, struct xiw_ucontext, ibuctx);
 	ret = xiw_queue_alloc(&queue, cqe, sizeof(struct xiw_cqe),
 			      uctx ? &uctx->ibuctx : NULL, &key);
@@ -796,7 +797,10 @@ int xiw_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct xiw_dev *dev = to_xdev(ibcq->device);
 	struct xiw_cq *cq = to_xcq(ibcq);
 	struct xiw_queue queue;
+	int ret = ib_no_udata_io(udata);
 
+	if (ret)
+		return ret;
 	/* Without QPs nothing starts the timer, which may queue the work. */
 	hrtimer_cancel(&cq->mod.timer);
 	xiw_bh_cancel_sync(&cq->notify_work);

@@ -218,16 +218,6 @@ static inline void xiw_dev_get_policy(struct xiw_dev *dev,
 	spin_unlock(&dev->policy_lock);
 }
 
-/*
- * No command of this ABI has input for the driver. Non-zero input belongs to a
- * later ABI: the command must fail, as this kernel does not support it.
- */
-static inline bool xiw_udata_known(struct ib_udata *udata)
-{
-	return !udata || !udata->inlen ||
-	       ib_is_udata_cleared(udata, 0, udata->inlen);
-}
-
 static inline bool xiw_udata_room(const struct ib_udata *udata, size_t len)
 {
 	return !udata || udata->outlen >= len;

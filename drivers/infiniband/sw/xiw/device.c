@@ -58,10 +58,10 @@ static int xiw_query_device(struct ib_device *ibdev,
 			    struct ib_device_attr *attr,
 			    struct ib_udata *udata)
 {
-	/* Newer kernels pass NULL when the core itself queries the device. */
-	if (udata && (udata->inlen || udata->outlen))
-		return -EOPNOTSUPP;
+	int ret = ib_no_udata_io(udata);
 
+	if (ret)
+		return ret;
 	memset(attr, 0, sizeof(*attr));
 	/* Applications get the version of xiw_get_dev_fw_str() as a number. */
 	attr->fw_ver = (u64)LINUX_VERSION_MAJOR << 32 |
@@ -298,8 +298,9 @@ static int xiw_alloc_ucontext(struct ib_ucontext *ibuctx,
 
 	if (!xiw_udata_has_room(udata, struct xiw_uresp_alloc_ctx, max_inline))
 		return -EINVAL;
-	if (!xiw_udata_known(udata))
-		return -EOPNOTSUPP;
+	ret = ib_is_udata_in_empty(udata);
+	if (ret)
+		return ret;
 	if (!atomic_add_unless(&dev->num_ctx, 1, XIW_MAX_UCTX))
 		return -ENOMEM;
 
@@ -335,16 +336,20 @@ static void xiw_disassociate_ucontext(struct ib_ucontext *ibuctx)
 static int xiw_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct xiw_dev *dev = to_xdev(ibpd->device);
+	int ret = ib_no_udata_io(udata);
 
-	if (!xiw_udata_known(udata))
-		return -EOPNOTSUPP;
+	if (ret)
+		return ret;
 	return atomic_add_unless(&dev->num_pd, 1, XIW_MAX_PD) ? 0 : -ENOMEM;
 }
 
 static int xiw_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	atomic_dec(&to_xdev(ibpd->device)->num_pd);
-	return 0;
+	int ret = ib_no_udata_io(udata);
+
+	if (!ret)
+		atomic_dec(&to_xdev(ibpd->device)->num_pd);
+	return ret;
 }
 
 /*
@@ -412,6 +417,11 @@ static const struct ib_device_ops device_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = XIW_RDMA_DRIVER_ID,
 	.uverbs_abi_ver = XIW_ABI_VERSION,
+	/*
+	 * No command of this ABI has input for the driver. Input other than
+	 * zeros belongs to a later ABI: the command fails.
+	 */
+	XIW_OPS_ROBUST_UDATA
 
 	.advise_mr = xiw_advise_mr,
 	.alloc_hw_port_stats = xiw_alloc_hw_port_stats,

@@ -269,8 +269,9 @@ struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	struct xiw_mr *mr;
 	int ret;
 
-	if (!xiw_udata_known(udata))
-		return ERR_PTR(-EOPNOTSUPP);
+	ret = ib_no_udata_io(udata);
+	if (ret)
+		return ERR_PTR(ret);
 	/* The implicit region of all memory is not supported. */
 	if (access & IB_ACCESS_ON_DEMAND && length == U64_MAX)
 		return ERR_PTR(-EOPNOTSUPP);
@@ -345,9 +346,11 @@ struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 				     struct uverbs_attr_bundle *attrs)
 {
 	struct xiw_mr *mr;
+	int ret;
 
-	if (!xiw_udata_known(&attrs->driver_udata))
-		return ERR_PTR(-EOPNOTSUPP);
+	ret = ib_no_udata_io(&attrs->driver_udata);
+	if (ret)
+		return ERR_PTR(ret);
 	mr = mr_alloc_user(pd, iova, length, access, IB_ZERO_BASED, dmah);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
@@ -421,8 +424,11 @@ struct ib_mr *xiw_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	int ret;
 
 	/* Regions on demand and dma-bufs have none. */
-	if (!mem->umem || !xiw_udata_known(udata))
+	if (!mem->umem)
 		return ERR_PTR(-EOPNOTSUPP);
+	ret = ib_no_udata_io(udata);
+	if (ret)
+		return ERR_PTR(ret);
 	ret = mr_check_user_access(ibmr->device, new.access, IB_ZERO_BASED);
 	if (ret)
 		return ERR_PTR(ret);
@@ -544,7 +550,10 @@ int xiw_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct xiw_mr *mr = to_xmr(ibmr);
 	struct xiw_mem *mem = mr->mem;
+	int ret = ib_no_udata_io(udata);
 
+	if (ret)
+		return ret;
 	xiw_mem_lock(mem);
 	if (atomic_read(&mem->num_mw)) {
 		xiw_mem_unlock(mem);

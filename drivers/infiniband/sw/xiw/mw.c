@@ -28,15 +28,15 @@
 /* A bind nests the lock of the region inside that of the window. */
 static struct lock_class_key mw_lock_key;
 
-/* 0, -EOPNOTSUPP for unknown input, -ENOMEM or -ENOSPC */
+/* 0, -EOPNOTSUPP for unknown input, -EFAULT, -ENOMEM or -ENOSPC */
 int xiw_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	struct xiw_dev *dev = to_xdev(ibmw->device);
 	struct xiw_mem *mem;
-	int ret;
+	int ret = ib_no_udata_io(udata);
 
-	if (!xiw_udata_known(udata))
-		return -EOPNOTSUPP;
+	if (ret)
+		return ret;
 	if (!atomic_add_unless(&dev->num_mw, 1, XIW_MAX_MW))
 		return -ENOMEM;
 	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);

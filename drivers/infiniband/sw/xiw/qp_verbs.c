@@ -42,7 +42,8 @@ static struct xiw_qp *qp_verbs_get_to_modify(struct ib_qp *ibqp)
 }
 
 static int qp_verbs_check_init_attr(struct ib_device *ibdev,
-				    const struct ib_qp_init_attr *attr)
+				    const struct ib_qp_init_attr *attr,
+				    struct ib_udata *udata)
 {
 	const struct ib_qp_cap *cap = &attr->cap;
 
@@ -63,7 +64,9 @@ static int qp_verbs_check_init_attr(struct ib_device *ibdev,
 		return -EINVAL;
 	if (!attr->send_cq || (!attr->recv_cq && !attr->srq))
 		return -EINVAL;
-	return 0;
+	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_qp, max_inline))
+		return -EINVAL;
+	return ib_is_udata_in_empty(udata);
 }
 
 static void qp_verbs_init_qp(struct xiw_qp *qp,
@@ -154,13 +157,9 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct xiw_dev *dev = to_xdev(ibqp->device);
 	int ret;
 
-	ret = qp_verbs_check_init_attr(ibqp->device, attr);
+	ret = qp_verbs_check_init_attr(ibqp->device, attr, udata);
 	if (ret)
 		return ret;
-	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_qp, max_inline))
-		return -EINVAL;
-	if (!xiw_udata_known(udata))
-		return -EOPNOTSUPP;
 	if (atomic_inc_return(&dev->num_qp) > XIW_MAX_QP) {
 		ret = -ENOMEM;
 		goto err_count;
@@ -455,10 +454,13 @@ int xiw_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
 {
 	struct xiw_qp *qp;
-	int ret = 0;
+	int ret;
 
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS || !xiw_udata_known(udata))
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
+	ret = ib_no_udata_io(udata);
+	if (ret)
+		return ret;
 	qp = qp_verbs_get_to_modify(ibqp);
 	if (!qp)
 		return -EINVAL;
@@ -541,7 +543,10 @@ int xiw_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct xiw_qp *qp = to_xqp(ibqp);
 	struct xiw_dev *dev = qp->dev;
+	int ret = ib_no_udata_io(udata);
 
+	if (ret)
+		return ret;
 	/* End lookups; the number stays reserved until the last reference. */
 	xa_store_bh(&dev->qps, qp->qpn, NULL, GFP_KERNEL);
 	qp_verbs_end_connection(qp);

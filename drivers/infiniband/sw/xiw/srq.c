@@ -66,7 +66,7 @@ static int srq_check_attr(const struct ib_srq_init_attr *attr,
 		return -EINVAL;
 	if (!xiw_udata_has_room(udata, struct xiw_uresp_create_srq, srq_id))
 		return -EINVAL;
-	return xiw_udata_known(udata) ? 0 : -EOPNOTSUPP;
+	return ib_is_udata_in_empty(udata);
 }
 
 /*
@@ -154,9 +154,13 @@ int xiw_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 {
 	struct xiw_srq *srq = to_xsrq(ibsrq);
 	struct xiw_rq *rq = &srq->rq;
+	int ret;
 
-	if (mask & ~IB_SRQ_LIMIT || !xiw_udata_known(udata))
+	if (mask & ~IB_SRQ_LIMIT)
 		return -EOPNOTSUPP;
+	ret = ib_no_udata_io(udata);
+	if (ret)
+		return ret;
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
 	if (attr->srq_limit > rq->max_wr)
@@ -184,7 +188,10 @@ int xiw_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct xiw_dev *dev = to_xdev(ibsrq->device);
 	struct xiw_srq *srq = to_xsrq(ibsrq);
+	int ret = ib_no_udata_io(udata);
 
+	if (ret)
+		return ret;
 	WARN_ON_ONCE(!list_empty(&srq->waiters));
 	cancel_work_sync(&srq->event_work);
 	xa_erase(&dev->srqs, srq->id);

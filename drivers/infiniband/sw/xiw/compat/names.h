@@ -65,7 +65,8 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 
 /*
  * ib_respond_udata(), which truncates the response to the caller's buffer, and
- * clears the rest of a longer buffer
+ * clears the rest of a longer buffer; and functions for the driver's data of
+ * commands that have none in one or both directions
  */
 #include <linux/minmax.h>
 #include <linux/uaccess.h>
@@ -85,6 +86,24 @@ static inline int xiw_respond_udata(struct ib_udata *udata, const void *src,
 
 #define ib_respond_udata(udata, resp) \
 	xiw_respond_udata(udata, &(resp), sizeof(resp))
+
+static inline int ib_is_udata_in_empty(struct ib_udata *udata)
+{
+	if (!udata || !udata->inlen ||
+	    ib_is_udata_cleared(udata, 0, udata->inlen))
+		return 0;
+	return -EOPNOTSUPP;
+}
+
+static inline int ib_no_udata_io(struct ib_udata *udata)
+{
+	int ret = ib_is_udata_in_empty(udata);
+
+	if (!ret && udata && udata->outlen &&
+	    clear_user(udata->outbuf, udata->outlen))
+		return -EFAULT;
+	return ret;
+}
 #endif
 
 #endif /* _XIW_COMPAT_NAMES_H */

@@ -99,6 +99,14 @@ static inline int xiw_op_query_gid(struct ib_device *ibdev, u32 port_num,
 #define XIW_OPS_REPORT_PORT_EVENT
 #endif
 
+/* Older kernels do not report that the driver checks all data for it. */
+#ifdef XIW_HAVE_ROBUST_UDATA
+#define XIW_OPS_ROBUST_UDATA \
+	.uverbs_robust_udata = 1,
+#else
+#define XIW_OPS_ROBUST_UDATA
+#endif
+
 /* Some kernels pass the attribute bundle, but no DMA hints. */
 #ifdef XIW_HAVE_REG_MR_DMAH
 #define xiw_op_reg_user_mr		xiw_reg_user_mr

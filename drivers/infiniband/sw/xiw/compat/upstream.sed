@@ -10,6 +10,7 @@ s/\<XIW_OPS_DISABLE_DRIVER$/.disable_driver = xiw_disable_driver,/
 s/\<XIW_OPS_FILL_RES_SRQ$/.fill_res_srq_entry = xiw_fill_res_srq,/
 s/\<XIW_OPS_REPORT_PORT_EVENT$/.report_port_event = xiw_report_port_event,/
 s/\<XIW_OPS_QUERY_PORT_SPEED$/.query_port_speed = xiw_query_port_speed,/
+s/\<XIW_OPS_ROBUST_UDATA$/.uverbs_robust_udata = 1,/
 
 # bh.h
 s/\<struct xiw_bh_work\>/struct work_struct/
