@@ -121,7 +121,8 @@ copy_driver()
 	sed -i '/^# The newest kernel needs nothing of this\.$/,$d;' "$xiw/Makefile"
 	sed -i '${/^$/d}' "$xiw/Makefile"
 	sed -i -f "$compat/upstream.sed" "$xiw"/*.[ch] "$xiw"/tests/*.c
-	unifdef -m -UXIW_KERNEL_RESIZES_CQ "$xiw"/tests/verbs_kunit.c ||
+	unifdef -m -UXIW_KERNEL_RESIZES_CQ -DXIW_HAVE_SPEED_CHANGE_EVENT \
+		"$xiw"/tests/verbs_kunit.c ||
 		(($? == 1))
 	# One blank line where something is gone.
 	sed -i '/^$/N;/^\n$/D' "$xiw"/tests/verbs_kunit.c

@@ -70,10 +70,13 @@ enum xiw_limits {
  * @netdev: lower device, with a reference of its own, as the core drops its
  *	reference before the last endpoints are gone
  * @netdev_tracker: tracks that reference
- * @port_lock: protects @port_state, @port_next and @gids
+ * @port_lock: protects @port_state, @port_next, both speeds and @gids
  * @port_state: state of the port in the last event; IB_PORT_NOP before
+ * @speed: of the netdev in Mb/s when it last had a carrier, 0 if not known
+ * @speed_reported: @speed when it was last reported
  * @port_next: time of the next permitted event, in jiffies
- * @port_work: reports changes that occurred before @port_next
+ * @port_work: looks at the speed, reports changes that occurred before
+ *	@port_next
  * @gids: addresses of the port, zero if unused; see gid.c
  * @gids_full: a full table was logged; written by @gid_work only
  * @gid_next: time of the next update of @gids, in jiffies
@@ -125,6 +128,8 @@ struct xiw_dev {
 	netdevice_tracker netdev_tracker;
 	spinlock_t port_lock; /* see above */
 	enum ib_port_state port_state;
+	u32 speed;
+	u32 speed_reported;
 	unsigned long port_next;
 	struct delayed_work port_work;
 	union ib_gid gids[XIW_MAX_GIDS];

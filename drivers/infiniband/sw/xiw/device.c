@@ -121,6 +121,23 @@ static void xiw_device_query_speed(struct xiw_dev *dev,
 	}
 }
 
+/* @speed: of the netdev in Mb/s. The caller holds the RTNL. */
+static int device_get_speed(struct net_device *netdev, u32 *speed)
+{
+	struct ethtool_link_ksettings link = {};
+	int ret = -ENODEV;
+
+	/* The state changes from REGISTERED with the RTNL held only. */
+	if (data_race(netdev->reg_state) == NETREG_REGISTERED)
+		ret = __ethtool_get_link_ksettings(netdev, &link);
+	if (ret)
+		return ret;
+	if (link.base.speed == (u32)SPEED_UNKNOWN)
+		return -EOPNOTSUPP;
+	*speed = link.base.speed;
+	return 0;
+}
+
 /*
  * @speed: of the netdev in units of 100 Mb/s; the attributes of the port can
  * only hold a speed of InfiniBand, so they have the next higher one. Takes the
@@ -129,24 +146,19 @@ static void xiw_device_query_speed(struct xiw_dev *dev,
 int xiw_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 {
 	struct xiw_dev *dev = to_xdev(ibdev);
-	struct ethtool_link_ksettings link = {};
-	int ret = -ENODEV;
+	u32 mbps = 0;
+	int ret;
 
 	if (!xiw_dev_port_active(dev)) {
 		*speed = 0;
 		return 0;
 	}
 	rtnl_lock();
-	/* The state changes from REGISTERED with the RTNL held only. */
-	if (data_race(dev->netdev->reg_state) == NETREG_REGISTERED)
-		ret = __ethtool_get_link_ksettings(dev->netdev, &link);
+	ret = device_get_speed(dev->netdev, &mbps);
 	rtnl_unlock();
-	if (ret)
-		return ret;
-	if (link.base.speed == (u32)SPEED_UNKNOWN)
-		return -EOPNOTSUPP;
-	*speed = link.base.speed / 100;
-	return 0;
+	if (!ret)
+		*speed = mbps / 100;
+	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_query_port_speed);
 
@@ -183,16 +195,53 @@ static void device_dispatch(struct xiw_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
+/* Dispatches the events of changes. The caller holds @port_lock. */
+static void device_report(struct xiw_dev *dev, enum ib_port_state state)
+{
+	if (state != dev->port_state)
+		device_dispatch(dev, state == IB_PORT_ACTIVE ?
+				IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+	dev->port_state = state;
+	if (dev->speed != dev->speed_reported)
+		xiw_dispatch_speed_change(&dev->ibdev);
+	dev->speed_reported = dev->speed;
+}
+
 /*
- * Reports a change of the port's state, if any. The device is registered, and
- * the caller has a reference. Process context.
+ * Notes the speed of the netdev, which device_update_port() compares with the
+ * one in the last event. A netdev without carrier keeps the last speed. Takes
+ * the RTNL, and the lock of the netdev if its driver asks for that.
+ */
+static void device_note_speed(struct xiw_dev *dev)
+{
+	u32 speed;
+	int ret;
+
+	if (!xiw_dev_port_active(dev))
+		return;
+	rtnl_lock();
+	ret = device_get_speed(dev->netdev, &speed);
+	rtnl_unlock();
+	if (ret)
+		return;
+	spin_lock(&dev->port_lock);
+	dev->speed = speed;
+	/* The first one is no change. */
+	if (!dev->speed_reported)
+		dev->speed_reported = speed;
+	spin_unlock(&dev->port_lock);
+}
+
+/*
+ * Reports a change of the port's state or speed, if any. The device is
+ * registered, and the caller has a reference. Process context.
  *
  * The first call always reports the state: the core has read it earlier, and it
  * may have changed since. An event for which the core has no memory is lost.
  * The loss cannot be detected: ib_dispatch_event() does not return an error,
  * and the next event of any kind updates the core's copy of the state.
  */
-void xiw_device_update_port(struct xiw_dev *dev)
+static void device_update_port(struct xiw_dev *dev)
 {
 	enum ib_port_state state;
 	unsigned long delay;
@@ -200,7 +249,7 @@ void xiw_device_update_port(struct xiw_dev *dev)
 	spin_lock(&dev->port_lock);
 	state = xiw_dev_port_active(dev) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 	delay = xiw_dev_event_delay(dev->port_next);
-	if (state == dev->port_state)
+	if (state == dev->port_state && dev->speed == dev->speed_reported)
 		goto unlock;
 	if (delay) {
 		queue_delayed_work(system_dfl_wq, &dev->port_work, delay);
@@ -209,9 +258,7 @@ void xiw_device_update_port(struct xiw_dev *dev)
 	/* The first report does not delay the next one. */
 	if (dev->port_state != IB_PORT_NOP)
 		dev->port_next = jiffies + XIW_EVENT_PERIOD;
-	dev->port_state = state;
-	device_dispatch(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
-						       IB_EVENT_PORT_ERR);
+	device_report(dev, state);
 unlock:
 	spin_unlock(&dev->port_lock);
 }
@@ -224,8 +271,19 @@ static void device_port_work(struct work_struct *work)
 	/* Events are permitted only while the device is registered. */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
-	xiw_device_update_port(dev);
+	device_note_speed(dev);
+	device_update_port(dev);
 	ib_device_put(&dev->ibdev);
+}
+
+/*
+ * Reports a change of the port's state, and has the work look at the speed: the
+ * notifier's callers may hold the lock of the netdev or of one below it.
+ */
+void xiw_device_update_port(struct xiw_dev *dev)
+{
+	device_update_port(dev);
+	queue_delayed_work(system_dfl_wq, &dev->port_work, 0);
 }
 
 /*

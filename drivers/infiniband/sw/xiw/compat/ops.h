@@ -91,6 +91,19 @@ static inline int xiw_op_query_gid(struct ib_device *ibdev, u32 port_num,
 #define xiw_op_query_gid	xiw_query_gid
 #endif
 
+/* Older kernels have no event for a change of the speed. */
+static inline void xiw_dispatch_speed_change(struct ib_device *ibdev)
+{
+#ifdef XIW_HAVE_SPEED_CHANGE_EVENT
+	struct ib_event event = {
+		.device = ibdev,
+		.event = IB_EVENT_DEVICE_SPEED_CHANGE,
+	};
+
+	ib_dispatch_event(&event);
+#endif
+}
+
 /* In older kernels the core does not report port events. */
 #ifdef XIW_HAVE_REPORT_PORT_EVENT
 #define XIW_OPS_REPORT_PORT_EVENT \

@@ -11,6 +11,7 @@ s/\<XIW_OPS_FILL_RES_SRQ$/.fill_res_srq_entry = xiw_fill_res_srq,/
 s/\<XIW_OPS_REPORT_PORT_EVENT$/.report_port_event = xiw_report_port_event,/
 s/\<XIW_OPS_QUERY_PORT_SPEED$/.query_port_speed = xiw_query_port_speed,/
 s/\<XIW_OPS_ROBUST_UDATA$/.uverbs_robust_udata = 1,/
+s/\<xiw_dispatch_speed_change(&dev->ibdev)/device_dispatch(dev, IB_EVENT_DEVICE_SPEED_CHANGE)/
 
 # bh.h
 s/\<struct xiw_bh_work\>/struct work_struct/

@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#define TIMEOUT		(20 * HZ)
 /* 198.51.100.1; a device must exist there before the suite is loaded. */
 #define ADDRESS		0xc6336401
 
@@ -54,7 +53,8 @@ static int pair_request(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 static void expect(struct kunit *test, struct vt_end *e,
 		   enum rdma_cm_event_type type)
 {
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&e->event, TIMEOUT),
+	KUNIT_ASSERT_NE(test,
+			wait_for_completion_timeout(&e->event, VT_TIMEOUT),
 			0UL);
 	KUNIT_ASSERT_EQ(test, e->type, type);
 }
@@ -62,11 +62,11 @@ static void expect(struct kunit *test, struct vt_end *e,
 /* Poll here if the core does not poll the CQ. */
 void vt_wait(struct kunit *test, struct vt_end *e, struct vt_wr *wr)
 {
-	unsigned long end = jiffies + TIMEOUT;
+	unsigned long end = jiffies + VT_TIMEOUT;
 
 	if (e->cq->poll_ctx != IB_POLL_DIRECT) {
 		KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&wr->done,
-								  TIMEOUT),
+								  VT_TIMEOUT),
 				0UL);
 		return;
 	}
@@ -197,7 +197,7 @@ struct vt_pair *vt_pair_ask(struct kunit *test, const struct vt_how *how)
 	end_qp(test, &p->b, &caller);
 	KUNIT_ASSERT_EQ(test, rdma_connect(p->b.id, &param), 0);
 	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&p->request,
-							  TIMEOUT), 0UL);
+							  VT_TIMEOUT), 0UL);
 	end_qp(test, &p->a, how);
 	return p;
 }
@@ -232,7 +232,7 @@ void vt_disconnected(struct kunit *test, struct vt_end *e)
 {
 	while (READ_ONCE(e->type) != RDMA_CM_EVENT_DISCONNECTED)
 		KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&e->event,
-								  TIMEOUT),
+								  VT_TIMEOUT),
 				0UL);
 }
 

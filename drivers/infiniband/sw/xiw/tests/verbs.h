@@ -14,6 +14,7 @@
 #define VT_ROOM		(4 * PAGE_SIZE)
 #define VT_DEPTH	64
 #define VT_MARK		0x5a
+#define VT_TIMEOUT	(20 * HZ)
 
 /**
  * struct vt_wr - a synchronous work request

@@ -15,6 +15,9 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 #include <linux/workqueue.h>
+#ifdef XIW_HAVE_SPEED_CHANGE_EVENT
+#include <net/netdev_lock.h>
+#endif
 #include <rdma/ib_cache.h>
 
 #include "../cq.h"
@@ -859,6 +862,84 @@ static void verbs_port_speed(struct kunit *test)
 	set_ethtool_ops(netdev, before);
 }
 
+#ifdef XIW_HAVE_SPEED_CHANGE_EVENT
+/**
+ * struct speed_events - counts events of a changed speed
+ * @handler: registered with the core
+ * @count: events so far
+ * @arrived: completed by each event
+ */
+struct speed_events {
+	struct ib_event_handler handler;
+	atomic_t count;
+	struct completion arrived;
+};
+
+static void count_speed_event(struct ib_event_handler *handler,
+			      struct ib_event *event)
+{
+	struct speed_events *e = container_of(handler, struct speed_events,
+					      handler);
+
+	if (event->event != IB_EVENT_DEVICE_SPEED_CHANGE)
+		return;
+	atomic_inc(&e->count);
+	complete(&e->arrived);
+}
+
+/*
+ * As a netdev that has negotiated @speed, with a driver whose functions are
+ * called under the netdev's lock
+ */
+static void change_link(struct xiw_dev *dev, u32 speed)
+{
+	struct net_device *netdev = dev->netdev;
+
+	rtnl_lock();
+	link_speed = speed;
+	netdev->request_ops_lock = true;
+	netdev_lock_ops(netdev);
+	call_netdevice_notifiers(NETDEV_CHANGE, netdev);
+	netdev_unlock_ops(netdev);
+	rtnl_unlock();
+	flush_delayed_work(&dev->port_work);
+	netdev->request_ops_lock = false;
+}
+
+/* Each change of the netdev's speed raises one event; the first is no change */
+static void verbs_speed_event(struct kunit *test)
+{
+	static const struct ethtool_ops ops = {
+		.get_link_ksettings = get_link,
+	};
+	static const u32 changes[] = { SPEED_2500, SPEED_10000, SPEED_1000 };
+	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
+	struct ib_device *ibdev = p->b.id->device;
+	struct xiw_dev *dev = to_xdev(ibdev);
+	const struct ethtool_ops *before = dev->netdev->ethtool_ops;
+	struct speed_events *e = kunit_kzalloc(test, sizeof(*e), GFP_KERNEL);
+	unsigned long left;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, e);
+	init_completion(&e->arrived);
+	INIT_IB_EVENT_HANDLER(&e->handler, ibdev, count_speed_event);
+	ib_register_event_handler(&e->handler);
+	set_ethtool_ops(dev->netdev, &ops);
+	change_link(dev, SPEED_1000);
+	for (i = 0; i < ARRAY_SIZE(changes); i++) {
+		change_link(dev, changes[i]);
+		left = wait_for_completion_timeout(&e->arrived, VT_TIMEOUT);
+		KUNIT_EXPECT_NE(test, left, 0UL);
+		change_link(dev, changes[i]);
+		change_link(dev, (u32)SPEED_UNKNOWN);
+	}
+	set_ethtool_ops(dev->netdev, before);
+	ib_unregister_event_handler(&e->handler);
+	KUNIT_EXPECT_EQ(test, atomic_read(&e->count), i);
+}
+#endif
+
 /* Raises an event and waits until the core has handled it. */
 static void port_event(struct ib_device *ibdev, enum ib_event_type type)
 {
@@ -940,6 +1021,9 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_destroy_in_handler),
 	KUNIT_CASE(verbs_qp_is_whole),
 	KUNIT_CASE(verbs_port_speed),
+#ifdef XIW_HAVE_SPEED_CHANGE_EVENT
+	KUNIT_CASE(verbs_speed_event),
+#endif
 	KUNIT_CASE(verbs_first_gid_stays),
 	{}
 };
