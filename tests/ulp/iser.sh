@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # xiw-kernel: stock
-# xiw-packages: open-iscsi fio libiscsi-bin
+# xiw-packages: open-iscsi fio libiscsi-bin qemu-utils qemu-block-extra
 #
 # iSER: iSCSI initiator and target in the kernel over our device, and the initiator in user
-# space of libiscsi.
+# space of libiscsi, also as a disk of QEMU.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -36,5 +36,8 @@ url=iser://$L4:3260/$ISER_IQN/0
 run_claim "libiscsi logs in" iscsi-inq "$url"
 run_claim "it reads the size of the disk" iscsi-readcapacity16 "$url"
 tap_run "that is not 0" grep -qE '^Total size:[1-9]' "$TMP/out"
+# libiscsi 1.19 announces immediate data, and does not send them.
+echo No >"$ISER_TPG/param/ImmediateData"
+qemu_disk 0
 tap_run "the device can be removed" timeout 60 rdma link del "$DEV_L"
 tap_done

@@ -324,6 +324,7 @@ disk_of()
 }
 
 ISER_IQN=iqn.2003-01.org.example:xiw
+ISER_HOST=iqn.2003-01.org.example:host
 ISER_TPG=$SCSI_TARGET/iscsi/$ISER_IQN/tpgt_1
 
 # iser_target_up: a target of iSER at port 3260. A listener of ours and the portal's
@@ -368,8 +369,7 @@ iscsid_up()
 {
 	scratch /etc/iscsi /var/lib /run/lock
 	mkdir -p /var/lib/iscsi /run/lock/iscsi
-	echo "InitiatorName=iqn.2003-01.org.example:host" \
-		>/etc/iscsi/initiatorname.iscsi
+	echo "InitiatorName=$ISER_HOST" >/etc/iscsi/initiatorname.iscsi
 	: >/etc/iscsi/iscsid.conf
 	setsid iscsid -f >"$TMP/iscsid.log" 2>&1 &
 	# shellcheck disable=SC2034  # used by the callers
@@ -379,6 +379,25 @@ iscsid_up()
 iser_disk()
 {
 	disk_of '/sys/class/iscsi_session/session*/device/target*/*/block/*'
+}
+
+# qemu_disk LUN: the claim is that QEMU writes 16 pieces of 256 KiB to the disk with
+# libiscsi over iSER, piece N filled with bytes of value N, and reads the same. libiscsi
+# 1.19 cannot send larger commands.
+qemu_disk()
+{
+	local i writes=() reads=()
+
+	for ((i = 0; i < 16; i++)); do
+		writes+=(-c "write -P $i $((i << 18)) 256k")
+		reads+=(-c "read -P $i $((i << 18)) 256k")
+	done
+	run_claim "QEMU writes to the disk and reads the same" \
+		qemu-io "${writes[@]}" -c flush "${reads[@]}" \
+		"json:{\"driver\": \"raw\", \"file\": {
+		\"driver\": \"iscsi\", \"transport\": \"iser\", \"lun\": $1,
+		\"portal\": \"$L4:3260\", \"target\": \"$ISER_IQN\",
+		\"initiator-name\": \"$ISER_HOST\"}}"
 }
 
 SRP_PORT=5555
