@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The queue pairs that complete into a completion queue, by number. The process
- * shares its completion ring with the kernel, and with children that it forks,
- * so an entry names its queue pair by number only, and the number need not
- * exist.
+ * shares its completion ring with the kernel, so an entry names its queue pair
+ * by number only, and the number need not exist.
  *
  * A hash table with chains; numbers are random, so their low bits are the hash.
  * The lock of the completion queue protects all of it but @added: a queue pair

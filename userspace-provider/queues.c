@@ -3,9 +3,8 @@
  * Completion queues, queue pairs and SRQs from creation to destruction, and
  * the mapping of their rings.
  *
- * The rings are shared mappings of kernel memory: fork() does not make them
- * copy-on-write, so they need no MADV_DONTFORK. A child must not use its
- * parent's verbs objects.
+ * The rings are shared mappings of kernel memory, which a child does not
+ * inherit: it must not use its parent's verbs objects.
  *
  * A ring is unmapped only after the kernel has destroyed its object: if the
  * destruction fails, the application may go on using it.

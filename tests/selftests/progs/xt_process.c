@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Other activities of processes: fork() with registered memory, and mappings of
- * every kind as regions, also those that change while they are registered.
+ * Other activities of processes: fork() with registered memory and with queues,
+ * and mappings of every kind as regions, also those that change while they are
+ * registered.
  */
 #include "xt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -132,35 +134,72 @@ static void test_system(void)
 	xt_hang_up(&p, &p.b);
 }
 
-/* A child misuses its copy of the queues; those of the parent still work. */
-static void test_inherited(void)
+/* A child uses the queues as if they were its own. */
+static void misuse(struct xt_end *e, struct xt_buf *buf)
+{
+	struct ibv_sge sge = xt_sge(buf, 0, ROOM);
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 77, &sge, 1);
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		xt_try_recv(e, 77, &sge, 1);
+		xt_try_send(e, &wr);
+		ibv_poll_cq(e->scq, 1, &wc);
+		ibv_poll_cq(e->rcq, 1, &wc);
+		ibv_req_notify_cq(e->scq, 0);
+	}
+}
+
+static void only_poll(struct xt_end *e, struct xt_buf *buf)
+{
+	struct ibv_wc wc;
+
+	(void)buf;
+	ibv_poll_cq(e->rcq, 1, &wc);
+}
+
+/*
+ * The child ends at its first access, and the parent's queues are as they were:
+ * more messages follow than the rings have entries.
+ */
+static void inherited(void (*use)(struct xt_end *e, struct xt_buf *buf))
 {
 	const struct xt_opts o = XT_OPTS;
 	struct xt_pair p;
 	struct xt_buf buf;
-	struct ibv_wc wc;
-	pid_t pid;
 	int status;
+	pid_t pid;
 	int i;
 
 	xt_pair(&p, &o, &o);
 	buf = xt_buf(&p.b, ROOM, XT_LOCAL);
-	pid = xt_fork();
-	if (!pid) {
-		for (i = 0; i < 1000; i++)
-			ibv_poll_cq(p.b.rcq, 1, &wc);
-		_exit(0);
+	for (i = 0; i < 300; i++) {
+		xt_fill(buf.p, ROOM, 2 * i);
+		round_trip(&p, buf.mr, buf.p, 2 * i, true);
+		if (i % 100 != 50)
+			continue;
+		pid = xt_fork();
+		if (!pid) {
+			use(&p.b, &buf);
+			_exit(0);
+		}
+		XT_EQ(waitpid(pid, &status, 0), pid);
+		XT_CHECK(WIFSIGNALED(status), "the child was not stopped");
 	}
-	for (i = 0; i < FORKS; i++) {
-		xt_fill(buf.p, ROOM, 900 + 2 * i);
-		round_trip(&p, buf.mr, buf.p, 900 + 2 * i, true);
-	}
-	XT_EQ(waitpid(pid, &status, 0), pid);
-	xt_note("the child ended with status 0x%x", status);
-	xt_fill(buf.p, ROOM, 1001);
-	round_trip(&p, buf.mr, buf.p, 1001, true);
+	XT_CHECK(!xt_readable(p.b.id->verbs->async_fd), "an event");
 	xt_buf_free(&buf);
 	xt_hang_up(&p, &p.b);
+}
+
+static void test_inherited(void)
+{
+	inherited(misuse);
+}
+
+static void test_polled(void)
+{
+	inherited(only_poll);
 }
 
 static void test_own(void)
@@ -190,6 +229,376 @@ static void test_own(void)
 	round_trip(&parents, buf.mr, buf.p, 11, true);
 	xt_buf_free(&buf);
 	xt_hang_up(&parents, &parents.b);
+}
+
+/* A child that outlives its parent */
+
+/**
+ * struct region - where a region is, as private data
+ * @addr: its first byte
+ * @rkey: its key
+ */
+struct region {
+	__u64 addr;
+	__u32 rkey;
+};
+
+/* Replaces the process by cat, which keeps all descriptors and reads @fd. */
+static void become_cat(int fd)
+{
+	int i;
+
+	XT_CHECK(dup2(fd, 0) == 0, "dup2: %m");
+	for (i = 3; i < 256; i++)
+		fcntl(i, F_SETFD, 0);
+	execlp("cat", "cat", NULL);
+	_exit(1);
+}
+
+/*
+ * The active end. The child has other bytes at the addresses of the region, and
+ * lives until @fd is closed at the other side.
+ */
+static void active_end(const struct sockaddr_storage *sa, int fd, int access,
+		       bool exec)
+{
+	const struct xt_opts o = XT_OPTS;
+	struct region region;
+	struct xt_buf buf;
+	struct xt_end e;
+	char byte;
+
+	xt_id(&e, &xt_b);
+	xt_resolve(&e, sa);
+	xt_qp(&e, &o);
+	buf = xt_buf(&e, ROOM, access);
+	xt_fill(buf.p, ROOM, 51);
+	region = (struct region){ (__u64)buf.p, buf.mr->rkey };
+	xt_dial(&e, &o, &region, sizeof(region));
+	xt_expect(&e, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	/* Not xt_fork(), with which the child would end with its parent. */
+	if (fork())
+		_exit(0);
+	memset(buf.p, 0xee, ROOM);
+	if (exec)
+		become_cat(fd);
+	_exit(read(fd, &byte, 1) < 0);
+}
+
+/*
+ * Connects to active_end() in a process of its own. That process has ended, but
+ * not its child, which ends when the result is closed.
+ */
+static int adopt_orphan(struct xt_end *e, struct region *region, int access,
+			bool exec)
+{
+	struct sockaddr_storage sa = xt_addr(&xt_a, 0);
+	const struct xt_opts o = XT_OPTS;
+	struct xt_end listener;
+	struct xt_event ev;
+	int pipes[2];
+	pid_t pid;
+
+	XT_OK(pipe2(pipes, O_CLOEXEC));
+	xt_id(&listener, &xt_a);
+	sa = xt_addr(&xt_a, xt_listen(&listener, &sa, 1));
+	pid = xt_fork();
+	if (!pid) {
+		close(pipes[1]);
+		close(listener.ch->fd);
+		active_end(&sa, pipes[0], access, exec);
+	}
+	close(pipes[0]);
+	xt_expect(&listener, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	memcpy(region, ev.data, sizeof(*region));
+	xt_adopt(e, &xt_a, ev.id);
+	xt_qp(e, &o);
+	xt_answer(e, &o, NULL, 0);
+	xt_expect(e, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	reap(pid);
+	xt_close(&listener);
+	return pipes[1];
+}
+
+static enum ibv_wc_status read_from(struct xt_end *e, const struct region *from,
+				    struct xt_buf *to)
+{
+	struct ibv_sge sge = xt_sge(to, 0, ROOM);
+	struct ibv_send_wr wr = xt_wr(IBV_WR_RDMA_READ, 1, &sge, 1);
+	struct ibv_wc wc;
+
+	wr.wr.rdma.remote_addr = from->addr;
+	wr.wr.rdma.rkey = from->rkey;
+	memset(to->p, 0, ROOM);
+	xt_send(e, &wr);
+	xt_wait(e->scq, &wc);
+	return wc.status;
+}
+
+static void outlives(bool exec)
+{
+	struct region region;
+	struct xt_buf buf;
+	struct xt_end e;
+	int told;
+
+	told = adopt_orphan(&e, &region, XT_REMOTE, exec);
+	buf = xt_buf(&e, ROOM, XT_LOCAL);
+	XT_EQ(read_from(&e, &region, &buf), IBV_WC_SUCCESS);
+	XT_SAME(buf.p, ROOM, 51);
+	XT_CHECK(!xt_readable(e.ch->fd), "an event while the child lives");
+	close(told);
+	xt_expect(&e, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	XT_EQ(read_from(&e, &region, &buf), IBV_WC_WR_FLUSH_ERR);
+	xt_buf_free(&buf);
+	xt_close(&e);
+}
+
+static void test_outlives(void)
+{
+	outlives(false);
+}
+
+static void test_outlives_exec(void)
+{
+	outlives(true);
+}
+
+static void needs_odp(struct xt_end *e)
+{
+	struct ibv_device_attr_ex attr;
+
+	XT_OK(ibv_query_device_ex(e->id->verbs, NULL, &attr));
+	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		xt_skip("the kernel has no on-demand paging");
+}
+
+/* Memory on demand ends with its process; the child's is not taken for it. */
+static void test_orphan_on_demand(void)
+{
+	const struct xt_opts o = XT_OPTS;
+	struct region region;
+	struct xt_pair p;
+	struct xt_buf buf;
+	struct xt_end e;
+	int told;
+
+	xt_pair(&p, &o, &o);
+	needs_odp(&p.a);
+	xt_hang_up(&p, &p.b);
+	told = adopt_orphan(&e, &region, XT_REMOTE | IBV_ACCESS_ON_DEMAND,
+			    false);
+	buf = xt_buf(&e, ROOM, XT_LOCAL);
+	XT_EQ(read_from(&e, &region, &buf), IBV_WC_REM_ACCESS_ERR);
+	XT_ALL(buf.p, ROOM, 0);
+	close(told);
+	xt_expect(&e, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	xt_buf_free(&buf);
+	xt_close(&e);
+}
+
+/* A child that uses its parent's objects */
+
+/*
+ * The child registers its own memory, which is at the addresses of @buf, and
+ * reports the key. When the pipe is closed it checks its bytes, and ends.
+ */
+static pid_t registers_own(struct xt_pair *p, struct xt_buf *buf, int access,
+			   __u32 *lkey, int *told)
+{
+	struct ibv_mr *mr;
+	int back[2];
+	int wait[2];
+	char byte;
+	pid_t pid;
+
+	XT_OK(pipe(back));
+	XT_OK(pipe(wait));
+	pid = xt_fork();
+	if (!pid) {
+		close(wait[1]);
+		xt_fill(buf->p, ROOM, 62);
+		mr = XT_PTR(ibv_reg_mr(p->b.pd, buf->p, ROOM, access));
+		XT_EQ(write(back[1], &mr->lkey, sizeof(*lkey)), sizeof(*lkey));
+		XT_EQ(read(wait[0], &byte, 1), 0);
+		XT_SAME(buf->p, ROOM, 63);
+		_exit(0);
+	}
+	close(wait[0]);
+	close(back[1]);
+	XT_EQ(read(back[0], lkey, sizeof(*lkey)), sizeof(*lkey));
+	close(back[0]);
+	*told = wait[1];
+	return pid;
+}
+
+/* The peer's message goes to the region of the child. */
+static void receive_there(struct xt_pair *p, struct ibv_mr *mr, void *at)
+{
+	struct xt_buf far = xt_buf(&p->a, ROOM, XT_LOCAL);
+	struct ibv_sge from = xt_sge(&far, 0, ROOM);
+	struct ibv_sge to = {
+		.addr = (__u64)at, .length = ROOM, .lkey = mr->lkey,
+	};
+	struct ibv_send_wr wr = xt_wr(IBV_WR_SEND, 1, &from, 1);
+
+	xt_fill(far.p, ROOM, 63);
+	xt_recv(&p->b, 2, &to, 1);
+	xt_send(&p->a, &wr);
+	xt_wc_ok(p->a.scq, 1);
+	xt_wc_ok(p->b.rcq, 2);
+	xt_buf_free(&far);
+}
+
+/* Messages by the parent's queues; the parent's own bytes stay. */
+static void childs_region(int access)
+{
+	const struct xt_opts o = XT_OPTS;
+	struct ibv_mr theirs = {};
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct xt_buf buf;
+	struct xt_pair p;
+	pid_t pid;
+	int told;
+
+	xt_pair(&p, &o, &o);
+	if (access & IBV_ACCESS_ON_DEMAND)
+		needs_odp(&p.b);
+	buf = xt_buf(&p.b, ROOM, XT_LOCAL);
+	xt_fill(buf.p, ROOM, 61);
+	pid = registers_own(&p, &buf, access, &theirs.lkey, &told);
+	round_trip(&p, &theirs, buf.p, 62, false);
+	receive_there(&p, &theirs, buf.p);
+	close(told);
+	reap(pid);
+	XT_SAME(buf.p, ROOM, 61);
+	if (access & IBV_ACCESS_ON_DEMAND) {
+		sge = (struct ibv_sge){ (__u64)buf.p, ROOM, theirs.lkey };
+		wr = xt_wr(IBV_WR_SEND, 1, &sge, 1);
+		xt_send(&p.b, &wr);
+		xt_wc(p.b.scq, 1, IBV_WC_LOC_PROT_ERR);
+		return;
+	}
+	round_trip(&p, &theirs, buf.p, 63, false);
+	round_trip(&p, buf.mr, buf.p, 61, false);
+}
+
+static void test_childs_region(void)
+{
+	childs_region(XT_LOCAL);
+}
+
+static void test_childs_on_demand(void)
+{
+	childs_region(XT_LOCAL | IBV_ACCESS_ON_DEMAND);
+}
+
+enum object { REGION, QP, ID, SCQ, RCQ, PD, CONTEXT, NUM_OBJECTS };
+
+static void destroy(struct xt_end *e, struct xt_buf *buf, enum object what)
+{
+	switch (what) {
+	case REGION:
+		ibv_dereg_mr(buf->mr);
+		break;
+	case QP:
+		ibv_destroy_qp(e->qp);
+		break;
+	case ID:
+		rdma_destroy_id(e->id);
+		break;
+	case SCQ:
+		ibv_destroy_cq(e->scq);
+		break;
+	case RCQ:
+		ibv_destroy_cq(e->rcq);
+		break;
+	case PD:
+		ibv_dealloc_pd(e->pd);
+		break;
+	case CONTEXT:
+		ibv_close_device(e->id->verbs);
+		break;
+	case NUM_OBJECTS:
+		break;
+	}
+}
+
+/*
+ * They are the objects of both processes. The parent's calls fail then, and do
+ * not hang, and the peer finds the end of the connection.
+ */
+static void test_destroys(void)
+{
+	const struct xt_opts o = XT_OPTS;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct xt_pair p;
+	struct xt_buf buf;
+	enum object what;
+	pid_t pid;
+
+	xt_pair(&p, &o, &o);
+	buf = xt_buf(&p.b, ROOM, XT_LOCAL);
+	sge = xt_sge(&buf, 0, ROOM);
+	wr = xt_wr(IBV_WR_SEND, 1, &sge, 1);
+	for (what = 0; what < NUM_OBJECTS; what++) {
+		pid = xt_fork();
+		if (!pid) {
+			destroy(&p.b, &buf, what);
+			_exit(0);
+		}
+		XT_EQ(waitpid(pid, NULL, 0), pid);
+		xt_try_recv(&p.b, 1, &sge, 1);
+		xt_try_send(&p.b, &wr);
+		if (what == QP)
+			xt_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	}
+	XT_CHECK(ibv_destroy_qp(p.b.qp), "the queue pair still existed");
+	XT_CHECK(ibv_dereg_mr(buf.mr), "the region still existed");
+	XT_CHECK(ibv_query_device(p.b.id->verbs, &(struct ibv_device_attr){}) ==
+		 0, "the device was closed");
+	xt_close(&p.a);
+}
+
+/* Descriptors of a program that execve() starts */
+static void test_exec(void)
+{
+	const struct xt_opts o = XT_OPTS;
+	char cmd[100];
+	struct xt_pair p;
+
+	xt_pair(&p, &o, &o);
+	snprintf(cmd, sizeof(cmd), "ls -l /proc/%d/fd | grep -q infiniband",
+		 getpid());
+	XT_EQ(system(cmd), 0);
+	XT_CHECK(system("ls -l /proc/self/fd | grep infiniband"),
+		 "the program has descriptors");
+	xt_hang_up(&p, &p.b);
+}
+
+/* A child acknowledges its copy of an event; the parent's still counts. */
+static void test_event(void)
+{
+	const struct xt_opts o = XT_OPTS;
+	struct rdma_cm_event *ev;
+	struct xt_pair p;
+	pid_t pid;
+
+	xt_pair(&p, &o, &o);
+	XT_OK(rdma_disconnect(p.a.id));
+	XT_OK(rdma_get_cm_event(p.b.ch, &ev));
+	XT_EQ(ev->event, RDMA_CM_EVENT_DISCONNECTED);
+	pid = xt_fork();
+	if (!pid)
+		_exit(rdma_ack_cm_event(ev));
+	reap(pid);
+	XT_EQ(ev->event, RDMA_CM_EVENT_DISCONNECTED);
+	XT_OK(rdma_ack_cm_event(ev));
+	xt_expect(&p.a, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	xt_close(&p.a);
+	xt_close(&p.b);
 }
 
 /* Mappings */
@@ -366,10 +775,25 @@ static const struct xt_case cases[] = {
 	{ "fork", "a child's writes do not reach its parent's regions",
 	  test_fork },
 	{ "system", "data is right beside system()", test_system },
-	{ "inherited", "a child that polls inherited queues takes nothing away",
+	{ "inherited", "a child that uses inherited queues changes nothing",
 	  test_inherited },
+	{ "polled", "nor does one that only polls", test_polled },
 	{ "own", "a child has connections of its own",
 	  test_own },
+	{ "outlives", "a connection ends with the last process that has it",
+	  test_outlives },
+	{ "outlives-exec", "also if that runs another program",
+	  test_outlives_exec },
+	{ "orphan-odp", "memory on demand ends with its process",
+	  test_orphan_on_demand },
+	{ "childs-region", "a region has the memory of the process that made it",
+	  test_childs_region },
+	{ "childs-odp", "a region on demand, too", test_childs_on_demand },
+	{ "destroys", "a child destroys inherited objects", test_destroys },
+	{ "exec", "a program that is executed inherits no descriptor",
+	  test_exec },
+	{ "event", "a fork before an event is acknowledged",
+	  test_event },
 	{ "mappings", "mappings of all kinds are regions, with their rights",
 	  test_mappings },
 	{ "refused", "holes are refused with EFAULT", test_refused },

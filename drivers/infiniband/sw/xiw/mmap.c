@@ -5,6 +5,10 @@
  * on each page, so each of them may outlive the other. So a device can be
  * removed while processes use it, without touching their mappings. All
  * functions may sleep.
+ *
+ * A child does not inherit the mapping. Each side of a ring has its own index
+ * in private memory, so with two processes on one side, entries of one would
+ * overwrite those of the other.
  */
 #include "mmap.h"
 
@@ -146,6 +150,8 @@ int xiw_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	ret = remap_vmalloc_range(vma, entry->address, 0);
 	/* The mapping holds the pages; it does not need the entry. */
 	rdma_user_mmap_entry_put(rdma_entry);
+	if (!ret)
+		vm_flags_set(vma, VM_DONTCOPY);
 	return ret;
 }
 

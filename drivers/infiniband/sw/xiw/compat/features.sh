@@ -52,6 +52,7 @@ has SYSTEM_BH_WQ		'\*system_bh_wq;'
 has SYSTEM_DFL_WQ		'\*system_dfl_wq;'
 has TCP_RENEW_PROBE_TIMEOUT	'\<tcp_sock_renew_probe_timeout\('
 has TRYLOCK_SOCK_BH		'\<trylock_sock_bh\('
+has VM_FLAGS_SET		'\<vm_flags_set\('
 # Kernels that still have sendpage() do not support MSG_SPLICE_PAGES.
 grep -qE '\<tcp_sendpage_locked\(' "$text" ||
 	echo "#define XIW_HAVE_SPLICE_PAGES 1"

@@ -55,6 +55,15 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 }
 #endif
 
+#ifndef XIW_HAVE_VM_FLAGS_SET
+#include <linux/mm.h>
+
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+#endif
+
 #ifndef XIW_HAVE_IB_VIRT_DMA_TO_PTR
 #define ib_virt_dma_to_ptr(addr)	((void *)(uintptr_t)(addr))
 #endif

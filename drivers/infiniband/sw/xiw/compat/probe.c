@@ -8,6 +8,7 @@
 #endif
 #include <linux/dma-buf.h>
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
