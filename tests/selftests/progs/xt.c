@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -126,6 +127,16 @@ bool xt_stripped(void)
 	const char *stripped = getenv("XIW_STRIPPED");
 
 	return stripped && *stripped;
+}
+
+bool xt_kernel_before(int version, int patchlevel)
+{
+	struct utsname kernel;
+	int v, p;
+
+	XT_OK(uname(&kernel));
+	XT_EQ(sscanf(kernel.release, "%d.%d", &v, &p), 2);
+	return v < version || (v == version && p < patchlevel);
 }
 
 /* xt_fork: as fork(), but the child is killed when its parent ends. */

@@ -87,6 +87,8 @@ pid_t xt_fork(void);
 bool xt_patched(void);
 /* Is the driver that of "make series" without its extensions? */
 bool xt_stripped(void);
+/* Is the running kernel older than this release? */
+bool xt_kernel_before(int version, int patchlevel);
 
 /**
  * struct xt_side - namespace and address of an end

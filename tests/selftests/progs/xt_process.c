@@ -631,6 +631,15 @@ static int registers(struct ibv_pd *pd, void *at, int access)
 	return 0;
 }
 
+/*
+ * Older kernels pin for reading as a debugger does: memory without rights, but
+ * no mapping of a file that cannot be written.
+ */
+static bool forces_reads(void)
+{
+	return xt_kernel_before(6, 2);
+}
+
 /* A mapping that can be written: data goes both ways. */
 static void writable(struct xt_pair *p, void *at)
 {
@@ -669,6 +678,10 @@ static void test_mappings(void)
 	writable(&p, map(rw, MAP_PRIVATE, fd));
 	at = map(rw, MAP_SHARED, fd);
 	writable(&p, at);
+	if (forces_reads()) {
+		xt_hang_up(&p, &p.b);
+		return;
+	}
 	xt_fill(at, ROOM, 31);
 	readable(&p, map(PROT_READ, MAP_SHARED, fd), 31);
 	at = map(rw, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -691,7 +704,7 @@ static void test_refused(void)
 	XT_OK(munmap(at + 2 * XT_PAGE, XT_PAGE));
 	XT_EQ(registers(p.b.pd, at, XT_LOCAL), EFAULT);
 	at = map(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	XT_EQ(registers(p.b.pd, at, 0), EFAULT);
+	XT_EQ(registers(p.b.pd, at, 0), forces_reads() ? 0 : EFAULT);
 	/* The file is shorter than its mapping. */
 	fd = memory_file();
 	at = map(rw, MAP_SHARED, fd);
