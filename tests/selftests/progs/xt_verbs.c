@@ -365,6 +365,30 @@ static void test_gather(void)
 	lane_down(&l);
 }
 
+/* Some programs ask for one element and use two. */
+static void test_spare_gather(void)
+{
+	struct xt_opts o = XT_OPTS;
+	struct ibv_sge out[MAX_SGE];
+	struct ibv_send_wr wr;
+	unsigned int max;
+	unsigned int n;
+	struct lane l;
+
+	o.send_sge = 1;
+	o.inline_len = 0;
+	lane_up(&l, &o, ROOM);
+	max = l.p.b.cap.max_send_sge;
+	XT_CHECK(max >= 2 && max < MAX_SGE, "%u elements", max);
+	for (n = 1; n <= max; n++)
+		gather_write(&l, n, 5000 + n);
+	scatter(&l.src, out, n, 5000);
+	wr = xt_wr_to(IBV_WR_RDMA_WRITE, n, out, n, &l.dst, 777);
+	XT_CHECK(xt_try_send(&l.p.b, &wr), "%u elements accepted", n);
+	gather_write(&l, max, 5000);
+	lane_down(&l);
+}
+
 static void test_read_scatter(void)
 {
 	struct ibv_sge in[MAX_SGE];
@@ -632,6 +656,8 @@ static const struct xt_case cases[] = {
 	{ "unaligned", "regions of odd shape are used to their last byte",
 	  test_unaligned_regions },
 	{ "gather", "gather and scatter lists of all lengths", test_gather },
+	{ "spare-gather", "the elements that were granted can be used",
+	  test_spare_gather },
 	{ "read-scatter", "a Read fills all its elements or is refused",
 	  test_read_scatter },
 	{ "inline", "inline data is taken at the post", test_inline },

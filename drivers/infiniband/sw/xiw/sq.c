@@ -59,6 +59,7 @@ static u8 sq_traits_of(u32 opcode)
 int xiw_sq_init(struct xiw_sq *sq, const struct ib_qp_init_attr *attr,
 		struct ib_ucontext *uctx, u64 *key)
 {
+	u32 stride;
 	u32 room;
 	int ret;
 
@@ -70,14 +71,13 @@ int xiw_sq_init(struct xiw_sq *sq, const struct ib_qp_init_attr *attr,
 
 	room = max_t(u32, sq->max_sge * sizeof(struct xiw_sge),
 		     ALIGN(sq->max_inline, sizeof(struct xiw_sge)));
-	sq->max_inline = max(sq->max_inline, room);
-	if (sq->max_inline > XIW_ABI_MAX_INLINE)
-		sq->max_inline = XIW_ABI_MAX_INLINE;
-
 	if (uctx) {
+		/* Grant the padding: programs use more than they ask for. */
+		stride = ALIGN(sizeof(struct xiw_sqe) + room, 64);
+		room = stride - sizeof(struct xiw_sqe);
+		sq->max_sge = room / sizeof(struct xiw_sge);
 		ret = xiw_queue_alloc(&sq->queue,
-				      max(attr->cap.max_send_wr, 1U),
-				      ALIGN(sizeof(struct xiw_sqe) + room, 64),
+				      max(attr->cap.max_send_wr, 1U), stride,
 				      uctx, key);
 		if (ret)
 			return ret;
@@ -88,6 +88,9 @@ int xiw_sq_init(struct xiw_sq *sq, const struct ib_qp_init_attr *attr,
 		sq->max_wr = max(attr->cap.max_send_wr, 1U);
 		sq->size = roundup_pow_of_two(sq->max_wr);
 	}
+	sq->max_inline = max(sq->max_inline, room);
+	if (sq->max_inline > XIW_ABI_MAX_INLINE)
+		sq->max_inline = XIW_ABI_MAX_INLINE;
 
 	sq->stride = ALIGN(sizeof(struct xiw_swr) + room, 8);
 	sq->wrs = kvcalloc(sq->size, sq->stride, GFP_KERNEL_ACCOUNT);
