@@ -95,22 +95,6 @@ static bool unlock_empty(struct xiw_cq *cq)
 	return away;
 }
 
-/* Release all entries before @cons. @cqe is the last, of @qp if not NULL. */
-static inline void cq_release(struct xiw_cq *cq, const struct xiw_cqe *cqe,
-			      struct xiw_qp *qp, uint32_t cons)
-{
-	uint32_t sq_done = cqe->sq_done;
-	uint8_t opcode = cqe->opcode;
-
-	xiw_ring_release(&cq->ring, cons);
-	if (unlikely(!qp))
-		return;
-	if (opcode & XIW_WC_RECV)
-		xiw_qp_polled_recvs(qp, 1);
-	else
-		xiw_qp_polled_send(qp, sq_done);
-}
-
 /**
  * struct batch - completions in a row of one queue pair
  * @qp: the queue pair, or NULL
@@ -200,19 +184,6 @@ int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
-/*
- * Save the current entry before entries move; called with the lock held. The
- * application owns the entry from start_poll to end_poll. In that time the lock
- * is held, so there is a current entry here only if the lock is elided.
- */
-void xiw_cq_keep_current(struct xiw_cq *cq)
-{
-	if (!cq->current || cq->current == &cq->kept)
-		return;
-	cq->kept = *cq->current;
-	cq->current = &cq->kept;
-}
-
 /* Does the completion hold a slot of the SRQ of @qp? */
 static bool cqe_is_shared(const struct xiw_cqe *cqe, const struct xiw_qp *qp)
 {
@@ -221,8 +192,7 @@ static bool cqe_is_shared(const struct xiw_cqe *cqe, const struct xiw_qp *qp)
 
 /*
  * Entries to keep move towards the producer, in order, over those to drop; the
- * kernel does not read entries between the two indices. The current entry, the
- * first one, was consumed already, and end_poll releases its slot.
+ * kernel does not read entries between the two indices.
  */
 void xiw_cq_purge(struct xiw_cq *cq, struct xiw_qp *qp)
 {
@@ -231,22 +201,14 @@ void xiw_cq_purge(struct xiw_cq *cq, struct xiw_qp *qp)
 	uint32_t dropped = 0;
 	uint32_t shared = 0;
 	struct xiw_cqe *cqe;
-	uint32_t first;
 	uint32_t i;
 
 	/* During a resize the entries are in a ring that is not mapped yet. */
 	pthread_mutex_lock(&cq->resize_lock);
 	xiw_lock(&cq->lock);
-	xiw_cq_keep_current(cq);
-	/* end_poll must not use the queue pair, which may be freed by then. */
-	if (cq->current && cq->current_qp == qp) {
-		shared += cqe_is_shared(&cq->kept, qp);
-		cq->current_qp = NULL;
-	}
-	first = ring->index + !!cq->current;
 	/* Pairs with the kernel's store-release of prod. */
 	ring->peer = __atomic_load_n(&ring->ctrl->prod, __ATOMIC_ACQUIRE);
-	for (i = ring->peer; i != first; i--) {
+	for (i = ring->peer; i != ring->index; i--) {
 		cqe = xiw_ring_slot(ring, i - 1);
 		if (cqe->qp_id == qpn) {
 			shared += cqe_is_shared(cqe, qp);
@@ -264,12 +226,25 @@ void xiw_cq_purge(struct xiw_cq *cq, struct xiw_qp *qp)
 	pthread_mutex_unlock(&cq->resize_lock);
 }
 
-static void cq_set_current(struct xiw_cq *cq, const struct xiw_cqe *cqe)
+/*
+ * Copy the entry and release its slots now: the application may post the next
+ * request before end_poll, also if the queue and the ring have one slot.
+ */
+static void cq_take(struct xiw_cq *cq, const struct xiw_cqe *cqe)
 {
-	cq->current = cqe;
-	cq->current_qp = xiw_qp_table_find(&cq->qps, cqe->qp_id);
-	cq->vcq.cq_ex.wr_id = cqe->wr_id;
-	cq->vcq.cq_ex.status = cqe->status;
+	struct xiw_qp *qp;
+
+	cq->current = *cqe;
+	cq->vcq.cq_ex.wr_id = cq->current.wr_id;
+	cq->vcq.cq_ex.status = cq->current.status;
+	xiw_ring_release(&cq->ring, cq->ring.index + 1);
+	qp = xiw_qp_table_find(&cq->qps, cq->current.qp_id);
+	if (unlikely(!qp))
+		return;
+	if (cq->current.opcode & XIW_WC_RECV)
+		xiw_qp_polled_recvs(qp, 1);
+	else
+		xiw_qp_polled_send(qp, cq->current.sq_done);
 }
 
 static int xiw_start_poll(struct ibv_cq_ex *cq_ex,
@@ -289,67 +264,61 @@ again:
 			goto again;
 		return ENOENT;
 	}
-	cq_set_current(cq, cqe);
+	cq_take(cq, cqe);
 	return 0;
 }
 
-/* Releases the previous entry, so that the ring does not fill up. */
 static int xiw_next_poll(struct ibv_cq_ex *cq_ex)
 {
 	struct xiw_cq *cq = to_xcq_ex(cq_ex);
 	const struct xiw_cqe *cqe;
 
-	cqe = xiw_ring_peek(&cq->ring, cq->ring.index + 1);
+	cqe = xiw_ring_peek(&cq->ring, cq->ring.index);
 	if (!cqe)
 		return ENOENT;
-	cq_release(cq, cq->current, cq->current_qp, cq->ring.index + 1);
-	cq_set_current(cq, cqe);
+	cq_take(cq, cqe);
 	return 0;
 }
 
 static void xiw_end_poll(struct ibv_cq_ex *cq_ex)
 {
-	struct xiw_cq *cq = to_xcq_ex(cq_ex);
-
-	cq_release(cq, cq->current, cq->current_qp, cq->ring.index + 1);
-	cq->current = NULL;
-	xiw_unlock(&cq->lock);
+	xiw_unlock(&to_xcq_ex(cq_ex)->lock);
 }
 
 static enum ibv_wc_opcode xiw_read_opcode(struct ibv_cq_ex *cq_ex)
 {
-	return (enum ibv_wc_opcode)to_xcq_ex(cq_ex)->current->opcode;
+	return (enum ibv_wc_opcode)to_xcq_ex(cq_ex)->current.opcode;
 }
 
 static uint32_t xiw_read_vendor_err(struct ibv_cq_ex *cq_ex)
 {
-	return to_xcq_ex(cq_ex)->current->vendor_err;
+	return to_xcq_ex(cq_ex)->current.vendor_err;
 }
 
 static uint32_t xiw_read_byte_len(struct ibv_cq_ex *cq_ex)
 {
-	return to_xcq_ex(cq_ex)->current->byte_len;
+	return to_xcq_ex(cq_ex)->current.byte_len;
 }
 
 /* Also reads the invalidated key. */
 static __be32 xiw_read_imm_data(struct ibv_cq_ex *cq_ex)
 {
-	return to_xcq_ex(cq_ex)->current->imm_data;
+	return to_xcq_ex(cq_ex)->current.imm_data;
 }
 
 static uint32_t xiw_read_qp_num(struct ibv_cq_ex *cq_ex)
 {
-	return to_xcq_ex(cq_ex)->current->qp_id;
+	return to_xcq_ex(cq_ex)->current.qp_id;
 }
 
 static unsigned int xiw_read_wc_flags(struct ibv_cq_ex *cq_ex)
 {
-	return cqe_wc_flags(to_xcq_ex(cq_ex)->current);
+	return cqe_wc_flags(&to_xcq_ex(cq_ex)->current);
 }
 
 static uint64_t xiw_read_completion_ts(struct ibv_cq_ex *cq_ex)
 {
-	return to_xcq_ex(cq_ex)->current->timestamp;
+	return to_xcq_ex(cq_ex)->current.timestamp;
 }
 
 /* iWARP has neither a source QP nor InfiniBand addresses. */

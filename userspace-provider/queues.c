@@ -256,7 +256,7 @@ static void cq_take_away(struct xiw_cq *cq, struct xiw_ring *ring)
 	xiw_lock(&cq->lock);
 	xiw_lock(&cq->arm_lock);
 	*ring = cq->ring;
-	cq->ring.peer = ring->index + !!cq->current;
+	cq->ring.peer = ring->index;
 	cq->away = (struct xiw_ring_ctrl){ .prod = cq->ring.peer };
 	cq->ring.ctrl = &cq->away;
 	xiw_unlock(&cq->arm_lock);
@@ -269,10 +269,8 @@ static void cq_put_back(struct xiw_cq *cq, struct xiw_ring *ring,
 {
 	xiw_lock(&cq->lock);
 	xiw_lock(&cq->arm_lock);
-	if (ring != old)
-		xiw_cq_keep_current(cq);
 	ring->index = cq->ring.index;
-	ring->peer = ring->index + !!cq->current;
+	ring->peer = ring->index;
 	cq->ring = *ring;
 	xiw_unlock(&cq->arm_lock);
 	xiw_unlock(&cq->lock);

@@ -108,9 +108,7 @@ struct xiw_pd {
  *	Nests inside @lock
  * @ring: the ring
  * @qps: queue pairs that complete here
- * @current: entry that the read functions return
- * @current_qp: its queue pair, or NULL if end_poll releases no slot
- * @kept: copy of @current, if that could not stay in the ring
+ * @current: copy of the entry that the read functions return
  * @busy_poll: the call that runs the kernel's work; constant
  * @busy_polls: consecutive empty polls while the kernel had work for busy
  *	pollers; protected by @lock
@@ -132,9 +130,7 @@ struct xiw_cq {
 	struct xiw_lock arm_lock;
 	struct xiw_ring ring;
 	struct xiw_qp_table qps;
-	const struct xiw_cqe *current;
-	struct xiw_qp *current_qp;
-	struct xiw_cqe kept;
+	struct xiw_cqe current;
 	struct xiw_call busy_poll;
 	uint32_t busy_polls;
 	struct ibv_pd *domain;
@@ -378,7 +374,6 @@ static inline void xiw_cq_ring_deferred(struct xiw_cq *cq)
 int xiw_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int xiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void xiw_cq_set_poll_ops(struct ibv_cq_ex *cq_ex);
-void xiw_cq_keep_current(struct xiw_cq *cq);
 
 /* Called with a lock of @cq held: is another thread replacing the ring? */
 static inline bool xiw_cq_is_away(const struct xiw_cq *cq)

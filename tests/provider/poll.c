@@ -93,13 +93,14 @@ void test_start_poll(void)
 	CHECK(ibv_wc_read_dlid_path_bits(cq_ex) == 0);
 	/* Arming in between must not wait for end_poll. */
 	CHECK(!xiw_req_notify_cq(ibcq(&fake), 0));
-	CHECK(fake.cq.ring.ctrl->cons == 0xffffffff);
+	CHECK(fake.cq.ring.ctrl->cons == 0);
 
 	CHECK(!ibv_next_poll(cq_ex));
-	CHECK(fake.cq.ring.ctrl->cons == 0);
+	CHECK(fake.cq.ring.ctrl->cons == 1);
 	CHECK(cq_ex->wr_id == 6 && cq_ex->status == IBV_WC_WR_FLUSH_ERR);
 	CHECK(ibv_wc_read_vendor_err(cq_ex) == 0x0207);
 	CHECK(ibv_next_poll(cq_ex) == ENOENT);
+	CHECK(cq_ex->wr_id == 6 && ibv_wc_read_vendor_err(cq_ex) == 0x0207);
 	ibv_end_poll(cq_ex);
 	CHECK(fake.cq.ring.ctrl->cons == 1);
 	CHECK(ibv_start_poll(cq_ex, &attr) == ENOENT);
@@ -368,22 +369,24 @@ void test_polled_sends(void)
 		CHECK(!fake_post(&fake, &wr));
 	CHECK(fake_post(&fake, &wr) == ENOMEM);
 
-	/* The slot of a send is free only after that of its completion is. */
+	/* A completion that was read frees its slots before end_poll. */
 	complete_send(&fake, start + 6);
 	complete_send(&fake, start + 7);
+	CHECK(fake_post(&fake, &wr) == ENOMEM);
 	CHECK(!ibv_start_poll(cq_ex, &attr));
+	CHECK(!fake_post(&fake, &wr));
 	CHECK(fake_post(&fake, &wr) == ENOMEM);
 	CHECK(!ibv_next_poll(cq_ex));
 	CHECK(!fake_post(&fake, &wr));
-	CHECK(fake_post(&fake, &wr) == ENOMEM);
+	CHECK(ibv_next_poll(cq_ex) == ENOENT);
 	ibv_end_poll(cq_ex);
-	CHECK(!fake_post(&fake, &wr));
 	CHECK(fake_post(&fake, &wr) == ENOMEM);
 	fake_destroy(&fake);
 }
 
 void test_polled_recvs(void)
 {
+	struct ibv_poll_cq_attr attr = {};
 	struct ibv_recv_wr wr = {};
 	struct ibv_recv_wr *bad_wr;
 	struct ibv_wc wc[4];
@@ -400,6 +403,11 @@ void test_polled_recvs(void)
 	CHECK(xiw_poll_cq(ibcq(&fake), 2, wc) == 2);
 	for (i = 0; i < 2; i++)
 		CHECK(!xiw_post_recv(ibqp(&fake), &wr, &bad_wr));
+	CHECK(xiw_post_recv(ibqp(&fake), &wr, &bad_wr) == ENOMEM);
+	CHECK(!ibv_start_poll(&fake.cq.vcq.cq_ex, &attr));
+	CHECK(!xiw_post_recv(ibqp(&fake), &wr, &bad_wr));
+	CHECK(xiw_post_recv(ibqp(&fake), &wr, &bad_wr) == ENOMEM);
+	ibv_end_poll(&fake.cq.vcq.cq_ex);
 	CHECK(xiw_post_recv(ibqp(&fake), &wr, &bad_wr) == ENOMEM);
 	fake_destroy(&fake);
 }
@@ -512,9 +520,7 @@ void test_polled_purge(void)
 	srq.rq.ring.ctrl->dropped = 1;
 	CHECK(!xiw_post_srq_recv(&srq.srq, &wr, &bad_wr));
 	CHECK(xiw_post_srq_recv(&srq.srq, &wr, &bad_wr) == ENOMEM);
-	/*
-	 * The purge releases the slot of the current completion, too, but once.
-	 */
+	/* The slot of the current completion is released once. */
 	CHECK(!ibv_start_poll(&fake.cq.vcq.cq_ex, &attr));
 	xiw_cq_purge(&fake.cq, &fake.qp);
 	xiw_cq_purge(&fake.cq, &fake.qp);

@@ -21,8 +21,12 @@
 			 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |		   \
 			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 
-/* How queues are created: with @domains, in a thread domain for each end */
+/*
+ * How queues are created: with @depth entries each, if not 0, and with @domains
+ * in a thread domain for each end
+ */
 struct how {
+	__u32 depth;
 	__u32 inline_len;
 	__u32 cq_flags;
 	__u64 wc_flags;
@@ -54,7 +58,7 @@ static struct ibv_cq_ex *new_cq_ex(struct ex_end *x, const struct how *how)
 	struct ibv_context *ctx = x->e.id->verbs;
 	struct ibv_comp_channel *cc = XT_PTR(ibv_create_comp_channel(ctx));
 	struct ibv_cq_init_attr_ex attr = {
-		.cqe = 128,
+		.cqe = how->depth ?: 128,
 		.cq_context = cc,
 		.channel = cc,
 		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM |
@@ -92,8 +96,8 @@ static void ex_qp(struct ex_end *x, const struct how *how)
 	struct xt_end *e = &x->e;
 	struct ibv_qp_init_attr_ex attr = {
 		.cap = {
-			.max_send_wr = 32,
-			.max_recv_wr = 32,
+			.max_send_wr = how->depth ?: 32,
+			.max_recv_wr = how->depth ?: 32,
 			.max_send_sge = 4,
 			.max_recv_sge = 2,
 			.max_inline_data = how->inline_len,
@@ -381,6 +385,45 @@ static void test_single_threaded(void)
 	};
 
 	all_operations(&how, 3);
+}
+
+static void send_one(struct lane *l, __u64 wr_id)
+{
+	start(l->b.qpx, wr_id);
+	ibv_wr_send(l->b.qpx);
+	set_src(l, 0, 100);
+	XT_OK(ibv_wr_complete(l->b.qpx));
+}
+
+/*
+ * The request of a completion that was read leaves room for another one before
+ * end_poll, in queues and completion queues of one entry.
+ */
+static void test_post_between(void)
+{
+	const struct how how = { .depth = 1 };
+	struct ibv_sge in;
+	struct lane l;
+	int i;
+
+	lane_up(&l, &how);
+	in = xt_sge(&l.target, 0, 100);
+	xt_recv(&l.a.e, 0, &in, 1);
+	send_one(&l, 0);
+	for (i = 0; i < 50; i++) {
+		begin_poll(l.b.scqx);
+		begin_poll(l.a.rcqx);
+		xt_recv(&l.a.e, i + 1, &in, 1);
+		send_one(&l, i + 1);
+		at(l.b.scqx, l.b.e.qp, i, IBV_WC_SEND, 0);
+		at(l.a.rcqx, l.a.e.qp, i, IBV_WC_RECV, 100);
+		ibv_end_poll(l.a.rcqx);
+		ibv_end_poll(l.b.scqx);
+	}
+	one_wc(l.b.scqx, l.b.e.qp, i, IBV_WC_SEND, 0);
+	one_wc(l.a.rcqx, l.a.e.qp, i, IBV_WC_RECV, 100);
+	XT_SAME(l.target.p, 100, 1);
+	lane_down(&l);
 }
 
 /* ---- domains ----------------------------------------------------------- */
@@ -740,6 +783,8 @@ static void test_send_ops(void)
 static const struct xt_case cases[] = {
 	{ "operations", "every operation", test_operations },
 	{ "single", "completion queues of one thread", test_single_threaded },
+	{ "between", "a completion that was read leaves room before end_poll",
+	  test_post_between },
 	{ "domains", "every operation in a domain of one thread",
 	  test_domains },
 	{ "domains-used", "a domain in use stays", test_domains_in_use },
