@@ -3,7 +3,7 @@
 #
 # Link-local GIDs of hosts with several interfaces: programs choose a GID by its address
 # and its interface, and connect by number (xt_zone). The connection uses that interface,
-# also if another one has the same address, a VLAN for example.
+# also if another one has the same address, a VLAN for example. So do those of rdma_cm.
 #
 # xiw-kernel: uml
 
@@ -88,6 +88,59 @@ two_interfaces()
 		fe80::a fe80::b vd
 }
 
+# serve NAME ADDRESS: starts a server for several clients, on $PORT.
+serve()
+{
+	start_server "$1" "$NS_A" rping -s -P -a "$2" -p "$PORT"
+}
+
+# client NETDEV_B: true if a client connects to fe80::a on the link of NETDEV_B.
+client()
+{
+	in_b rping -c -V -a "fe80::a%$1" -p "$PORT" -C 10 -S 20000
+}
+
+refused()
+{
+	client "$1" 2>&1 | grep -q 'REJECTED, error -111'
+}
+
+# refused_and_logged NETDEV_B: as refused, with the reason in the log. Before the server
+# listens, nothing is logged.
+refused_and_logged()
+{
+	refused "$1" &&
+	log_says "[fe80::a]:$PORT, an address of $VETH_A, which has no xiw device"
+}
+
+# Of interfaces with the same address rdma_cm finds the first one for a request, without
+# regard to the zone.
+by_rdma_cm()
+{
+	local before
+
+	PORT=$(free_port)
+	serve first "fe80::a%$VETH_A"
+	wait_listen first "$NS_A" "$PORT" || bail "set-up: the first server"
+	before=$(counter "$DEV_A" connections_passive)
+	tap_run "rdma_cm, a server on the first interface" client "$VETH_B"
+	tap_is "  on its device" \
+		"$(counter "$DEV_A" connections_passive)" "$((before + 1))"
+	tap_run "  the other link does not reach it" refused vd
+	serve second "fe80::a%vc"
+	tap_run "  one on the second interface is refused, and logged" \
+		wait_for 20 refused_and_logged vd
+	tap_run "  the first one still serves its own link" client "$VETH_B"
+	stop_server first
+	stop_server second
+	PORT=$(free_port)
+	serve both ::
+	wait_listen both "$NS_A" "$PORT" || bail "set-up: the server of both"
+	tap_run "  one of all addresses: the first link" client "$VETH_B"
+	tap_run "  and the second link" client vd
+	stop_server both
+}
+
 # With the greater address in xa that end waits, and the other one connects.
 wrong_zone()
 {
@@ -157,6 +210,7 @@ topo_up
 objects >"$TMP/baseline"
 two_interfaces
 wrong_zone
+by_rdma_cm
 vlan
 bridge
 tap_run "on the host the port is reserved at the address of both interfaces" reserved
