@@ -102,12 +102,12 @@ moved()
 {
 	local rx errors
 
+	[[ $XIW_LINK_TYPE == xiw ]] || return 0
 	rx=$(counter "$DEV_L" rx_bytes)
 	errors=$(($(counter "$DEV_L" crc_errors) +
 		  $(counter "$DEV_L" protocol_errors) +
 		  $(counter "$DEV_L" terminates_sent) +
 		  $(counter "$DEV_L" cq_overflows)))
-	[[ $XIW_LINK_TYPE == xiw ]] || return 0
 	tap_note "received $rx bytes, $errors errors"
 	((rx >= $1 && errors == 0))
 	tap_result $? "the data went through the device, without an error"
