@@ -20,7 +20,7 @@ ROUNDS=${XIW_ROUNDS:-10}
 # shellcheck disable=SC2034  # for cases.sh
 CASES_TIMEOUT=3500
 which=(-t random -t changed -t raced -t memlock -t unknown -t answers \
-       -t no-netlink -t import)
+       -t unanswered -t no-netlink -t import)
 ((ROUNDS < 100)) || which+=(-t objects)
 
 topo_up

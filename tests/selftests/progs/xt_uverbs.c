@@ -70,6 +70,8 @@ static unsigned int answers;
 static __u64 core_support;
 /* Commands without a response whose room for one was cleared */
 static unsigned int cleared;
+/* The core cannot write its response of commands that create queues. */
+static bool failing;
 
 static __u64 rnd(void)
 {
@@ -327,6 +329,46 @@ static int send_roomy(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 	return 0;
 }
 
+/* The core's last attribute of a command that creates a queue, or 0 */
+static __u16 last_response(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	if (hdr->object_id == UVERBS_OBJECT_CQ &&
+	    hdr->method_id == UVERBS_METHOD_CQ_CREATE)
+		return UVERBS_ATTR_CREATE_CQ_RESP_CQE;
+	if (hdr->object_id == UVERBS_OBJECT_QP &&
+	    hdr->method_id == UVERBS_METHOD_QP_CREATE)
+		return UVERBS_ATTR_CREATE_QP_RESP_QP_NUM;
+	if (hdr->object_id == UVERBS_OBJECT_SRQ &&
+	    hdr->method_id == UVERBS_METHOD_SRQ_CREATE)
+		return UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE;
+	return 0;
+}
+
+/*
+ * Sends a command with one buffer for the driver's input and response. After
+ * the driver's response the core's fails, and the core destroys the object.
+ */
+static int send_failing(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	__u16 last = last_response(hdr);
+	struct ib_uverbs_attr *a;
+	__u64 buf[32] = {};
+	struct command c = {};
+	int ret;
+
+	memcpy(&c, hdr, hdr->length);
+	a = find_attr(&c, UVERBS_ATTR_UHW_OUT);
+	if (!last || !a)
+		return syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, hdr);
+	XT_CHECK(a->len <= sizeof(buf), "a response of %u bytes", a->len);
+	a->data = (uintptr_t)buf;
+	add_attr(&c, UVERBS_ATTR_UHW_IN, buf, a->len);
+	XT_PTR(find_attr(&c, last))->data = 8;
+	ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, &c);
+	XT_CHECK(buf[0] || buf[1], "the driver has responded");
+	return ret;
+}
+
 /* Opens the device, and notes what the core supports. */
 static int send_open(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 {
@@ -355,6 +397,8 @@ int ioctl(int fd, unsigned long request, ...)
 		return send_roomy(fd, hdr);
 	if (extra && request == RDMA_VERBS_IOCTL)
 		return send_extra(fd, hdr);
+	if (failing && request == RDMA_VERBS_IOCTL)
+		return send_failing(fd, hdr);
 	if (request == RDMA_VERBS_IOCTL && leaks_in_core(hdr))
 		return send_open(fd, hdr);
 	if (!meddling || request != RDMA_VERBS_IOCTL)
@@ -1101,6 +1145,36 @@ static void test_answers(void)
 	XT_EQ(answers, 8);
 }
 
+/* The core undoes the creation of objects when it cannot respond. */
+static void test_unanswered(void)
+{
+	struct ibv_srq_init_attr srq_attr = {
+		.attr = { .max_wr = 4, .max_sge = 1 },
+	};
+	struct ibv_qp_init_attr qp_attr = {
+		.cap = { 4, 4, 1, 1, 0 }, .qp_type = IBV_QPT_RC,
+	};
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+
+	find_device();
+	drop_privileges();
+	open_device();
+	pd = XT_PTR(ibv_alloc_pd(ctx));
+	cq = XT_PTR(ibv_create_cq(ctx, 4, NULL, NULL, 0));
+	qp_attr.send_cq = cq;
+	qp_attr.recv_cq = cq;
+	failing = true;
+	XT_CHECK(!ibv_create_cq(ctx, 4, NULL, NULL, 0) && errno == EFAULT,
+		 "CQ: %m");
+	XT_CHECK(!ibv_create_srq(pd, &srq_attr) && errno == EFAULT, "SRQ: %m");
+	XT_CHECK(!ibv_create_qp(pd, &qp_attr) && errno == EFAULT, "QP: %m");
+	failing = false;
+	/* No object that was created has stayed. */
+	XT_OK(ibv_destroy_cq(cq));
+	XT_OK(ibv_dealloc_pd(pd));
+}
+
 /* ---- how a process gets a device --------------------------------------- */
 
 static bool no_netlink;
@@ -1184,6 +1258,8 @@ static const struct xt_case cases[] = {
 	  test_unknown },
 	{ "answers", "responses have more room than needed, or less",
 	  test_answers },
+	{ "unanswered", "objects are destroyed if the core cannot respond",
+	  test_unanswered },
 	{ "no-netlink", "the device is found without netlink",
 	  test_no_netlink },
 	{ "import", "domain and region of another context", test_import },

@@ -635,6 +635,7 @@ int xiw_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		if (ret)
 			goto err_id;
 	}
+	xiw_udata_done(udata);
 	return 0;
 
 err_id:

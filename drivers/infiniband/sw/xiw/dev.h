@@ -236,6 +236,17 @@ static inline bool xiw_udata_room(const struct ib_udata *udata, size_t len)
 #define xiw_udata_has_room(_udata, _type, _last) \
 	xiw_udata_room(_udata, offsetofend(_type, _last))
 
+/*
+ * Ends the use of the driver's data by a command that has created an object. If
+ * the core cannot deliver its own response, it passes the same data to the
+ * function that destroys the object, which must not fail then.
+ */
+static inline void xiw_udata_done(struct ib_udata *udata)
+{
+	if (udata)
+		*udata = (struct ib_udata){};
+}
+
 /* Is @port, in host order, one that uses SCTP? Process context. */
 static inline bool xiw_dev_uses_sctp(struct xiw_dev *dev, u16 port)
 {

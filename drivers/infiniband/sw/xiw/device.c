@@ -398,6 +398,7 @@ static int xiw_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 	if (ret)
 		return ret;
+	xiw_udata_done(udata);
 	return atomic_add_unless(&dev->num_pd, 1, XIW_MAX_PD) ? 0 : -ENOMEM;
 }
 

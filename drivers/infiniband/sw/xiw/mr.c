@@ -272,6 +272,7 @@ struct ib_mr *xiw_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	ret = ib_no_udata_io(udata);
 	if (ret)
 		return ERR_PTR(ret);
+	xiw_udata_done(udata);
 	/* The implicit region of all memory is not supported. */
 	if (access & IB_ACCESS_ON_DEMAND && length == U64_MAX)
 		return ERR_PTR(-EOPNOTSUPP);
@@ -351,6 +352,7 @@ struct ib_mr *xiw_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 	ret = ib_no_udata_io(&attrs->driver_udata);
 	if (ret)
 		return ERR_PTR(ret);
+	xiw_udata_done(&attrs->driver_udata);
 	mr = mr_alloc_user(pd, iova, length, access, IB_ZERO_BASED, dmah);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);

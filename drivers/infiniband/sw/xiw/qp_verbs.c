@@ -189,6 +189,7 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	xiw_qp_stream_init(qp, ibuctx ? get_mem_cgroup_from_mm(current->mm) :
 					NULL);
 	xa_store_bh(&dev->qps, qp->qpn, ibqp, GFP_KERNEL);
+	xiw_udata_done(udata);
 	return 0;
 
 err_num:

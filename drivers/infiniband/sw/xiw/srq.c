@@ -107,6 +107,7 @@ int xiw_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		if (ret)
 			goto err_id;
 	}
+	xiw_udata_done(udata);
 	return 0;
 
 err_id:
