@@ -95,7 +95,9 @@ static inline int xiw_respond_udata(struct ib_udata *udata, const void *src,
 
 #define ib_respond_udata(udata, resp) \
 	xiw_respond_udata(udata, &(resp), sizeof(resp))
+#endif
 
+#ifndef XIW_HAVE_IB_UDATA_IN_EMPTY
 static inline int ib_is_udata_in_empty(struct ib_udata *udata)
 {
 	if (!udata || !udata->inlen ||
@@ -103,7 +105,9 @@ static inline int ib_is_udata_in_empty(struct ib_udata *udata)
 		return 0;
 	return -EOPNOTSUPP;
 }
+#endif
 
+#ifndef XIW_HAVE_IB_NO_UDATA_IO
 static inline int ib_no_udata_io(struct ib_udata *udata)
 {
 	int ret = ib_is_udata_in_empty(udata);
