@@ -903,7 +903,9 @@ static void change_link(struct xiw_dev *dev, u32 speed)
 	netdev_unlock_ops(netdev);
 	rtnl_unlock();
 	flush_delayed_work(&dev->port_work);
+	rtnl_lock();
 	netdev->request_ops_lock = false;
+	rtnl_unlock();
 }
 
 /* Each change of the netdev's speed raises one event; the first is no change */
