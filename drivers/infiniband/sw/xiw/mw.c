@@ -22,6 +22,7 @@
 #include <linux/overflow.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "dev.h"
 
