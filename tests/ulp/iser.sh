@@ -21,12 +21,7 @@ local_up ib_iser sd_mod
 configfs_up
 or_bail "no target" iser_target_up
 iscsid_up
-or_bail "no node" iser_node -o new -I iser
-iser_node -o update -n node.session.timeo.replacement_timeout -v 60 >"$TMP/out" 2>&1
-run_claim "the initiator logs in" iser_node --login || tap_show "$TMP/iscsid.log"
-tap_run "the session runs over iSER" eval "iscsiadm -m session | grep -q ^iser"
-tap_run "the disk appears" wait_for 20 iser_disk
-disk=$(iser_disk)
+iser_login "the initiator"
 fio_verify "random writes and reads, verified" "$disk" 32M
 moved $((60 << 20))
 

@@ -381,6 +381,20 @@ iser_disk()
 	disk_of '/sys/class/iscsi_session/session*/device/target*/*/block/*'
 }
 
+# iser_login NAME: claims that the initiator NAME logs in over iSER; its disk is $disk.
+iser_login()
+{
+	or_bail "no node" iser_node -o new -I iser
+	iser_node -o update -n node.session.timeo.replacement_timeout -v 60 \
+		>"$TMP/out" 2>&1
+	run_claim "$1 logs in" iser_node --login || tap_show "$TMP/iscsid.log"
+	tap_run "the session runs over iSER" \
+		eval "iscsiadm -m session | grep -q ^iser"
+	tap_run "the disk appears" wait_for 20 iser_disk
+	# shellcheck disable=SC2034  # used by the callers
+	disk=$(iser_disk)
+}
+
 # qemu_disk LUN: the claim is that QEMU writes 16 pieces of 256 KiB to the disk with
 # libiscsi over iSER, piece N filled with bytes of value N, and reads the same. libiscsi
 # 1.19 cannot send larger commands.

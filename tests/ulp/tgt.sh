@@ -71,12 +71,7 @@ pieces >"$TMP/pieces"
 tap_run "the file has what QEMU wrote" cmp -n $((4 << 20)) "$TMP/pieces" "$FILE"
 
 iscsid_up
-or_bail "no node" iser_node -o new -I iser
-iser_node -o update -n node.session.timeo.replacement_timeout -v 60 >"$TMP/out" 2>&1
-run_claim "the kernel logs in" iser_node --login || tap_show "$TMP/iscsid.log"
-tap_run "the session runs over iSER" eval "iscsiadm -m session | grep -q ^iser"
-tap_run "the disk appears" wait_for 20 iser_disk
-disk=$(iser_disk)
+iser_login "the kernel"
 tap_run "its content is the file's" same_disk "$disk"
 fio_verify "random writes and reads, verified" "$disk" 32M
 tap_run "the file has what fio wrote" same_disk "$disk"

@@ -139,6 +139,15 @@ bool xt_kernel_before(int version, int patchlevel)
 	return v < version || (v == version && p < patchlevel);
 }
 
+void xt_needs_odp(struct xt_end *e)
+{
+	struct ibv_device_attr_ex attr;
+
+	XT_OK(ibv_query_device_ex(e->id->verbs, NULL, &attr));
+	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		xt_skip("the kernel has no on-demand paging");
+}
+
 /* xt_fork: as fork(), but the child is killed when its parent ends. */
 pid_t xt_fork(void)
 {

@@ -210,6 +210,9 @@ struct xt_end {
 	struct xt_buf spare;
 };
 
+/* Skips the case if the device of @e has no on-demand paging. */
+void xt_needs_odp(struct xt_end *e);
+
 /**
  * struct xt_pair - a connection
  * @a: passive end

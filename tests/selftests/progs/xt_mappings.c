@@ -107,12 +107,9 @@ static void exchanges(struct xt_pair *p, void *at, __u64 seed)
 static void pair(struct xt_pair *p)
 {
 	struct xt_opts o = XT_OPTS;
-	struct ibv_device_attr_ex attr;
 
 	xt_pair(p, &o, &o);
-	XT_OK(ibv_query_device_ex(p->a.id->verbs, NULL, &attr));
-	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
-		xt_skip("the kernel has no on-demand paging");
+	xt_needs_odp(&p->a);
 }
 
 /* ---- refused ----------------------------------------------------------- */

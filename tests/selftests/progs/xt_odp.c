@@ -29,19 +29,10 @@ static const struct xt_opts with_srq = {
 	.ird = 4, .ord = 4, .srq_wr = 64,
 };
 
-static void needs_odp(struct xt_end *e)
-{
-	struct ibv_device_attr_ex attr;
-
-	XT_OK(ibv_query_device_ex(e->id->verbs, NULL, &attr));
-	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
-		xt_skip("the kernel has no on-demand paging");
-}
-
 static void odp_pair(struct xt_pair *p, const struct xt_opts *opts)
 {
 	xt_pair(p, opts, opts);
-	needs_odp(&p->a);
+	xt_needs_odp(&p->a);
 }
 
 /* Memory from mmap(): all of it is absent. */

@@ -66,7 +66,7 @@ static void reap(pid_t pid)
 /*
  * The child writes to its copy of the memory, and lives until the pipe closes.
  */
-static pid_t scribbler(void *at, int *told)
+static pid_t scribbler(void *at, int *wait_fd)
 {
 	int pipes[2];
 	char byte;
@@ -80,21 +80,21 @@ static pid_t scribbler(void *at, int *told)
 		_exit(read(pipes[0], &byte, 1) < 0);
 	}
 	close(pipes[0]);
-	*told = pipes[1];
+	*wait_fd = pipes[1];
 	return pid;
 }
 
 static void forks_with(struct xt_pair *p, void *at)
 {
 	struct ibv_mr *mr = XT_PTR(ibv_reg_mr(p->b.pd, at, ROOM, XT_LOCAL));
-	int told, i;
+	int wait_fd, i;
 	pid_t pid;
 
 	for (i = 0; i < FORKS; i++) {
-		pid = scribbler(at, &told);
+		pid = scribbler(at, &wait_fd);
 		xt_fill(at, ROOM, 100 + 2 * i);
 		round_trip(p, mr, at, 100 + 2 * i, true);
-		close(told);
+		close(wait_fd);
 		reap(pid);
 	}
 	XT_OK(ibv_dereg_mr(mr));
@@ -340,14 +340,14 @@ static void outlives(bool exec)
 	struct region region;
 	struct xt_buf buf;
 	struct xt_end e;
-	int told;
+	int wait_fd;
 
-	told = adopt_orphan(&e, &region, XT_REMOTE, exec);
+	wait_fd = adopt_orphan(&e, &region, XT_REMOTE, exec);
 	buf = xt_buf(&e, ROOM, XT_LOCAL);
 	XT_EQ(read_from(&e, &region, &buf), IBV_WC_SUCCESS);
 	XT_SAME(buf.p, ROOM, 51);
 	XT_CHECK(!xt_readable(e.ch->fd), "an event while the child lives");
-	close(told);
+	close(wait_fd);
 	xt_expect(&e, RDMA_CM_EVENT_DISCONNECTED, NULL);
 	XT_EQ(read_from(&e, &region, &buf), IBV_WC_WR_FLUSH_ERR);
 	xt_buf_free(&buf);
@@ -364,15 +364,6 @@ static void test_outlives_exec(void)
 	outlives(true);
 }
 
-static void needs_odp(struct xt_end *e)
-{
-	struct ibv_device_attr_ex attr;
-
-	XT_OK(ibv_query_device_ex(e->id->verbs, NULL, &attr));
-	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
-		xt_skip("the kernel has no on-demand paging");
-}
-
 /* Memory on demand ends with its process; the child's is not taken for it. */
 static void test_orphan_on_demand(void)
 {
@@ -381,17 +372,17 @@ static void test_orphan_on_demand(void)
 	struct xt_pair p;
 	struct xt_buf buf;
 	struct xt_end e;
-	int told;
+	int wait_fd;
 
 	xt_pair(&p, &o, &o);
-	needs_odp(&p.a);
+	xt_needs_odp(&p.a);
 	xt_hang_up(&p, &p.b);
-	told = adopt_orphan(&e, &region, XT_REMOTE | IBV_ACCESS_ON_DEMAND,
+	wait_fd = adopt_orphan(&e, &region, XT_REMOTE | IBV_ACCESS_ON_DEMAND,
 			    false);
 	buf = xt_buf(&e, ROOM, XT_LOCAL);
 	XT_EQ(read_from(&e, &region, &buf), IBV_WC_REM_ACCESS_ERR);
 	XT_ALL(buf.p, ROOM, 0);
-	close(told);
+	close(wait_fd);
 	xt_expect(&e, RDMA_CM_EVENT_DISCONNECTED, NULL);
 	xt_buf_free(&buf);
 	xt_close(&e);
@@ -404,7 +395,7 @@ static void test_orphan_on_demand(void)
  * reports the key. When the pipe is closed it checks its bytes, and ends.
  */
 static pid_t registers_own(struct xt_pair *p, struct xt_buf *buf, int access,
-			   __u32 *lkey, int *told)
+			   __u32 *lkey, int *wait_fd)
 {
 	struct ibv_mr *mr;
 	int back[2];
@@ -428,7 +419,7 @@ static pid_t registers_own(struct xt_pair *p, struct xt_buf *buf, int access,
 	close(back[1]);
 	XT_EQ(read(back[0], lkey, sizeof(*lkey)), sizeof(*lkey));
 	close(back[0]);
-	*told = wait[1];
+	*wait_fd = wait[1];
 	return pid;
 }
 
@@ -460,17 +451,17 @@ static void childs_region(int access)
 	struct xt_buf buf;
 	struct xt_pair p;
 	pid_t pid;
-	int told;
+	int wait_fd;
 
 	xt_pair(&p, &o, &o);
 	if (access & IBV_ACCESS_ON_DEMAND)
-		needs_odp(&p.b);
+		xt_needs_odp(&p.b);
 	buf = xt_buf(&p.b, ROOM, XT_LOCAL);
 	xt_fill(buf.p, ROOM, 61);
-	pid = registers_own(&p, &buf, access, &theirs.lkey, &told);
+	pid = registers_own(&p, &buf, access, &theirs.lkey, &wait_fd);
 	round_trip(&p, &theirs, buf.p, 62, false);
 	receive_there(&p, &theirs, buf.p);
-	close(told);
+	close(wait_fd);
 	reap(pid);
 	XT_SAME(buf.p, ROOM, 61);
 	if (access & IBV_ACCESS_ON_DEMAND) {

@@ -22,7 +22,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,7 +67,7 @@ static int room;
 static unsigned int answers;
 /* Features of the core, which it reports when the device is opened */
 static __u64 core_support;
-/* Commands without a response whose room for one was cleared */
+/* Number of commands without a response for which spare room was cleared */
 static unsigned int cleared;
 /* The core cannot write its response of commands that create queues. */
 static bool failing;
@@ -373,12 +372,14 @@ static int send_failing(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 static int send_open(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 {
 	int ret = syscall(SYS_ioctl, fd, RDMA_VERBS_IOCTL, hdr);
-	const struct ib_uverbs_attr *a = hdr->attrs;
+	const struct ib_uverbs_attr *a;
+	struct command c = {};
 
-	for (; a < hdr->attrs + hdr->num_attrs; a++)
-		if (a->attr_id == UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT)
-			memcpy(&core_support, (void *)(uintptr_t)a->data,
-			       sizeof(core_support));
+	memcpy(&c, hdr, hdr->length);
+	a = find_attr(&c, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT);
+	if (a)
+		memcpy(&core_support, (void *)(uintptr_t)a->data,
+		       sizeof(core_support));
 	return ret;
 }
 
@@ -1035,19 +1036,13 @@ static void send_ends(const struct made *m)
 /* The core reports that the driver checks its data, since Linux 7.3. */
 static void check_core_support(void)
 {
-	struct utsname name;
-	int major, minor;
-
-	XT_OK(uname(&name));
-	XT_CHECK(sscanf(name.release, "%d.%d", &major, &minor) == 2, "%s",
-		 name.release);
-	if (major > 7 || (major == 7 && minor >= 3))
+	if (!xt_kernel_before(7, 3))
 		XT_EQ(core_support & ROBUST_UDATA, ROBUST_UDATA);
 }
 
 /*
- * Input for the driver: zeros are accepted, other values are not, by a command
- * that destroys an object neither.
+ * Input for the driver: commands accept zeros and refuse other values, also
+ * commands that destroy an object.
  */
 static void test_unknown(void)
 {

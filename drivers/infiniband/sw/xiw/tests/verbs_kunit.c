@@ -824,6 +824,10 @@ static int get_link(struct net_device *netdev,
 	return 0;
 }
 
+static const struct ethtool_ops link_ops = {
+	.get_link_ksettings = get_link,
+};
+
 static void set_ethtool_ops(struct net_device *netdev,
 			    const struct ethtool_ops *ops)
 {
@@ -835,9 +839,6 @@ static void set_ethtool_ops(struct net_device *netdev,
 /* The netdev's speed in units of the verb, or an unknown speed. */
 static void verbs_port_speed(struct kunit *test)
 {
-	static const struct ethtool_ops ops = {
-		.get_link_ksettings = get_link,
-	};
 	static const u32 speeds[] = { SPEED_1000, SPEED_2500, SPEED_10000 };
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
 	struct ib_device *ibdev = p->b.id->device;
@@ -848,7 +849,7 @@ static void verbs_port_speed(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, xiw_query_port_speed(ibdev, 1, &speed),
 			-EOPNOTSUPP);
-	set_ethtool_ops(netdev, &ops);
+	set_ethtool_ops(netdev, &link_ops);
 	for (i = 0; i < ARRAY_SIZE(speeds); i++) {
 		link_speed = speeds[i];
 		speed = 0;
@@ -888,8 +889,8 @@ static void count_speed_event(struct ib_event_handler *handler,
 }
 
 /*
- * As a netdev that has negotiated @speed, with a driver whose functions are
- * called under the netdev's lock
+ * Imitates the end of a negotiation at @speed. The core calls the notifiers
+ * under the netdev's lock if the driver has requested that.
  */
 static void change_link(struct xiw_dev *dev, u32 speed)
 {
@@ -911,9 +912,6 @@ static void change_link(struct xiw_dev *dev, u32 speed)
 /* Each change of the netdev's speed raises one event; the first is no change */
 static void verbs_speed_event(struct kunit *test)
 {
-	static const struct ethtool_ops ops = {
-		.get_link_ksettings = get_link,
-	};
 	static const u32 changes[] = { SPEED_2500, SPEED_10000, SPEED_1000 };
 	struct vt_pair *p = vt_pair_up(test, &vt_in_workqueue);
 	struct ib_device *ibdev = p->b.id->device;
@@ -927,7 +925,7 @@ static void verbs_speed_event(struct kunit *test)
 	init_completion(&e->arrived);
 	INIT_IB_EVENT_HANDLER(&e->handler, ibdev, count_speed_event);
 	ib_register_event_handler(&e->handler);
-	set_ethtool_ops(dev->netdev, &ops);
+	set_ethtool_ops(dev->netdev, &link_ops);
 	change_link(dev, SPEED_1000);
 	for (i = 0; i < ARRAY_SIZE(changes); i++) {
 		change_link(dev, changes[i]);
