@@ -378,7 +378,7 @@ static void test_orphan_on_demand(void)
 	xt_needs_odp(&p.a);
 	xt_hang_up(&p, &p.b);
 	wait_fd = adopt_orphan(&e, &region, XT_REMOTE | IBV_ACCESS_ON_DEMAND,
-			    false);
+			       false);
 	buf = xt_buf(&e, ROOM, XT_LOCAL);
 	XT_EQ(read_from(&e, &region, &buf), IBV_WC_REM_ACCESS_ERR);
 	XT_ALL(buf.p, ROOM, 0);
