@@ -120,16 +120,16 @@ copy_driver()
 	rm -r "$xiw/compat"
 	sed -i '/^# The newest kernel needs nothing of this\.$/,$d;' "$xiw/Makefile"
 	sed -i '${/^$/d}' "$xiw/Makefile"
-	sed -i -f "$compat/upstream.sed" "$xiw"/*.[ch] "$xiw"/tests/*.c
+	sed -i -f "$compat/upstream.sed" "$xiw"/*.[ch] "$xiw"/*/*.[ch]
 	unifdef -m -UXIW_KERNEL_RESIZES_CQ -DXIW_HAVE_SPEED_CHANGE_EVENT \
 		"$xiw"/tests/verbs_kunit.c ||
 		(($? == 1))
 	# One blank line where something is gone.
 	sed -i '/^$/N;/^\n$/D' "$xiw"/tests/verbs_kunit.c
 	unifdef -k -m "${features[@]/#/${patched}XIW_HAVE_}" "$xiw"/*.[ch] \
-		"$xiw"/tests/*.[ch] ||
+		"$xiw"/*/*.[ch] ||
 		(($? == 1))
-	[[ $patched != -U ]] || sed -i '/^\t\.disable_driver = /d' "$xiw/device.c"
+	[[ $patched != -U ]] || sed -i '/^\t\.disable_driver = /d' "$xiw/device/device.c"
 	sed -i 's/select LIBCRC32C/select CRC32/' "$xiw/Kconfig"
 }
 
@@ -146,7 +146,7 @@ document()
 		-e '/ When to use it, and how to set up$/{N
 			s/ When to use it.*, \*Paths that fail\*\.//}' \
 		"$XIW_TOP/Documentation/$1" |
-		xiw=$xiw perl -pe 's{^\* \*(.*)\*, ``(\w+\.c)``$}
+		xiw=$xiw perl -pe 's{^\* \*(.*)\*, ``([\w/]+\.c)``$}
 			{"$1\n" . "-" x length($1) . "\n\n" .
 			 ".. kernel-doc:: $ENV{xiw}/$2\n   :doc: $1\n"}e' \
 		>"Documentation/infiniband/$2"

@@ -24,11 +24,11 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/xiw-abi.h>
 
-#include "mem.h"
-#include "peer_limit.h"
+#include "llp/peer_limit.h"
+#include "mem/mem.h"
 #include "proto/nego.h"
 #include "stats.h"
-#include "stream.h"
+#include "stream/stream.h"
 
 struct xiw_cm_user;
 

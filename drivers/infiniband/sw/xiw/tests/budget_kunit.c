@@ -4,7 +4,7 @@
  */
 #include <kunit/test.h>
 
-#include "../budget.h"
+#include "stream/budget.h"
 
 static void budget_bytes(struct kunit *test)
 {

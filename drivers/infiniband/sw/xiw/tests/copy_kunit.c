@@ -12,9 +12,9 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#include "../copy.h"
-#include "../rx_mpa.h"
-#include "../mem.h"
+#include "llp/rx_mpa.h"
+#include "mem/copy.h"
+#include "mem/mem.h"
 
 enum {
 	ROOM		= 4096,

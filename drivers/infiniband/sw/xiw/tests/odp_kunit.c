@@ -7,7 +7,7 @@
 #include <linux/bitops.h>
 #include <linux/random.h>
 
-#include "../mem.h"
+#include "mem/mem.h"
 
 enum {
 	PAGES	= 4,

@@ -5,7 +5,7 @@
 #include <kunit/test.h>
 #include <net/ipv6.h>
 
-#include "../peer_limit.h"
+#include "llp/peer_limit.h"
 
 enum {
 	ROOM	= 256,		/* connections that may wait */

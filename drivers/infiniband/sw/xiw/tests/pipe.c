@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <linux/unaligned.h>
 
-#include "../proto/mpa.h"
+#include "proto/mpa.h"
 
 enum {
 	DUE_DATA,

@@ -13,7 +13,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "../llp.h"
+#include "llp/llp.h"
 
 /* Maximum number of bytes in flight */
 #define PIPE_WINDOW	(96 * 1024)

@@ -8,8 +8,8 @@
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
 
-#include "../proto/mpa.h"
-#include "../tx.h"
+#include "proto/mpa.h"
+#include "stream/tx.h"
 #include "world.h"
 
 enum {

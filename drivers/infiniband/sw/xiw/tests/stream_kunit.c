@@ -7,10 +7,10 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "../busy_poll.h"
-#include "../stream_run.h"
-#include "../tx.h"
-#include "../tx_sched.h"
+#include "stream/busy_poll.h"
+#include "stream/stream_run.h"
+#include "stream/tx.h"
+#include "stream/tx_sched.h"
 #include "world.h"
 
 static void random_messages(struct kunit *test, const struct how *how)

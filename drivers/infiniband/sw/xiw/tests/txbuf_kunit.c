@@ -5,7 +5,7 @@
 #include <kunit/test.h>
 #include <linux/mm.h>
 
-#include "../txbuf.h"
+#include "llp/txbuf.h"
 
 enum {
 	TENANTS	= 3,

@@ -20,10 +20,10 @@
 #endif
 #include <rdma/ib_cache.h>
 
-#include "../cq.h"
-#include "../dev.h"
-#include "../device.h"
+#include "dev.h"
+#include "device/device.h"
 #include "verbs.h"
+#include "verbs/cq.h"
 
 static void messages(struct kunit *test, const struct vt_how *how)
 {

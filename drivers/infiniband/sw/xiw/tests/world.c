@@ -7,10 +7,10 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "../deliver.h"
-#include "../rx.h"
-#include "../stream_run.h"
-#include "../tx_sched.h"
+#include "stream/deliver.h"
+#include "stream/rx.h"
+#include "stream/stream_run.h"
+#include "stream/tx_sched.h"
 
 void world_note_wrong(struct side *side, const char *what)
 {

@@ -17,10 +17,10 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "../mem.h"
-#include "../sq.h"
-#include "../stream.h"
+#include "mem/mem.h"
 #include "pipe.h"
+#include "queue/sq.h"
+#include "stream/stream.h"
 
 #define TIMEOUT		(60 * HZ)
 
