@@ -9,8 +9,10 @@
 # signed modules. The guest must have siw.
 
 . "$(dirname "$0")/../selftests/lib.sh"
-DOCTOR=$XIW_TOP/tools/xiw-doctor
-LINK=$XIW_TOP/tools/xiw-link
+# A copy that other users can run as well
+install -D -m 755 -t /run/xiw/bin "$XIW_TOP"/tools/xiw-{doctor,link}
+DOCTOR=/run/xiw/bin/xiw-doctor
+LINK=/run/xiw/bin/xiw-link
 NODES=/dev/infiniband
 # Arguments of setpriv for a process that may do nothing special.
 NOBODY=(--reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
