@@ -5,10 +5,13 @@
 # installing packages, choosing the kernel. Sourced, never run.
 
 set -euo pipefail
+# Other users have to read what is made here, above all apt's.
+umask 022
 
 # shellcheck disable=SC2034  # used by the scripts that source this file
-XIW_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-XIW_CACHE=${XIW_CACHE:-${HOME:-/root}/.cache/xiw}
+XIW_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+[[ ${HOME:-} ]] || HOME=$(getent passwd "$(id -u)" | cut -d : -f 6) || HOME=
+XIW_CACHE=${XIW_CACHE:-$HOME/.cache/xiw}
 # The kernel series of the distribution against which xiw is developed, and the
 # suite for series that the distribution does not have.
 XIW_SERIES=${XIW_SERIES:-6.12}
@@ -107,6 +110,9 @@ apt_get()
 apt_update()
 {
 	[[ -z ${XIW_APT_UPDATED:-} ]] || return 0
+	[[ $(id -u) -eq 0 ]] ||
+		die "apt's package lists are missing." \
+		    "run 'apt-get update' as root."
 	# apt-get waits for the lock of packages, but not for that of the lists.
 	with_lock apt-lists \
 		quietly "$XIW_CACHE/log/apt-update.log" \
@@ -147,7 +153,7 @@ need_pkgs()
 	quietly "$XIW_CACHE/log/apt-install.log" "installing ${missing[*]}" \
 		apt_get install -y "${missing[@]}" ||
 		die "packages could not be installed: ${missing[*]}." \
-		    "see $XIW_CACHE/log/apt-install.log; try 'apt-get -f install'."
+		    "run 'dpkg --configure -a' and 'apt-get -f install', then try again."
 }
 
 # need_lists: apt needs package lists to find any package.
@@ -432,6 +438,8 @@ pick_out()
 {
 	local n fd
 
+	need_space "$XIW_CACHE" 64
+	need_space "$XIW_TOP" 64
 	mkdir -p "$XIW_TOP/build/vm"
 	for n in '' .{2..9}; do
 		OUT=$XIW_TOP/build/vm/$1$n
@@ -443,6 +451,23 @@ pick_out()
 	mkdir -p "$OUT"
 }
 
-mkdir -p "$XIW_CACHE/lock" "$XIW_CACHE/log" 2>/dev/null ||
-	die "the cache $XIW_CACHE cannot be written." \
-	    "set XIW_CACHE to a directory of yours."
+# check_place: refuses a place where nothing can be built, before anything is fetched.
+check_place()
+{
+	[[ $XIW_TOP$XIW_CACHE != *[[:space:],:\'\"\#\$%*?\\]* ]] ||
+		die "make and QEMU cannot take a path with a blank or such: '$XIW_TOP', '$XIW_CACHE'." \
+		    "move the clone, or set XIW_CACHE."
+	[[ -w $XIW_TOP ]] ||
+		die "the clone $XIW_TOP cannot be written; its directory build would be there." \
+		    "copy it to a directory of yours: git clone $XIW_TOP"
+	{
+		mkdir -p "$XIW_CACHE/lock" "$XIW_CACHE/log" &&
+		[[ -w $XIW_CACHE/lock && -w $XIW_CACHE/log ]] &&
+		XIW_CACHE=$(cd "$XIW_CACHE" && pwd -P)
+	} 2>/dev/null ||
+		die "the cache $XIW_CACHE cannot be written." \
+		    "set XIW_CACHE to a directory of yours."
+}
+
+# A guest only reads.
+[[ ${XIW_OUT:-} ]] || check_place
