@@ -61,7 +61,7 @@ int xiw_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ "ird", READ_ONCE(s->ird_size) },
 		{ "ird_used", READ_ONCE(s->ird_tail) -
 			      READ_ONCE(s->ird_head) },
-		{ "emss", READ_ONCE(s->tx.mpa.emss) },
+		{ "emss", READ_ONCE(s->tx.space.emss) },
 		{ "tx_crc", READ_ONCE(s->tx.mpa.crc) },
 		{ "rx_crc", READ_ONCE(s->rx.mpa.crc) },
 		{ "rx_stalled", READ_ONCE(s->rx.stalled) },

@@ -8,6 +8,7 @@
  */
 #include "tx_mpa.h"
 
+#include <kunit/visibility.h>
 #include <linux/crc32c.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
@@ -45,6 +46,7 @@ void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
 	m->crc = crc;
 	m->segments = segments;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_tx_mpa_start);
 
 static u32 tx_mpa_segments_for(u32 emss)
 {
@@ -54,11 +56,21 @@ static u32 tx_mpa_segments_for(u32 emss)
 /**
  * xiw_tx_mpa_batch() - set up the framing of a new batch
  * @m: framing
- * @emss: segment size of TCP in bytes
+ * @emss: segment size of TCP in bytes, which the peer chooses; any value
  * @tail_fill: bytes in TCP's last segment, if that is not full
+ *
+ * An FPDU is never longer than a unit. Segments that are too short for the
+ * smallest FPDU are treated as longer ones: FPDUs then cross the ends of
+ * segments, which every receiver has to accept (RFC 5044 section 5.1).
  */
 void xiw_tx_mpa_batch(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 {
+	u32 least = xiw_mpa_emss_min(m->mpa.markers);
+
+	if (emss < least) {
+		emss = least;
+		tail_fill = 0;
+	}
 	m->emss = emss;
 	m->aligned = emss <= FPDU_GOOD;
 	if (m->aligned) {
@@ -72,24 +84,41 @@ void xiw_tx_mpa_batch(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill)
 	}
 	m->full = xiw_segment_limit(m->unit, 0, m->mpa.markers);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_tx_mpa_batch);
 
 /*
- * Size limit of the next FPDU. The last FPDU of a block has fewer segments, or
- * bytes, than others. If segments are longer than FPDUs, no FPDU crosses the
- * end of a segment.
+ * Size limit of an FPDU in @room bytes of a block, behind @laid bytes of its
+ * batch; in front of the first one there is a new block. The last FPDU of a
+ * block has fewer segments, or bytes, than others. If segments are longer than
+ * FPDUs, no FPDU crosses the end of a segment.
  */
-static u32 tx_mpa_unit_here(const struct xiw_tx_mpa *m,
-			    const struct xiw_txbuf *buf, u32 laid)
+static u32 tx_mpa_unit_here(const struct xiw_tx_mpa *m, u32 fill, u32 room,
+			    u32 laid)
 {
 	u32 least = m->aligned ? m->emss : FPDU_LEAST;
-	u32 room = xiw_txbuf_room(buf);
 
 	if (!m->aligned)
 		room = min(room, m->emss - laid % m->emss);
-	if (!laid || m->fill || room < least || room >= m->unit ||
-	    !xiw_txbuf_in_block(buf))
+	if (!laid || fill || room < least || room >= m->unit)
 		return m->unit;
 	return m->aligned ? rounddown(room, m->emss) : room;
+}
+
+/* ULPDU limit of that FPDU, with @fill bytes in its unit. */
+static u32 tx_mpa_limit_here(const struct xiw_tx_mpa *m, u32 fill, u32 room,
+			     u32 laid)
+{
+	u32 unit = tx_mpa_unit_here(m, fill, room, laid);
+
+	if (unit == m->unit && !fill)
+		return m->full;
+	return xiw_segment_limit(unit, fill, m->mpa.markers);
+}
+
+/* Bytes in the unit behind an FPDU of @len bytes */
+static u32 tx_mpa_fill_behind(const struct xiw_tx_mpa *m, u32 fill, u32 len)
+{
+	return m->aligned ? (fill + len) % m->unit : 0;
 }
 
 /**
@@ -103,39 +132,40 @@ static u32 tx_mpa_unit_here(const struct xiw_tx_mpa *m,
 u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
 		     u32 laid)
 {
-	u32 unit = tx_mpa_unit_here(m, buf, laid);
-
-	if (unit == m->unit && !m->fill)
-		return m->full;
-	return xiw_segment_limit(unit, m->fill, m->mpa.markers);
+	/* A block has to be filled, a page does not. */
+	if (!xiw_txbuf_in_block(buf))
+		laid = 0;
+	return tx_mpa_limit_here(m, m->fill, xiw_txbuf_room(buf), laid);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_tx_mpa_limit);
 
 /**
  * xiw_tx_mpa_repeat() - get the number of equal FPDUs that may follow
  * @m: framing without Markers, of FPDUs that end where segments do
  * @room: contiguous bytes for them
+ * @laid: bytes of their batch so far
  * @most: largest result
  *
- * Return: FPDUs with a ULPDU of @m->full bytes before the limit of the next
- * ULPDU changes.
+ * Return: FPDUs with a ULPDU of @m->full bytes that fit into @room before the
+ * limit of the next ULPDU changes.
  */
-u32 xiw_tx_mpa_repeat(const struct xiw_tx_mpa *m, u32 room, u32 most)
+u32 xiw_tx_mpa_repeat(const struct xiw_tx_mpa *m, u32 room, u32 laid, u32 most)
 {
 	u32 len = xiw_mpa_fpdu_len(m->full);
 	u32 fill = m->fill;
 	u32 n = 0;
 
-	most = min(most, room / m->unit);
 	/* The usual case: the segment size is a multiple of four. */
 	if (!fill && len == m->unit)
-		return most;
-	while (n < most &&
-	       xiw_segment_limit(m->unit, fill, false) == m->full) {
-		fill = (fill + len) % m->unit;
-		n++;
+		return min(most, room / len);
+	for (; n < most && room >= len; n++, room -= len, laid += len) {
+		if (tx_mpa_limit_here(m, fill, room, laid) != m->full)
+			break;
+		fill = tx_mpa_fill_behind(m, fill, len);
 	}
 	return n;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_tx_mpa_repeat);
 
 /**
  * xiw_tx_mpa_is_full() - check if a batch fills TCP's segments
@@ -199,12 +229,6 @@ static void tx_mpa_put_crc(const struct xiw_tx_mpa *m, u8 *at, u32 len)
 	memcpy(at + len, &crc, XIW_MPA_CRC_LEN);
 }
 
-static void tx_mpa_fill(struct xiw_tx_mpa *m, u32 len)
-{
-	if (m->aligned)
-		m->fill = (m->fill + len) % m->unit;
-}
-
 /**
  * xiw_tx_mpa_seal() - complete the FPDU around a ULPDU
  * @m: framing
@@ -232,7 +256,7 @@ u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap)
 		xiw_mpa_tx_advance(&m->mpa, len);
 
 	tx_mpa_put_crc(m, at, len - XIW_MPA_CRC_LEN);
-	tx_mpa_fill(m, len);
+	m->fill = tx_mpa_fill_behind(m, m->fill, len);
 	return len;
 }
 
@@ -260,5 +284,6 @@ void xiw_tx_mpa_put_end(const struct xiw_tx_mpa *m, u8 *at, u32 len, u32 pad)
 void xiw_tx_mpa_sealed(struct xiw_tx_mpa *m, u32 len)
 {
 	xiw_mpa_tx_advance(&m->mpa, len);
-	tx_mpa_fill(m, len);
+	m->fill = tx_mpa_fill_behind(m, m->fill, len);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_tx_mpa_sealed);

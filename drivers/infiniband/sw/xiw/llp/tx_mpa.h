@@ -19,9 +19,11 @@ struct xiw_txbuf;
  * @mpa: Marker raster
  * @crc: compute CRCs
  * @segments: TCP segments that an FPDU may fill, 0 if that follows from @emss
- * @emss: segment size of TCP in bytes, in this batch
+ * @emss: segment size of TCP in bytes, in this batch; or that of the smallest
+ *	FPDU, if larger
  * @aligned: FPDUs end where segments do
- * @unit: largest FPDU in bytes; a multiple of @emss, if @aligned
+ * @unit: largest FPDU in bytes; a multiple of @emss, if @aligned. No FPDU of
+ *	@full bytes of ULPDU is longer
  * @full: largest ULPDU for an empty unit
  * @fill: bytes already in the current unit, if @aligned, else 0
  */
@@ -81,7 +83,7 @@ void xiw_tx_mpa_start(struct xiw_tx_mpa *m, bool markers, bool crc,
 void xiw_tx_mpa_batch(struct xiw_tx_mpa *m, u32 emss, u32 tail_fill);
 u32 xiw_tx_mpa_limit(const struct xiw_tx_mpa *m, const struct xiw_txbuf *buf,
 		     u32 laid);
-u32 xiw_tx_mpa_repeat(const struct xiw_tx_mpa *m, u32 room, u32 most);
+u32 xiw_tx_mpa_repeat(const struct xiw_tx_mpa *m, u32 room, u32 laid, u32 most);
 bool xiw_tx_mpa_is_full(const struct xiw_tx_mpa *m, u32 laid);
 u32 xiw_tx_mpa_small_limit(const struct xiw_tx_mpa *m, u32 room);
 u32 xiw_tx_mpa_seal(struct xiw_tx_mpa *m, u8 *at, u32 ulpdu_len, u32 gap);

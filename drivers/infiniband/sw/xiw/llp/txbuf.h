@@ -6,6 +6,7 @@
 #define _XIW_TXBUF_H
 
 #include <linux/atomic.h>
+#include <linux/bug.h>
 #include <linux/gfp_types.h>
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -73,9 +74,21 @@ static inline bool xiw_txbuf_in_block(const struct xiw_txbuf *buf)
 	return buf->page && compound_order(buf->page);
 }
 
-/* The first free byte of a buffer with room. */
-static inline u8 *xiw_txbuf_cursor(const struct xiw_txbuf *buf)
+/**
+ * xiw_txbuf_claim() - get the place of the next bytes
+ * @buf: buffer
+ * @len: bytes to be written there
+ *
+ * The only way to an address in the buffer, so that no caller can write more
+ * than there is room for.
+ *
+ * Return: The first free byte, or NULL if there is less room, which is a fault
+ * of the caller.
+ */
+static inline u8 *xiw_txbuf_claim(const struct xiw_txbuf *buf, u32 len)
 {
+	if (WARN_ON_ONCE(len > xiw_txbuf_room(buf)))
+		return NULL;
 	return (u8 *)page_address(buf->page) + buf->off;
 }
 

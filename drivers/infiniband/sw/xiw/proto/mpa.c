@@ -65,6 +65,12 @@ u32 xiw_mpa_mulpdu(u32 emss, bool markers)
 	return min_t(u32, emss - overhead, XIW_MULPDU_MAX);
 }
 
+u32 xiw_mpa_emss_min(bool markers)
+{
+	return xiw_mpa_fpdu_len(XIW_MULPDU_MIN) +
+	       (markers ? XIW_MPA_MARKER_LEN : 0);
+}
+
 void xiw_mpa_tx_init(struct xiw_mpa_tx *tx, bool markers)
 {
 	tx->pos = 0;

@@ -110,6 +110,18 @@ u32 xiw_mpa_marker_count(u32 pos, u32 ulpdu_len);
  */
 u32 xiw_mpa_mulpdu(u32 emss, bool markers);
 
+/**
+ * xiw_mpa_emss_min() - smallest TCP segment with room for any FPDU
+ * @markers: Markers are sent on this half connection
+ *
+ * A ULPDU of XIW_MULPDU_MIN bytes is permitted whatever the segment size is
+ * (RFC 5044 section 3). An FPDU of xiw_mpa_mulpdu() bytes fits a segment that
+ * has at least the returned size.
+ *
+ * Return: Bytes.
+ */
+u32 xiw_mpa_emss_min(bool markers);
+
 /*
  * Sets the transmit half to SeqStart, after our MPA frame was sent. @markers:
  * the peer's frame had M set.

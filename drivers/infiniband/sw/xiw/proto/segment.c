@@ -47,11 +47,9 @@ u32 xiw_segment_encode(const struct xiw_seg_msg *m, const struct xiw_seg *seg,
 u32 xiw_segment_limit(u32 emss, u32 used, bool markers)
 {
 	u32 full = xiw_mpa_mulpdu(emss, markers);
-	u32 smallest = xiw_mpa_fpdu_len(XIW_MULPDU_MIN);
+	u32 smallest = xiw_mpa_emss_min(markers);
 	u32 room = emss - used;
 
-	if (markers)
-		smallest += XIW_MPA_MARKER_LEN;
 	if (!used || used >= emss || full == XIW_MULPDU_MAX)
 		return full;
 	if (room >= smallest)

@@ -87,7 +87,22 @@ static u32 tx_batch_reserve(struct xiw_stream *s, u32 want, u32 lead)
 	return tx_batch_get_room(s, 0, lead) ? xiw_txbuf_room(&tx->buf) : 0;
 }
 
-/* Adds the @len bytes at the cursor to the batch. */
+/*
+ * The place of the next @len bytes. NULL if they exceed the room, whatever
+ * promised it: the connection is then reset, before a byte is written.
+ */
+static u8 *tx_batch_claim(struct xiw_stream *s, u32 len)
+{
+	u8 *at = xiw_txbuf_claim(&s->tx.buf, len);
+
+	if (!at) {
+		s->tx.msg.source = XIW_TX_NONE;
+		xiw_stream_event(s, XIW_QPE_LLP_LOST);
+	}
+	return at;
+}
+
+/* Adds the @len bytes that were written at the end of the buffer. */
 static void tx_batch_commit(struct xiw_tx *tx, u32 len)
 {
 	struct xiw_tx_batch *batch = &tx->batch;
@@ -249,13 +264,14 @@ static bool tx_batch_build_term(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 	u32 gap = xiw_tx_mpa_gap(&tx->mpa, tx->term_len);
+	u32 room = xiw_tx_mpa_room(&tx->mpa, tx->term_len);
 	u8 *at;
 
-	if (xiw_txbuf_room(&tx->buf) <
-		    xiw_tx_mpa_room(&tx->mpa, tx->term_len) &&
-	    !tx_batch_get_room(s, 0, 0))
+	if (xiw_txbuf_room(&tx->buf) < room && !tx_batch_get_room(s, 0, 0))
 		return false;
-	at = xiw_txbuf_cursor(&tx->buf);
+	at = tx_batch_claim(s, room);
+	if (!at)
+		return false;
 	memcpy(at + gap + XIW_MPA_LEN_FIELD, tx->term_ulpdu, tx->term_len);
 	tx_batch_finish_fpdu(s, at, tx->term_len, gap);
 	xiw_tx_sched_encoded(s);
@@ -332,12 +348,12 @@ static u32 tx_batch_series_source(const struct xiw_stream *s,
 }
 
 /*
- * Encodes @n FPDUs of a series; their memory is locked. Their headers differ
- * in the offset only.
+ * Encodes @n FPDUs of a series at @at; their memory is locked. Their headers
+ * differ in the offset only.
  */
 static void tx_batch_build_equal(struct xiw_stream *s,
 				 const struct xiw_seg *seg,
-				 struct tx_batch_source *src, u32 n)
+				 struct tx_batch_source *src, u8 *at, u32 n)
 {
 	struct xiw_tx *tx = &s->tx;
 	const struct xiw_seg_msg *m = &tx->msg.head;
@@ -347,7 +363,6 @@ static void tx_batch_build_equal(struct xiw_stream *s,
 	const u32 pad = xiw_mpa_pad(ulpdu_len);
 	u64 offset = (m->tagged ? m->to : 0) + tx->msg.offset;
 	u8 head[XIW_MPA_LEN_FIELD + XIW_DDP_HDR_MAX];
-	u8 *at = xiw_txbuf_cursor(&tx->buf);
 	const u8 *end = at + n * len;
 	const bool tagged = m->tagged;
 
@@ -374,7 +389,8 @@ static u32 tx_batch_series_most(const struct xiw_tx *tx, u32 most)
 
 	most = min3(most, xiw_budget_equal(&tx->budget, len),
 		    DIV_ROUND_UP(XIW_TX_BATCH_BYTES - tx->batch.len, len));
-	return xiw_tx_mpa_repeat(&tx->mpa, xiw_txbuf_room(&tx->buf), most);
+	return xiw_tx_mpa_repeat(&tx->mpa, xiw_txbuf_room(&tx->buf),
+				 tx->batch.len, most);
 }
 
 /*
@@ -389,6 +405,7 @@ static bool tx_batch_build_series(struct xiw_stream *s)
 	u32 left = tx->msg.head.len - tx->msg.offset;
 	struct tx_batch_source src;
 	struct xiw_seg seg;
+	u8 *at;
 	u32 n;
 
 	if (left <= 2 * tx->mpa.full || tx->mpa.full > TX_BATCH_SERIES / 2 ||
@@ -399,10 +416,13 @@ static bool tx_batch_build_series(struct xiw_stream *s)
 		 left - XIW_SEG_TAIL) / seg.len;
 	if (n >= 2)
 		n = tx_batch_series_most(tx, n);
-	if (n < 2 || xiw_mem_get(&tx->mem, src.stag, src.access, src.addr,
-				 n * seg.len, &src.ref) != XIW_MEM_OK)
+	if (n < 2)
 		return false;
-	tx_batch_build_equal(s, &seg, &src, n);
+	at = xiw_txbuf_claim(&tx->buf, n * xiw_mpa_fpdu_len(tx->mpa.full));
+	if (!at || xiw_mem_get(&tx->mem, src.stag, src.access, src.addr,
+			       n * seg.len, &src.ref) != XIW_MEM_OK)
+		return false;
+	tx_batch_build_equal(s, &seg, &src, at, n);
 	xiw_mem_put(&src.ref);
 	if (tx->msg.source == XIW_TX_SQ)
 		tx_batch_pass_sge(tx, n * seg.len);
@@ -432,7 +452,9 @@ static bool tx_batch_build_fpdu(struct xiw_stream *s)
 		return false;
 	ulpdu_len = seg.hdr_len + seg.len;
 	gap = xiw_tx_mpa_gap(&tx->mpa, ulpdu_len);
-	at = xiw_txbuf_cursor(&tx->buf);
+	at = tx_batch_claim(s, xiw_tx_mpa_room(&tx->mpa, ulpdu_len));
+	if (!at)
+		return false;
 	ulpdu = at + gap + XIW_MPA_LEN_FIELD;
 	xiw_segment_encode(&tx->msg.head, &seg, ulpdu);
 	if (!tx_batch_payload(s, ulpdu + seg.hdr_len, seg.len))

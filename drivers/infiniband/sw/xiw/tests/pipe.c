@@ -374,8 +374,8 @@ static void pipe_space(const struct xiw_llp *llp, struct xiw_llp_space *space)
 {
 	struct pipe_end *e = to_end(llp);
 
-	space->emss = PIPE_EMSS;
-	space->tail_fill = prandom_u32_state(&e->rnd) % PIPE_EMSS;
+	space->emss = READ_ONCE(e->emss);
+	space->tail_fill = prandom_u32_state(&e->rnd) % space->emss;
 	space->sndbuf = PIPE_WINDOW;
 }
 
@@ -471,6 +471,7 @@ static void end_init(struct pipe_end *e, struct pipe_end *peer, u64 seed)
 	INIT_WORK(&e->work, end_work);
 	skb_queue_head_init(&e->rxq);
 	prandom_seed_state(&e->rnd, seed);
+	e->emss = PIPE_EMSS;
 }
 
 /* Initialise a pipe; @seed determines the cuts. */

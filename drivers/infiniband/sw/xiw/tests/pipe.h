@@ -17,7 +17,7 @@
 
 /* Maximum number of bytes in flight */
 #define PIPE_WINDOW	(96 * 1024)
-/* Payload of a full segment; no multiple of four */
+/* Usual payload of a full segment; no multiple of four */
 #define PIPE_EMSS	1449
 
 /**
@@ -41,6 +41,7 @@
  * @fin: FIN was sent, after all packets in the peer's @rxq
  * @lost: the connection is lost
  * @broken: this end has found a fault of the peer, and sends nothing more
+ * @emss: payload of a full segment
  * @left: bytes that may be sent before it is lost, if @breaks
  * @breaks: the connection will be lost
  * @held: received packets are held back
@@ -65,6 +66,7 @@ struct pipe_end {
 	bool fin;
 	bool lost;
 	bool broken;
+	u32 emss;
 	s64 left;
 	bool breaks;
 	bool held;

@@ -13,20 +13,26 @@
 #include "stream/tx_sched.h"
 #include "world.h"
 
-static void random_messages(struct kunit *test, const struct how *how)
+static void random_number_of(struct kunit *test, const struct how *how,
+			     u32 number)
 {
 	u64 seed = get_random_u64();
 	struct world *w = world_make(test, seed);
 
 	kunit_info(test, "seed %#llx", seed);
 	world_start(w, how);
-	world_post(w, MESSAGES);
+	world_post(w, number);
 	world_close(w);
 	if (world_is_well(w)) {
 		world_check_rest(w, 0, how);
 		world_check_rest(w, 1, how);
 	}
 	world_end(w);
+}
+
+static void random_messages(struct kunit *test, const struct how *how)
+{
+	random_number_of(test, how, MESSAGES);
 }
 
 /* Covers: MPA-06 MPA-11 IMM-13 */
@@ -65,6 +71,29 @@ static void stream_segments(struct kunit *test)
 	random_messages(test, &(struct how){
 		.crc = true, .segments = 11, .rtr = XIW_RTR_READ,
 	});
+}
+
+/*
+ * Segment sizes from the smallest one that Linux accepts (36) to the largest.
+ * An FPDU has at least 136 bytes, so it crosses the ends of shorter segments.
+ * Covers: MPA-20
+ */
+static void stream_any_emss(struct kunit *test)
+{
+	static const u32 emss[] = {
+		36, 48, 76, 100, 128, 134, 135, 136, 137, 140, 200, 536, 1220,
+		8948, 16384, 16385, 65483,
+	};
+	struct how how = { .rtr = XIW_RTR_WRITE };
+	u32 i;
+
+	for (i = 0; i < 3 * ARRAY_SIZE(emss); i++) {
+		how.emss = emss[i / 3];
+		how.segments = i % 3;
+		how.markers = get_random_u32_below(4) == 0;
+		how.crc = get_random_u32_below(2);
+		random_number_of(test, &how, MESSAGES / 6);
+	}
 }
 
 /*
@@ -455,6 +484,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_markers),
 	KUNIT_CASE(stream_markers_crc),
 	KUNIT_CASE(stream_segments),
+	KUNIT_CASE(stream_any_emss),
 	KUNIT_CASE(stream_probe),
 	KUNIT_CASE(stream_lost),
 	KUNIT_CASE(stream_broken),

@@ -486,6 +486,8 @@ static void start_side(struct world *w, int n, const struct how *how)
 
 	if (how->chunks)
 		pipe_use_chunks(&side->end);
+	if (how->emss)
+		side->end.emss = how->emss;
 	KUNIT_ASSERT_EQ(w->test, xiw_stream_start(&side->s, &side->end.llp,
 						  &conn), 0);
 }

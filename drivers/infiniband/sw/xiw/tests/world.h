@@ -152,6 +152,7 @@ struct how {
 	bool crc;
 	bool markers;
 	u32 segments;
+	u32 emss;	/* segment size of both ends; 0: PIPE_EMSS */
 	bool probe;	/* Responder; the Initiator always probes */
 	bool unfenced;	/* Responder, without an RTR */
 	bool chunks;	/* as over SCTP */
