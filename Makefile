@@ -56,6 +56,8 @@ help-all: help
 #+   make check-pyverbs   only rdma-core's own tests, of three releases (part of check-ulp)
 #+   make check-guests    only the tests with two guests (part of check-ulp)
 #+   make check-packaging packages, patches, series and the patched trees
+#+   make check-places    make demo and selftests where a newcomer may stand: root's home,
+#+                        a full disk, a user without packages, ...
 #+   make check-series    does each of the driver's patches compile by itself? A part of
 #+                        check-packaging
 #+   make check-kernels   build for every kernel of the mirror, and test on the stock
@@ -143,6 +145,9 @@ check-races:
 check-rt:
 	@T="$(T)" tests/check rt
 
+check-places:
+	@tests/places $(T)
+
 check-packaging:
 	@tests/packaging/run $(or $(T),full)
 
@@ -199,5 +204,6 @@ clean:
 
 .PHONY: all help help-all module provider progs install uninstall deb rpm dist \
 	patches series demo check check-arch check-blktests check-core check-guests \
-	check-kernels check-long check-packaging check-pyverbs check-races check-rt check-series \
-	check-stripped check-ulp check-xfstests bench profile kunit selftests fuzz vm lint clean
+	check-kernels check-long check-packaging check-places check-pyverbs check-races \
+	check-rt check-series check-stripped check-ulp check-xfstests bench profile kunit \
+	selftests fuzz vm lint clean
