@@ -156,6 +156,28 @@ need_pkgs()
 		    "run 'dpkg --configure -a' and 'apt-get -f install', then try again."
 }
 
+# need_guest KERNEL [PACKAGE...]: installs all packages that a guest with this kernel of
+# run-vm needs in any of its steps, at once, so that an error names all that are missing.
+need_guest()
+{
+	local packages=(kmod iproute2 rdmacm-utils ibverbs-utils perftest gcc make
+			libc6-dev binutils cpio xz-utils dpkg-dev ca-certificates
+			libibverbs-dev librdmacm-dev pkg-config python3)
+
+	case $1 in
+	uml | core | driver | extensions)
+		packages+=(build-essential bc flex bison patch git unifdef) ;;
+	debug | kcsan | rt)
+		packages+=(build-essential bc flex bison libelf-dev qemu-system-x86) ;;
+	stock)
+		packages+=(patch pahole qemu-system-x86) ;;
+	*)
+		arch_of "$1"
+		packages+=("$qemu_package") ;;
+	esac
+	need_pkgs "${packages[@]}" "${@:2}"
+}
+
 # need_lists: apt needs package lists to find any package.
 need_lists()
 {
