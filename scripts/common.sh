@@ -473,6 +473,17 @@ pick_out()
 	mkdir -p "$OUT"
 }
 
+# repeated CMD...: runs CMD, whose exit status is that of run-vm; once more if the emulator
+# ended the guest.
+repeated()
+{
+	local rc=0
+
+	"$@" || rc=$?
+	((rc == 96)) || return "$rc"
+	"$@"
+}
+
 # check_place: refuses a place where nothing can be built, before anything is fetched.
 check_place()
 {
