@@ -473,6 +473,21 @@ pick_out()
 	mkdir -p "$OUT"
 }
 
+# slowness: prints how many times slower this machine is now than the one for which the
+# tests have their limits, with two idle processors: 1 to 10.
+slowness()
+{
+	local usual=230000 start=${EPOCHREALTIME//[!0-9]/} i n loops=() slow
+
+	for n in 1 2; do
+		(for ((i = 0; i < 100000; i++)); do :; done) &
+		loops+=($!)
+	done
+	wait "${loops[@]}"
+	slow=$(((${EPOCHREALTIME//[!0-9]/} - start + usual / 2) / usual))
+	echo $((slow < 1 ? 1 : slow > 10 ? 10 : slow))
+}
+
 # repeated CMD...: runs CMD, whose exit status is that of run-vm; once more if the emulator
 # ended the guest.
 repeated()

@@ -25,7 +25,7 @@ mpa=/sys/class/infiniband/$xiw/mpa
 # sd CMD...: runs a command in the namespaces and the root of systemd.
 sd()
 {
-	nsenter -t "$init" -m -p -r -w timeout -k 5 "$XIW_TIMEOUT" "$@"
+	nsenter -t "$init" -m -p -r -w timeout -k 5 $((XIW_TIMEOUT * SLOW)) "$@"
 }
 
 # Units that are useless here, scan all of the host's files, or need hardware that the

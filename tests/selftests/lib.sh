@@ -26,6 +26,8 @@ set -u
 
 XIW_LINK_TYPE=${XIW_LINK_TYPE:-xiw}
 XIW_TIMEOUT=${XIW_TIMEOUT:-90}
+# How many times slower the machine was than an idle one when the guest started
+SLOW=${XIW_SLOW:-1}
 NS_A=xa
 NS_B=xb
 VETH_A=va
@@ -171,7 +173,7 @@ bail()
 bounded()
 {
 	if [[ $(type -t "$1") == file ]]; then
-		timeout -k 5 "$XIW_TIMEOUT" "$@"
+		timeout -k 5 $((XIW_TIMEOUT * SLOW)) "$@"
 	else
 		"$@"
 	fi
@@ -187,10 +189,11 @@ cgroup_up()
 	mkdir "$CGROUP" && [[ -e $CGROUP/memory.stat ]]
 }
 
-# wait_for SECONDS CMD...: repeats CMD until it succeeds; false after that time.
+# wait_for SECONDS CMD...: repeats CMD until it succeeds; false after that time, which is
+# longer on a slow machine.
 wait_for()
 {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * SLOW))
 
 	shift
 	until "$@" >/dev/null 2>&1; do
@@ -207,7 +210,7 @@ in_ns()
 	local ns=$1
 
 	shift
-	netns-run "$ns" "$XIW_TIMEOUT" "$@"
+	netns-run "$ns" $((XIW_TIMEOUT * SLOW)) "$@"
 }
 
 in_a()
@@ -288,7 +291,7 @@ in_box()
 	local box=$1
 
 	shift
-	timeout -k 5 "$XIW_TIMEOUT" nsenter -t "${box_pid[$box]}" -U -n \
+	timeout -k 5 $((XIW_TIMEOUT * SLOW)) nsenter -t "${box_pid[$box]}" -U -n \
 		prlimit --memlock=8388608:8388608 "$@"
 }
 
@@ -514,7 +517,7 @@ start_server()
 	local name=$1 ns=$2
 
 	shift 2
-	netns-run "$ns" "$XIW_TIMEOUT" "$@" >"$TMP/$name.log" 2>&1 </dev/null &
+	netns-run "$ns" $((XIW_TIMEOUT * SLOW)) "$@" >"$TMP/$name.log" 2>&1 </dev/null &
 	server_pid[$name]=$!
 }
 

@@ -32,14 +32,15 @@ run_one()
 	local name=$1 tap=$out/$1.tap start=$SECONDS limit rc lines
 
 	limit=$(sed -n 's/^# xiw-timeout: *\([0-9]*\)$/\1/p' "$name.sh")
+	limit=$((${limit:-600} * ${XIW_SLOW:-1}))
 	lines=$(dmesg | wc -l)
 	echo "# ---- $name"
 	echo "xiw-selftest: $name" >/dev/kmsg
-	timeout -k 10 "${limit:-600}" "./$name.sh" 2>"$out/$name.err" |
+	timeout -k 10 "$limit" "./$name.sh" 2>"$out/$name.err" |
 		tee "$tap"
 	rc=${PIPESTATUS[0]}
 	if ((rc == 124 || rc == 137)); then
-		fail "$tap" "ended within ${limit:-600} s"
+		fail "$tap" "ended within $limit s"
 	elif ! grep -q '^1\.\.' "$tap"; then
 		fail "$tap" "ran to its end (status $rc)"
 	elif ! planned "$tap"; then
