@@ -6,8 +6,8 @@
 # log), limits are enforced, and a connection of other processes continues. Input for
 # the driver that this version does not support is refused.
 #
-# XIW_ROUNDS=N (10): processes of each kind, 400 commands each; from 100 on also a
-# slow test that creates as many objects as the device permits.
+# XIW_ROUNDS=N (10): processes of each kind, 400 commands each; from 100 on also
+# slow tests: as many objects as the device permits, and a region of 1 TiB.
 # XIW_SEED=N: seed, by default a random one, which is printed.
 #
 # xiw-timeout: 900
@@ -21,7 +21,7 @@ ROUNDS=${XIW_ROUNDS:-10}
 CASES_TIMEOUT=3500
 which=(-t random -t changed -t raced -t memlock -t unknown -t answers \
        -t unanswered -t no-netlink -t import)
-((ROUNDS < 100)) || which+=(-t objects)
+((ROUNDS < 100)) || which+=(-t objects -t huge-region)
 
 topo_up
 objects >"$TMP/baseline"

@@ -1140,6 +1140,43 @@ static void test_answers(void)
 	XT_EQ(answers, 8);
 }
 
+/*
+ * A region whose list may exceed what the kernel allocates. A few pages are
+ * mapped again and again.
+ */
+static void test_huge_region(void)
+{
+	const size_t len = 1UL << 40;
+	const size_t lap = 1UL << 26;
+	struct ibv_device_attr attr;
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+	size_t at;
+	__u8 *p;
+	int fd;
+
+	find_device();
+	open_device();
+	XT_OK(ibv_query_device(ctx, &attr));
+	XT_CHECK(attr.max_mr_size < len && attr.max_mr_size > len / 2,
+		 "max_mr_size %llu", (unsigned long long)attr.max_mr_size);
+	fd = memfd_create("lap", 0);
+	XT_OK(ftruncate(fd, lap));
+	p = mmap(NULL, len, PROT_NONE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	XT_CHECK(p != MAP_FAILED, "mmap: %m");
+	for (at = 0; at < len; at += lap)
+		XT_CHECK(mmap(p + at, lap, PROT_READ, MAP_SHARED | MAP_FIXED,
+			      fd, 0) != MAP_FAILED, "mmap at %zu: %m", at);
+	pd = XT_PTR(ibv_alloc_pd(ctx));
+	mr = ibv_reg_mr(pd, p, len, 0);
+	/*
+	 * Contiguous pages need a shorter list. The caller looks for a warning in
+	 * the kernel's log.
+	 */
+	XT_CHECK(mr || errno == ENOMEM, "%m");
+}
+
 /* The core undoes the creation of objects when it cannot respond. */
 static void test_unanswered(void)
 {
@@ -1258,6 +1295,8 @@ static const struct xt_case cases[] = {
 	{ "no-netlink", "the device is found without netlink",
 	  test_no_netlink },
 	{ "import", "domain and region of another context", test_import },
+	{ "huge-region", "a region of 1 TiB is refused, or registered",
+	  test_huge_region },
 	{ "objects", "no more objects than the device has", test_objects },
 };
 

@@ -59,6 +59,14 @@ enum xiw_limits {
 	XIW_MAX_GIDS		= 64,
 };
 
+/*
+ * kvmalloc() allocates lists of up to INT_MAX bytes. Without contiguous pages
+ * the list of a region has an address for each of them, one more if the region
+ * begins inside of a page.
+ */
+#define XIW_MAX_MR_SIZE							\
+	((u64)(INT_MAX / sizeof(void *) - 1) << PAGE_SHIFT)
+
 /* Ports that may use SCTP */
 #define XIW_SCTP_PORTS		16
 /* Further local addresses of an SCTP association */

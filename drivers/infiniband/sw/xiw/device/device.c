@@ -68,7 +68,7 @@ static int xiw_query_device(struct ib_device *ibdev,
 		       LINUX_VERSION_PATCHLEVEL << 16 | LINUX_VERSION_SUBLEVEL;
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = XIW_VENDOR_ID;
-	attr->max_mr_size = U64_MAX;
+	attr->max_mr_size = XIW_MAX_MR_SIZE;
 	attr->page_size_cap = GENMASK(30, ilog2(SZ_4K));
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW |

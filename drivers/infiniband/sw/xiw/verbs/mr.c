@@ -234,8 +234,9 @@ static int mr_map_umem(struct xiw_mem *mem)
 	if (blocks > U32_MAX)
 		return -EINVAL;
 
+	/* See XIW_MAX_MR_SIZE; processes must not cause a warning. */
 	mem->pages = kvmalloc_array(blocks, sizeof(*mem->pages),
-				    GFP_KERNEL_ACCOUNT);
+				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mem->pages)
 		return -ENOMEM;
 
