@@ -337,7 +337,11 @@ static int qp_verbs_modify_state(struct xiw_qp *qp,
 	}
 }
 
-/* Out of band, no flags grant no access, but a mask of 0 would grant all. */
+/*
+ * Out of band, no flags grant no access, but a mask of 0 would grant all. A
+ * right that was withdrawn is not used when this returns, also by requests that
+ * the peer has made before.
+ */
 static void qp_verbs_set_access(struct xiw_qp *qp, int flags)
 {
 	spin_lock_bh(&qp->stream.lock);
@@ -345,6 +349,7 @@ static void qp_verbs_set_access(struct xiw_qp *qp, int flags)
 		flags |= XIW_STREAM_LIMITED;
 	WRITE_ONCE(qp->stream.access, flags);
 	spin_unlock_bh(&qp->stream.lock);
+	xiw_stream_settle(&qp->stream);
 }
 
 /* Attributes that rdma_cm and its users set before there is a connection. */

@@ -372,18 +372,15 @@ deliver_check_atomic_target(struct xiw_stream *s,
 	struct xiw_mem_ref ref;
 	bool aligned = true;
 
-	status = xiw_mem_get(&s->rx.mem, op->stag, IB_ACCESS_REMOTE_ATOMIC,
-			     op->to, sizeof(u64), &ref);
+	status = xiw_stream_mem_get(s, &s->rx.mem, op->stag,
+				    IB_ACCESS_REMOTE_ATOMIC, op->to,
+				    sizeof(u64), &ref);
 	if (status == XIW_MEM_OK) {
 		aligned = xiw_mem_word(&ref);
 		xiw_mem_put(&ref);
 	} else if (status != XIW_MEM_ABSENT) {
 		return xiw_mem_reason(status, XIW_ACCESS_SOURCE);
 	}
-	/* On the accepting side the RDMA CM sets only Read and Write rights. */
-	if (!xiw_stream_access_ok(s, IB_ACCESS_REMOTE_ATOMIC |
-			   IB_ACCESS_REMOTE_WRITE))
-		return XIW_SRC_BAD_RIGHTS;
 	return aligned ? XIW_OK : XIW_ATOMIC_UNALIGNED;
 }
 
@@ -408,8 +405,8 @@ static bool deliver_alloc_requests(struct xiw_stream *s)
  * Read and Atomic Requests share a queue, its buffers, and their order. The
  * memory of a request is checked here, so that the first of several faults is
  * reported: reading stops, earlier requests are answered, and then the
- * Terminate is sent. The response checks the memory again, as the STag may be
- * revoked in between.
+ * Terminate is sent. The response checks memory and rights again, as both may
+ * be revoked in between.
  */
 static enum xiw_deliver deliver_request(struct xiw_stream *s,
 					struct xiw_fpdu *f)

@@ -79,18 +79,13 @@ enum xiw_mem_status xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
 
 	if (!len)
 		return XIW_MEM_OK;
-	status = xiw_mem_get(&s->rx.mem, f->h.stag, IB_ACCESS_REMOTE_WRITE,
-			     f->h.to, len, &ref);
-	if (status != XIW_MEM_OK && status != XIW_MEM_ABSENT)
-		return status;
-	if (!xiw_stream_access_ok(s, IB_ACCESS_REMOTE_WRITE)) {
-		if (status == XIW_MEM_OK)
-			xiw_mem_put(&ref);
-		return XIW_MEM_BAD_ACCESS;
-	}
+	status = xiw_stream_mem_get(s, &s->rx.mem, f->h.stag,
+				    IB_ACCESS_REMOTE_WRITE, f->h.to, len, &ref);
 	if (status == XIW_MEM_ABSENT)
 		return place_want(s, f->h.stag, IB_ACCESS_REMOTE_WRITE, f->h.to,
 				  len);
+	if (status != XIW_MEM_OK)
+		return status;
 	xiw_fpdu_place(f, &ref, len);
 	xiw_mem_put(&ref);
 	return XIW_MEM_OK;

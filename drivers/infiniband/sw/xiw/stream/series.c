@@ -149,8 +149,6 @@ static u32 series_most(struct series *r)
 
 	switch (r->h.opcode) {
 	case XIW_OP_WRITE:
-		if (!xiw_stream_access_ok(r->s, IB_ACCESS_REMOTE_WRITE))
-			return 0;
 		break;
 	case XIW_OP_READ_RESP:
 		reason = xiw_rdmap_read_resp_check(&r->wait->sink, &r->h);
@@ -244,8 +242,9 @@ static u32 series_lock_and_run(struct series *r, struct xiw_rx_pos *p)
 
 	if (!xiw_rx_mpa_is_like(p, r->head, r->head_len, r->fpdu_len) ||
 	    !series_find_memory(r) ||
-	    xiw_mem_get(&r->s->rx.mem, r->stag, r->access, r->addr,
-			r->h.payload_len, &r->ref) != XIW_MEM_OK)
+	    xiw_stream_mem_get(r->s, &r->s->rx.mem, r->stag, r->access,
+			       r->addr, r->h.payload_len, &r->ref) !=
+		    XIW_MEM_OK)
 		return 0;
 	n = series_run(r, p);
 	xiw_mem_put(&r->ref);

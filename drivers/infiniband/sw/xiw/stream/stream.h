@@ -491,15 +491,42 @@ struct xiw_stream {
 #define XIW_STREAM_LIMITED	BIT(30)
 
 /*
- * Access check: does the owner permit remote access of this kind? On the
- * connecting side the RDMA CM always sets no rights, regardless of the ULP, so
- * no rights means no limit.
+ * Access check: does the owner permit access of this kind? Local access needs
+ * no permission. On the connecting side the RDMA CM always sets no rights,
+ * regardless of the ULP, so no rights means no limit. On the accepting side it
+ * sets only Read and Write rights, so the latter permits Atomics.
  */
 static inline bool xiw_stream_access_ok(const struct xiw_stream *s, int access)
 {
 	int flags = READ_ONCE(s->access);
 
-	return !flags || flags & access;
+	access &= XIW_MEM_REMOTE;
+	if (access & IB_ACCESS_REMOTE_ATOMIC)
+		access |= IB_ACCESS_REMOTE_WRITE;
+	return !flags || !access || flags & access;
+}
+
+/*
+ * xiw_mem_get() for a request of the peer. The rights of the owner are checked
+ * whenever memory is accessed, as those of the memory are: the owner may have
+ * withdrawn them since the request arrived. The last change of the rights is
+ * visible here, see xiw_stream_settle().
+ */
+static inline enum xiw_mem_status
+xiw_stream_mem_get(const struct xiw_stream *s, struct xiw_mem_cache *cache,
+		   u32 stag, int access, u64 addr, u64 len,
+		   struct xiw_mem_ref *ref)
+{
+	enum xiw_mem_status status;
+
+	status = xiw_mem_get(cache, stag, access, addr, len, ref);
+	if (likely(xiw_stream_access_ok(s, access)))
+		return status;
+	if (status == XIW_MEM_OK)
+		xiw_mem_put(ref);
+	return status == XIW_MEM_OK || status == XIW_MEM_ABSENT
+		       ? XIW_MEM_BAD_ACCESS
+		       : status;
 }
 
 /*

@@ -222,6 +222,23 @@ void xiw_stream_limit(struct xiw_stream *s, u32 ord)
 }
 
 /**
+ * xiw_stream_settle() - wait until both engines have seen a change
+ * @s: stream, attached or not, whose owner has changed @s->access
+ *
+ * When this returns no access to memory continues that only the old value
+ * permits.
+ *
+ * Context: Sleeps.
+ */
+void xiw_stream_settle(struct xiw_stream *s)
+{
+	struct xiw_llp *llp = xiw_stream_lock(s);
+
+	if (llp)
+		xiw_stream_unlock(llp);
+}
+
+/**
  * xiw_stream_close() - begin a graceful close
  * @s: stream in any state
  *

@@ -18,6 +18,7 @@ int xiw_stream_start(struct xiw_stream *s, struct xiw_llp *llp,
 void xiw_stream_run(struct xiw_stream *s, struct xiw_llp *llp);
 void xiw_stream_run_busy_poll(struct xiw_stream *s);
 void xiw_stream_limit(struct xiw_stream *s, u32 ord);
+void xiw_stream_settle(struct xiw_stream *s);
 void xiw_stream_close(struct xiw_stream *s);
 void xiw_stream_forget(struct xiw_stream *s);
 bool xiw_stream_detach_if(struct xiw_stream *s, struct xiw_llp *llp,

@@ -143,7 +143,7 @@ static enum xiw_mem_status tx_batch_copy(struct xiw_stream *s, u32 stag,
 	enum xiw_mem_status status;
 	struct xiw_mem_ref ref;
 
-	status = xiw_mem_get(&tx->mem, stag, access, addr, len, &ref);
+	status = xiw_stream_mem_get(s, &tx->mem, stag, access, addr, len, &ref);
 	if (status == XIW_MEM_OK) {
 		xiw_mem_read(&ref, dst, len);
 		xiw_mem_put(&ref);
@@ -202,7 +202,7 @@ static enum xiw_mem_status tx_batch_gather_response(struct xiw_stream *s,
 	/* A zero-length Read names no memory (RFC 5040 section 5.2.1). */
 	if (!len)
 		return XIW_MEM_OK;
-	/* The STag may have been revoked since the request was checked. */
+	/* STag or right may have been revoked since the request was checked. */
 	return tx_batch_copy(s, req->read.src_stag, IB_ACCESS_REMOTE_READ,
 			     req->read.src_to + s->tx.msg.offset, dst, len);
 }
@@ -419,8 +419,9 @@ static bool tx_batch_build_series(struct xiw_stream *s)
 	if (n < 2)
 		return false;
 	at = xiw_txbuf_claim(&tx->buf, n * xiw_mpa_fpdu_len(tx->mpa.full));
-	if (!at || xiw_mem_get(&tx->mem, src.stag, src.access, src.addr,
-			       n * seg.len, &src.ref) != XIW_MEM_OK)
+	if (!at || xiw_stream_mem_get(s, &tx->mem, src.stag, src.access,
+				      src.addr, n * seg.len, &src.ref) !=
+			   XIW_MEM_OK)
 		return false;
 	tx_batch_build_equal(s, &seg, &src, at, n);
 	xiw_mem_put(&src.ref);

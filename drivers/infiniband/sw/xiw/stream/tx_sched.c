@@ -464,8 +464,9 @@ static enum xiw_mem_status tx_sched_get_word(struct xiw_stream *s,
 {
 	enum xiw_mem_status status;
 
-	status = xiw_mem_get(&s->tx.mem, op->stag, IB_ACCESS_REMOTE_ATOMIC,
-			     op->to, sizeof(u64), ref);
+	status = xiw_stream_mem_get(s, &s->tx.mem, op->stag,
+				    IB_ACCESS_REMOTE_ATOMIC, op->to,
+				    sizeof(u64), ref);
 	if (status != XIW_MEM_ABSENT)
 		return status;
 	status = xiw_page_in_want(&s->tx.atomic_pages, s->ird_head, &s->tx.mem,

@@ -217,6 +217,7 @@ void side_post_local(struct kunit *test, struct side *side, u8 opcode,
 void side_post_read(struct kunit *test, struct side *side, u8 opcode,
 		    const struct xiw_mem *mem, u32 len);
 void side_post_send(struct kunit *test, struct side *side);
+void side_post_swap(struct kunit *test, struct side *side);
 void side_send_all(struct kunit *test, struct side *side);
 void world_close(struct world *w);
 void world_check_rest(struct world *w, int n, const struct how *how);

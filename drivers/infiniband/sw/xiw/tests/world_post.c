@@ -302,6 +302,31 @@ void side_post_send(struct kunit *test, struct side *side)
 	world_post_certain(test, side, &wr);
 }
 
+/* A Compare and Swap that changes the peer's word */
+void side_post_swap(struct kunit *test, struct side *side)
+{
+	u8 *p = part(side, OF_SINKS + side->num_posted % DEPTH);
+	struct ib_sge sge = {
+		.addr = address_of(side, p),
+		.length = sizeof(u64),
+		.lkey = side->mem->stag,
+	};
+	struct ib_atomic_wr wr = {
+		.wr = {
+			.opcode = IB_WR_ATOMIC_CMP_AND_SWP,
+			.sg_list = &sge,
+			.num_sge = 1,
+		},
+		.remote_addr = address_of(side->peer, side->peer->word),
+		.compare_add = side->model,
+		.swap = ~side->model,
+		.rkey = side->peer->mem->stag,
+	};
+
+	world_begin_op(side, IB_WR_ATOMIC_CMP_AND_SWP)->value = side->model;
+	world_post_certain(test, side, &wr.wr);
+}
+
 /* Runs the engine until all FPDUs that it has started are in the pipe. */
 void side_send_all(struct kunit *test, struct side *side)
 {
