@@ -37,7 +37,7 @@ void xiw_fpdu_copy(struct xiw_fpdu *f, void *dst, size_t len)
 	while (len) {
 		size_t n = min(len, xiw_fpdu_chunk(f, &data));
 
-		memcpy(dst, data, n);
+		xiw_copy_once(dst, data, n);
 		xiw_fpdu_skip(f, n);
 		dst += n;
 		len -= n;
@@ -295,7 +295,7 @@ static bool rx_mpa_collect(struct xiw_rx_mpa *m, struct xiw_rx_pos *p, u32 want)
 		if (!dst)
 			break;
 		n = min(n, room);
-		memcpy(dst, data, n);
+		xiw_copy_once(dst, data, n);
 		xiw_rx_pos_pass(p, n);
 		m->have += n;
 	}
@@ -389,6 +389,8 @@ static enum xiw_rx_found rx_mpa_take_in_place(struct xiw_rx_mpa *m,
 		ulpdu_len = get_unaligned_be16(data);
 	else if (!rx_mpa_peek_be16(*p, &ulpdu_len))
 		return rx_mpa_take_split(m, p);
+	/* Do not read it again; see xiw_copy_once(). */
+	OPTIMIZER_HIDE_VAR(ulpdu_len);
 	len = xiw_mpa_fpdu_len(ulpdu_len);
 	if (len <= piece)
 		rx_mpa_map_piece(m, p, len);

@@ -15,6 +15,7 @@
 #include <linux/compiler.h>
 #include <linux/string.h>
 
+#include "mem/copy.h"
 #include "proto/ring.h"
 
 /* Entries with one element do not straddle cache lines. */
@@ -132,9 +133,8 @@ static bool rq_read(struct xiw_rq *rq, struct xiw_recv *recv)
 	if (recv->num_sge > rq->max_sge)
 		return false;
 
-	memcpy(recv->sge, rqe + 1, recv->num_sge * sizeof(recv->sge[0]));
-	/* Validate the copy that is used later, not the ring. */
-	barrier_data(recv->sge);
+	xiw_copy_once(recv->sge, rqe + 1,
+		      recv->num_sge * sizeof(recv->sge[0]));
 
 	recv->len = 0;
 	for (i = 0; i < recv->num_sge; i++)

@@ -13,6 +13,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 
+#include "mem/copy.h"
 #include "proto/ring.h"
 
 /* Properties of opcodes */
@@ -197,7 +198,7 @@ static void sq_swr_prepare(struct xiw_swr *wr)
 
 /*
  * One entry from a ring the user can change at any time: the head is copied
- * once and validated, and only then as many elements are copied as it says.
+ * and validated, and only then as many elements are copied as it says.
  */
 static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
 			 struct xiw_swr *wr)
@@ -205,8 +206,7 @@ static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
 	struct xiw_sqe sqe;
 	u8 traits;
 
-	memcpy(&sqe, slot, sizeof(sqe));
-	barrier_data(&sqe); /* validate and use the same copy */
+	xiw_copy_once(&sqe, slot, sizeof(sqe));
 
 	sq_swr_prepare(wr);
 	wr->wr_id = sqe.wr_id;
@@ -233,13 +233,13 @@ static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
 		if (sqe.num_sge || sqe.inline_len > sq->max_inline)
 			return false;
 		wr->len = sqe.inline_len;
-		memcpy(wr->sge, slot + sizeof(sqe), sqe.inline_len);
+		xiw_copy_once(wr->sge, slot + sizeof(sqe), sqe.inline_len);
 	} else {
 		if (sqe.num_sge > sq->max_sge || sqe.inline_len)
 			return false;
 		wr->num_sge = sqe.num_sge;
-		memcpy(wr->sge, slot + sizeof(sqe),
-		       sqe.num_sge * sizeof(struct xiw_sge));
+		xiw_copy_once(wr->sge, slot + sizeof(sqe),
+			      sqe.num_sge * sizeof(struct xiw_sge));
 	}
 	return sq_wr_shape_ok(sq, wr, traits);
 }

@@ -39,6 +39,7 @@
 #include "deliver.h"
 #include "llp/llp.h"
 #include "llp/rx_mpa.h"
+#include "mem/copy.h"
 #include "proto/opcode.h"
 #include "series.h"
 #include "stream.h"
@@ -121,8 +122,8 @@ static void rx_read_header(struct xiw_fpdu *f)
 	/* Usually the header is contiguous. */
 	if (f->ulpdu_len >= sizeof(f->hdr) &&
 	    f->vec->iov_len >= XIW_MPA_LEN_FIELD + sizeof(f->hdr))
-		memcpy(f->hdr, f->vec->iov_base + XIW_MPA_LEN_FIELD,
-		       sizeof(f->hdr));
+		xiw_copy_once(f->hdr, f->vec->iov_base + XIW_MPA_LEN_FIELD,
+			      sizeof(f->hdr));
 	else
 		rx_collect_header(f);
 }
