@@ -14,9 +14,13 @@
 #include "pager.h"
 
 #include <linux/cred.h>
+#include <linux/hashtable.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/nodemask.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -32,55 +36,72 @@
 #define PAGER_MAX_ACTIVE	64
 #define PAGER_USERS		8
 
+/* log2 of the sizes of the hash tables */
+#define PAGER_HASH_BITS		10
+#define PAGER_USER_HASH_BITS	6
+
 /**
  * struct pager_user - the pagers of a user, or of a user namespace made by root
- * @node: on pager_users
+ * @node: in pager_users
  * @ns: the namespace, with a reference, or NULL
  * @uid: user, if there is no @ns
- * @pagers: number of pagers
+ * @pagers: number of pagers; protected by pager_mutex
+ * @lock: protects all that follows; taken with bottom halves off, nests inside
+ *	the lock of a pager
  * @active: pagers with work that is queued or running
  * @ready: pagers that have jobs and wait because of pager_max_active
  */
 struct pager_user {
-	struct list_head node;
+	struct hlist_node node;
 	struct user_namespace *ns;
 	kuid_t uid;
 	u32 pagers;
+	spinlock_t lock; /* see above */
 	u32 active;
 	struct list_head ready;
 };
 
 /**
  * struct xiw_pager - pager of a process
- * @node: on pager_list
+ * @node: in pager_table
  * @mm: address space of the process, without its pages
  * @user: user of the process when the pager was created
- * @refs: references of regions, and one while @active
+ * @refs: references of regions, and one while @active. The last is dropped
+ *	with pager_mutex held
+ * @lock: protects @active, @num_jobs and @jobs; taken with bottom halves off
  * @active: @work is queued or running, or @ready is on the list of @user
  * @num_jobs: number of @jobs
  * @jobs: jobs that are not running
  * @ready: see struct pager_user
  * @work: runs a job
+ * @rcu: frees the structure, see xiw_pager_cancel()
  */
 struct xiw_pager {
-	struct list_head node;
+	struct hlist_node node;
 	struct mm_struct *mm;
 	struct pager_user *user;
-	u32 refs;
+	refcount_t refs;
+	spinlock_t lock; /* see above */
 	bool active;
 	u32 num_jobs;
 	struct list_head jobs;
 	struct list_head ready;
 	struct work_struct work;
+	struct rcu_head rcu;
 };
 
 static struct workqueue_struct *pager_wq;
 static u32 pager_max_active;
 
-/* Protects all members of pagers and users. */
-static DEFINE_SPINLOCK(pager_lock);
-static LIST_HEAD(pager_list);
-static LIST_HEAD(pager_users);
+/*
+ * Pagers by address space, and their users. Processes alone take the mutex, for
+ * the first region on demand and after the last one. A segment that meets an
+ * absent page, of any process, takes the lock of one pager and that of its user
+ * only.
+ */
+static DEFINE_MUTEX(pager_mutex);
+static DEFINE_HASHTABLE(pager_table, PAGER_HASH_BITS);
+static DEFINE_HASHTABLE(pager_users, PAGER_USER_HASH_BITS);
 
 /* Before the first region on demand. 0 or -ENOMEM */
 int xiw_pager_module_init(void)
@@ -102,19 +123,22 @@ static void pager_start_locked(struct xiw_pager *pager)
 {
 	struct pager_user *user = pager->user;
 
-	lockdep_assert_held(&pager_lock);
+	lockdep_assert_held(&pager->lock);
 
 	if (pager->active || list_empty(&pager->jobs))
 		return;
 	pager->active = true;
-	pager->refs++;
+	/* The region of a job has one. */
+	refcount_inc(&pager->refs);
 	__module_get(THIS_MODULE);
+	spin_lock(&user->lock);
 	if (user->active >= pager_max_active) {
 		list_add_tail(&pager->ready, &user->ready);
-		return;
+	} else {
+		user->active++;
+		queue_work(pager_wq, &pager->work);
 	}
-	user->active++;
-	queue_work(pager_wq, &pager->work);
+	spin_unlock(&user->lock);
 }
 
 /* The work of a pager ends: start the next pager of the user. */
@@ -123,9 +147,10 @@ static void pager_stop_locked(struct xiw_pager *pager)
 	struct pager_user *user = pager->user;
 	struct xiw_pager *next;
 
-	lockdep_assert_held(&pager_lock);
+	lockdep_assert_held(&pager->lock);
 
 	pager->active = false;
+	spin_lock(&user->lock);
 	next = list_first_entry_or_null(&user->ready, struct xiw_pager, ready);
 	if (next) {
 		list_del_init(&next->ready);
@@ -133,37 +158,40 @@ static void pager_stop_locked(struct xiw_pager *pager)
 	} else {
 		user->active--;
 	}
+	spin_unlock(&user->lock);
 	pager_start_locked(pager);
 }
 
 static void pager_add_job_locked(struct xiw_pager *pager,
 				 struct xiw_pager_job *job)
 {
-	lockdep_assert_held(&pager_lock);
+	lockdep_assert_held(&pager->lock);
 
-	job->pager = pager;
+	WRITE_ONCE(job->pager, pager);
 	list_add_tail(&job->node, &pager->jobs);
 	pager->num_jobs++;
 }
 
-static void pager_remove_job_locked(struct xiw_pager_job *job)
+static void pager_remove_job_locked(struct xiw_pager *pager,
+				    struct xiw_pager_job *job)
 {
-	lockdep_assert_held(&pager_lock);
+	lockdep_assert_held(&pager->lock);
 
+	WRITE_ONCE(job->pager, NULL);
 	list_del_init(&job->node);
-	job->pager->num_jobs--;
+	pager->num_jobs--;
 }
 
 static struct xiw_pager_job *pager_next_job(struct xiw_pager *pager)
 {
 	struct xiw_pager_job *job;
 
-	spin_lock_bh(&pager_lock);
+	spin_lock_bh(&pager->lock);
 	job = list_first_entry_or_null(&pager->jobs, struct xiw_pager_job,
 				       node);
 	if (job)
-		pager_remove_job_locked(job);
-	spin_unlock_bh(&pager_lock);
+		pager_remove_job_locked(pager, job);
+	spin_unlock_bh(&pager->lock);
 	return job;
 }
 
@@ -173,23 +201,30 @@ static void pager_work(struct work_struct *work)
 	struct xiw_pager_job *job = pager_next_job(pager);
 	bool again = job && job->run(job);
 
-	spin_lock_bh(&pager_lock);
+	spin_lock_bh(&pager->lock);
 	/* Other jobs need not wait for a long one. */
 	if (again)
 		pager_add_job_locked(pager, job);
 	pager_stop_locked(pager);
-	spin_unlock_bh(&pager_lock);
+	spin_unlock_bh(&pager->lock);
 
 	xiw_pager_put(pager);
 	/* Unloading the module waits for the return of this function. */
 	module_put(THIS_MODULE);
 }
 
+static u32 pager_user_hash(const struct pager_user *user)
+{
+	return user->ns ? hash_ptr(user->ns, 32) : __kuid_val(user->uid);
+}
+
 static struct pager_user *pager_find_user(const struct pager_user *key)
 {
 	struct pager_user *user;
 
-	list_for_each_entry(user, &pager_users, node)
+	lockdep_assert_held(&pager_mutex);
+
+	hash_for_each_possible(pager_users, user, node, pager_user_hash(key))
 		if (user->ns == key->ns &&
 		    (key->ns || uid_eq(user->uid, key->uid)))
 			return user;
@@ -200,7 +235,9 @@ static struct xiw_pager *pager_find(const struct mm_struct *mm)
 {
 	struct xiw_pager *pager;
 
-	list_for_each_entry(pager, &pager_list, node)
+	lockdep_assert_held(&pager_mutex);
+
+	hash_for_each_possible(pager_table, pager, node, (uintptr_t)mm)
 		if (pager->mm == mm)
 			return pager;
 	return NULL;
@@ -211,16 +248,16 @@ static void pager_add_locked(struct xiw_pager *pager, struct pager_user **user)
 {
 	struct pager_user *old = pager_find_user(*user);
 
-	lockdep_assert_held(&pager_lock);
+	lockdep_assert_held(&pager_mutex);
 
 	if (!old) {
 		old = *user;
 		*user = NULL;
-		list_add(&old->node, &pager_users);
+		hash_add(pager_users, &old->node, pager_user_hash(old));
 	}
 	old->pagers++;
 	pager->user = old;
-	list_add(&pager->node, &pager_list);
+	hash_add(pager_table, &pager->node, (uintptr_t)pager->mm);
 }
 
 /*
@@ -236,6 +273,7 @@ static struct pager_user *pager_alloc_user(void)
 	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 	if (!user)
 		return NULL;
+	spin_lock_init(&user->lock);
 	INIT_LIST_HEAD(&user->ready);
 	user->uid = current_uid();
 	if (ns == &init_user_ns)
@@ -266,6 +304,8 @@ static struct xiw_pager *pager_alloc(struct pager_user **user)
 		kfree(pager);
 		return NULL;
 	}
+	refcount_set(&pager->refs, 1);
+	spin_lock_init(&pager->lock);
 	INIT_LIST_HEAD(&pager->jobs);
 	INIT_LIST_HEAD(&pager->ready);
 	INIT_WORK(&pager->work, pager_work);
@@ -282,17 +322,18 @@ struct xiw_pager *xiw_pager_get(void)
 
 	if (!new)
 		return NULL;
-	spin_lock_bh(&pager_lock);
+	mutex_lock(&pager_mutex);
 	pager = pager_find(current->mm);
-	if (!pager) {
+	if (pager) {
+		refcount_inc(&pager->refs);
+	} else {
 		pager = new;
 		new = NULL;
 		/* No other process gets this address while the pager exists. */
 		mmgrab(pager->mm);
 		pager_add_locked(pager, &user);
 	}
-	pager->refs++;
-	spin_unlock_bh(&pager_lock);
+	mutex_unlock(&pager_mutex);
 	kfree(new);
 	pager_free_user(user);
 	return pager;
@@ -301,23 +342,20 @@ struct xiw_pager *xiw_pager_get(void)
 /* Drops a reference. Sleeps. */
 void xiw_pager_put(struct xiw_pager *pager)
 {
-	struct pager_user *user = NULL;
+	struct pager_user *user = pager->user;
 
-	spin_lock_bh(&pager_lock);
-	if (--pager->refs) {
-		spin_unlock_bh(&pager_lock);
+	if (!refcount_dec_and_mutex_lock(&pager->refs, &pager_mutex))
 		return;
-	}
-	list_del(&pager->node);
-	if (!--pager->user->pagers) {
-		user = pager->user;
-		list_del(&user->node);
-	}
-	spin_unlock_bh(&pager_lock);
+	hash_del(&pager->node);
+	if (--user->pagers)
+		user = NULL;
+	else
+		hash_del(&user->node);
+	mutex_unlock(&pager_mutex);
 	mmdrop(pager->mm);
 	pager_free_user(user);
 	/* Its work may be calling this; it does not use the pager again. */
-	kfree(pager);
+	kfree_rcu(pager, rcu);
 }
 
 /**
@@ -334,28 +372,35 @@ bool xiw_pager_queue(struct xiw_pager *pager, struct xiw_pager_job *job,
 {
 	bool queued = false;
 
-	spin_lock_bh(&pager_lock);
+	spin_lock_bh(&pager->lock);
 	if (!limit || pager->num_jobs < limit) {
 		queued = true;
 		pager_add_job_locked(pager, job);
 		pager_start_locked(pager);
 	}
-	spin_unlock_bh(&pager_lock);
+	spin_unlock_bh(&pager->lock);
 	return queued;
 }
 
 /*
- * Removes a job that has been queued once. False if it is running or has run.
- * Any context.
+ * Removes a job that has been queued once. False if it is running or has run;
+ * then its pager may be gone. Any context.
  */
 bool xiw_pager_cancel(struct xiw_pager_job *job)
 {
-	bool queued;
+	struct xiw_pager *pager;
+	bool queued = false;
 
-	spin_lock_bh(&pager_lock);
-	queued = !list_empty(&job->node);
-	if (queued)
-		pager_remove_job_locked(job);
-	spin_unlock_bh(&pager_lock);
+	/* A pager with a job has a reference, so it is freed after this. */
+	rcu_read_lock();
+	pager = READ_ONCE(job->pager);
+	if (pager) {
+		spin_lock_bh(&pager->lock);
+		queued = job->pager == pager;
+		if (queued)
+			pager_remove_job_locked(pager, job);
+		spin_unlock_bh(&pager->lock);
+	}
+	rcu_read_unlock();
 	return queued;
 }

@@ -14,7 +14,7 @@ struct xiw_pager;
  * struct xiw_pager_job - work for a pager
  * @run: called in process context until it returns false; then the job may be
  *	gone. Each call does a limited amount of work
- * @pager: pager, while @node is on its list
+ * @pager: pager, while @node is on its list, else NULL
  * @node: on that list, or empty
  */
 struct xiw_pager_job {
