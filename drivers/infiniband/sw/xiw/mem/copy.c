@@ -12,7 +12,8 @@
  * write barrier. A reader that loads it, issues a read barrier, and then loads
  * other bytes, gets the values stored before: the rest of this copy, and all
  * earlier copies of the same stream. All bytes but the last become visible in
- * any order. All may be called in any context.
+ * any order. In write-combined memory the barrier orders nothing: see
+ * place_bytes() and xiw_mem_put(). All may be called in any context.
  */
 #include "copy.h"
 

@@ -8,6 +8,7 @@
  */
 #include "mem.h"
 
+#include <asm/barrier.h>
 #include <kunit/visibility.h>
 #include <linux/align.h>
 #include <linux/minmax.h>
@@ -497,12 +498,18 @@ void xiw_mem_cache_init(struct xiw_mem_cache *cache,
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_mem_cache_init);
 
-/* Ends the access that xiw_mem_get() has begun, in the same context. */
+/*
+ * Ends the access that xiw_mem_get() has begun, in the same context. Stores to
+ * write-combined memory become visible before all later ones: the next segment
+ * may belong in other memory.
+ */
 void xiw_mem_put(struct xiw_mem_ref *ref)
 {
 	if (!ref->mem)
 		return;
 
+	if (unlikely(ref->base->combined))
+		wmb(); /* see above */
 	if (unlikely(ref->base != ref->mem))
 		mem_unlock_base(ref);
 	mem_unlock(ref->mem);

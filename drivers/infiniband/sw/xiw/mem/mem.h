@@ -111,6 +111,8 @@ struct xiw_mw_owner {
  * @kind: never changes
  * @state: protected by @lock
  * @access: IB_ACCESS_*; protected by @lock
+ * @combined: the kernel's mapping may be write-combined, as that of a dma-buf;
+ *	constant while registered. See xiw_mem_put()
  * @owner: QP of a bound type 2 window, which is on its list; else NULL
  * @iova: address of the first byte for users of the STag
  * @length: bytes
@@ -143,6 +145,7 @@ struct xiw_mem {
 	enum xiw_mem_kind kind;
 	enum xiw_mem_state state;
 	int access;
+	bool combined;
 	struct xiw_mw_owner *owner;
 	u64 iova;
 	u64 length;
@@ -272,6 +275,12 @@ static inline void xiw_mem_read(struct xiw_mem_ref *ref, void *dst, size_t len)
 static inline u32 xiw_mem_behind_word(const struct xiw_mem_ref *ref)
 {
 	return (uintptr_t)ref->at % XIW_COPY_WORD;
+}
+
+/* Is smp_wmb() not sufficient to order stores there? */
+static inline bool xiw_mem_is_combined(const struct xiw_mem_ref *ref)
+{
+	return ref->base && ref->base->combined;
 }
 
 #endif /* _XIW_MEM_H */

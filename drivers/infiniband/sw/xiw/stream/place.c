@@ -6,6 +6,10 @@
 
 #include "place.h"
 
+#include <asm/barrier.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+
 #include "llp/rx_mpa.h"
 #include "stream.h"
 
@@ -61,6 +65,26 @@ static enum xiw_mem_status place_want(struct xiw_stream *s, u32 stag,
 				access, addr, len);
 }
 
+/*
+ * Places @len bytes. In memory that may be write-combined, the last store of a
+ * message follows a barrier that orders stores there, unlike that of copy.c.
+ */
+static void place_bytes(struct xiw_fpdu *f, struct xiw_mem_ref *ref, u32 len)
+{
+	u32 end = xiw_mem_behind_word(ref) + len;
+	u32 tail;
+
+	if (unlikely(f->h.last && xiw_mem_is_combined(ref))) {
+		tail = min3(end & -end, (u32)XIW_COPY_WORD,
+			    (u32)rounddown_pow_of_two(len));
+		if (len > tail)
+			xiw_fpdu_place(f, ref, len - tail);
+		wmb(); /* see above */
+		len = tail;
+	}
+	xiw_fpdu_place(f, ref, len);
+}
+
 /**
  * xiw_place_write() - place a segment of an RDMA Write
  * @s: stream
@@ -86,7 +110,7 @@ enum xiw_mem_status xiw_place_write(struct xiw_stream *s, struct xiw_fpdu *f)
 				  len);
 	if (status != XIW_MEM_OK)
 		return status;
-	xiw_fpdu_place(f, &ref, len);
+	place_bytes(f, &ref, len);
 	xiw_mem_put(&ref);
 	return XIW_MEM_OK;
 }
@@ -128,7 +152,7 @@ enum xiw_mem_status xiw_place_sges(struct xiw_stream *s, struct xiw_fpdu *f,
 				     IB_ACCESS_LOCAL_WRITE, addr, n, &ref);
 		if (status == XIW_MEM_OK) {
 			if (all == XIW_MEM_OK)
-				xiw_fpdu_place(f, &ref, n);
+				place_bytes(f, &ref, n);
 			xiw_mem_put(&ref);
 		} else {
 			if (status == XIW_MEM_ABSENT)

@@ -378,6 +378,7 @@ static struct xiw_mem *make_mem(struct world *w, u8 *p, size_t len)
 	xiw_mem_init(mem);
 	mem->table = &w->table;
 	mem->pd = &w->pd;
+	mem->combined = get_random_u32() % 2;
 	mem->kind = XIW_MEM_FRWR;
 	mem->state = XIW_MEM_VALID;
 	mem->access = IB_ACCESS_LOCAL_WRITE | XIW_MEM_REMOTE;

@@ -303,6 +303,7 @@ static int mr_map_dmabuf(struct xiw_mem *mem, u64 offset, u64 length)
 	ret = dma_buf_begin_cpu_access(mem->dmabuf, DMA_BIDIRECTIONAL);
 	if (ret)
 		return ret;
+	mem->combined = true;
 	mem->pages[0] = mem->vmap.vaddr + offset;
 	mem->max_pages = 1;
 	mem->num_pages = 1;
