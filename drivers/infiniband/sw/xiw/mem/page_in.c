@@ -13,6 +13,7 @@
  */
 #include "page_in.h"
 
+#include <kunit/visibility.h>
 #include <linux/completion.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -20,8 +21,10 @@
 #include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <rdma/xiw-abi.h>
 
+#include "llp/txbuf.h"
 #include "odp.h"
 #include "pager.h"
 
@@ -69,6 +72,7 @@ struct page_range {
  * @done: all ranges have results
  * @complete: the same, for a process that waits
  * @next: range that the pager pages in
+ * @room: number of ranges that fit into @range
  * @count: number of ranges
  * @range: ranges
  */
@@ -82,6 +86,7 @@ struct xiw_page_in {
 	bool done;
 	struct completion complete;
 	u32 next;
+	u32 room;
 	u32 count;
 	struct page_range range[];
 };
@@ -95,7 +100,7 @@ static bool page_in_is_transient(int err)
 static void page_in_put(struct xiw_page_in *req)
 {
 	if (refcount_dec_and_test(&req->refs))
-		kfree(req);
+		kvfree(req);
 }
 
 static bool page_in_is_wanted(struct xiw_page_in *req)
@@ -173,13 +178,16 @@ static bool page_in_run(struct xiw_pager_job *job)
 	return false;
 }
 
-static struct xiw_page_in *page_in_alloc(u32 ranges, gfp_t gfp)
+/* A request for up to @ranges ranges, charged to @memcg */
+static struct xiw_page_in *page_in_alloc(struct mem_cgroup *memcg, u32 ranges,
+					 gfp_t gfp)
 {
 	struct xiw_page_in *req;
 
-	req = kzalloc(struct_size(req, range, ranges), gfp);
+	req = xiw_pages_calloc(memcg, gfp, 1, struct_size(req, range, ranges));
 	if (!req)
 		return NULL;
+	req->room = ranges;
 	req->job.run = page_in_run;
 	INIT_LIST_HEAD(&req->job.node);
 	refcount_set(&req->refs, 1);
@@ -212,6 +220,35 @@ static void page_in_add(struct xiw_page_in *req, struct xiw_mem_cache *cache,
 	r->addr = addr;
 	r->len = len;
 	req->count++;
+}
+
+/*
+ * Makes room for another range in wait->next, which is not queued. Most
+ * segments have one absent range, so a request begins with that, and grows up
+ * to XIW_ABI_MAX_SGE. False without memory, or if it has as many.
+ */
+static bool page_wait_make_room(struct xiw_page_wait *wait)
+{
+	struct xiw_page_in *old = wait->next;
+	struct xiw_page_in *new;
+
+	if (old && old->count < old->room)
+		return true;
+	if (old && old->room >= XIW_ABI_MAX_SGE)
+		return false;
+	new = page_in_alloc(wait->memcg, old ? 2 * old->room : 1,
+			    GFP_ATOMIC | __GFP_NOWARN);
+	if (!new)
+		return false;
+	if (old) {
+		memcpy(new->range, old->range,
+		       old->count * sizeof(old->range[0]));
+		new->count = old->count;
+		/* Its references on regions have moved. */
+		kvfree(old);
+	}
+	wait->next = new;
+	return true;
 }
 
 /* Leaves a request, which may be queued. Any context. */
@@ -294,13 +331,11 @@ enum xiw_mem_status xiw_page_in_want(struct xiw_page_wait *wait, u64 pos,
 		page_wait_clear(wait);
 		return err == -EPERM ? XIW_MEM_BAD_ACCESS : XIW_MEM_BOUNDS;
 	}
-	if (!wait->next)
-		wait->next = page_in_alloc(XIW_ABI_MAX_SGE,
-					   GFP_ATOMIC | __GFP_NOWARN);
-	if (wait->next && wait->next->count < XIW_ABI_MAX_SGE)
+	if (page_wait_make_room(wait))
 		page_in_add(wait->next, cache, stag, access, addr, len);
 	return XIW_MEM_ABSENT;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_page_in_want);
 
 /**
  * xiw_page_in_start() - page in the ranges of a segment
@@ -360,6 +395,7 @@ void xiw_page_in_stop(struct xiw_page_wait *wait)
 	}
 	page_wait_clear(wait);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_page_in_stop);
 
 /* The errors of ibv_advise_mr() for an element */
 static int page_in_check_advice(struct xiw_mem_cache *cache,
@@ -445,7 +481,8 @@ static int page_in_advise(struct xiw_page_in *req, bool flush)
 int xiw_page_in_advise(struct xiw_mem_cache *cache, const struct ib_sge *sge,
 		       u32 num_sge, int access, bool fault, bool flush)
 {
-	struct xiw_page_in *req = page_in_alloc(num_sge, GFP_KERNEL_ACCOUNT |
+	struct xiw_page_in *req = page_in_alloc(NULL, num_sge,
+						GFP_KERNEL_ACCOUNT |
 						__GFP_NOWARN);
 	int ret;
 

@@ -16,12 +16,14 @@
 #include "mem.h"
 
 struct ib_sge;
+struct mem_cgroup;
 struct xiw_page_in;
 struct xiw_stream;
 
 /**
  * struct xiw_page_wait - wait of one side of a stream; owner: that of the side
  * @s: stream
+ * @memcg: control group to charge for @req and @next, or NULL
  * @again: runs that side again, after a number of jiffies. Any context
  * @pos: position in the stream to which @req and @next belong; their results
  *	mean nothing in another one
@@ -30,6 +32,7 @@ struct xiw_stream;
  */
 struct xiw_page_wait {
 	struct xiw_stream *s;
+	struct mem_cgroup *memcg;
 	void (*again)(struct xiw_stream *s, unsigned long delay);
 	u64 pos;
 	struct xiw_page_in *req;
@@ -79,9 +82,11 @@ static inline int xiw_page_in_advise(struct xiw_mem_cache *cache,
 /* Sets up a wait of @s; see struct xiw_page_wait. */
 static inline void
 xiw_page_wait_init(struct xiw_page_wait *wait, struct xiw_stream *s,
+		   struct mem_cgroup *memcg,
 		   void (*again)(struct xiw_stream *s, unsigned long delay))
 {
 	wait->s = s;
+	wait->memcg = memcg;
 	wait->again = again;
 	wait->req = NULL;
 	wait->next = NULL;

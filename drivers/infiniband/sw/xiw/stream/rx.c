@@ -566,7 +566,7 @@ void xiw_rx_init(struct xiw_stream *s)
 
 	rx->mpa.stats = s->env->stats;
 	rx->mpa.memcg = s->memcg;
-	xiw_page_wait_init(&rx->pages, s, xiw_stream_rx_again);
+	xiw_page_wait_init(&rx->pages, s, s->memcg, xiw_stream_rx_again);
 	INIT_DELAYED_WORK(&rx->work, rx_work);
 	INIT_DELAYED_WORK(&rx->rnr_timer, rx_rnr_expired);
 }

@@ -479,8 +479,9 @@ void xiw_tx_init(struct xiw_stream *s)
 	atomic_set(&tx->run, XIW_TX_RUNNING);
 	xiw_posts_init(&tx->posts);
 	xiw_txbuf_init(&tx->buf, s->memcg, &s->env->tx_blocks);
-	xiw_page_wait_init(&tx->pages, s, xiw_stream_tx_again);
-	xiw_page_wait_init(&tx->atomic_pages, s, xiw_stream_tx_again);
+	xiw_page_wait_init(&tx->pages, s, s->memcg, xiw_stream_tx_again);
+	xiw_page_wait_init(&tx->atomic_pages, s, s->memcg,
+			   xiw_stream_tx_again);
 	INIT_DELAYED_WORK(&tx->retry, tx_retry);
 	INIT_DELAYED_WORK(&tx->trim, xiw_stream_trim_fn);
 	hrtimer_setup(&tx->defer_timer, tx_end_deferral, CLOCK_MONOTONIC,

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Memory on demand: which ranges are absent, for regions and for windows onto
- * them.
+ * them, and requests for these.
  */
 #include <kunit/test.h>
 #include <linux/bitops.h>
 #include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/xiw-abi.h>
 
-#include "mem/mem.h"
+#include "mem/page_in.h"
 
 enum {
 	PAGES	= 4,
@@ -207,10 +209,40 @@ static void odp_room(struct kunit *test)
 	odp_world_free(w);
 }
 
+static void odp_again(struct xiw_stream *s, unsigned long delay)
+{
+}
+
+/* A request has room for the ranges that are absent, and for not many more. */
+static void odp_request(struct kunit *test)
+{
+	struct odp_world *w = odp_world_make(test);
+	struct xiw_page_wait wait = {};
+	u32 i;
+
+	xiw_page_wait_init(&wait, NULL, NULL, odp_again);
+	refcount_set(&w->mr.refs, 1);
+	for (i = 0; i < XIW_ABI_MAX_SGE + 1; i++) {
+		KUNIT_EXPECT_EQ(test, xiw_page_in_want(&wait, 1, &w->cache,
+						       w->mr.stag, 0,
+						       w->mr.iova + i, 1),
+				XIW_MEM_ABSENT);
+		KUNIT_ASSERT_NOT_NULL(test, wait.next);
+		if (!i)
+			KUNIT_EXPECT_LE(test, ksize(wait.next), 1024);
+	}
+	/* Each range has one. */
+	KUNIT_EXPECT_EQ(test, refcount_read(&w->mr.refs), 1 + XIW_ABI_MAX_SGE);
+	xiw_page_in_stop(&wait);
+	KUNIT_EXPECT_EQ(test, refcount_read(&w->mr.refs), 1);
+	odp_world_free(w);
+}
+
 static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(odp_absent),
 	KUNIT_CASE(odp_order),
 	KUNIT_CASE(odp_room),
+	KUNIT_CASE(odp_request),
 	{}
 };
 
