@@ -3,6 +3,7 @@
  * The work budgets of the engines, and doorbell deferral.
  */
 #include <kunit/test.h>
+#include <linux/random.h>
 
 #include "stream/budget.h"
 
@@ -29,6 +30,28 @@ static void budget_cost(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, xiw_budget_spent(&budget));
 	xiw_budget_charge(&budget, 0);
 	KUNIT_EXPECT_TRUE(test, xiw_budget_spent(&budget));
+}
+
+/* A series uses up the budget exactly as its FPDUs would, one by one. */
+static void budget_series(struct kunit *test)
+{
+	struct xiw_budget budget, single;
+	u32 bytes, n, i, round;
+
+	for (round = 0; round < 5000; round++) {
+		xiw_budget_begin(&budget, 1 + get_random_u32() % 16);
+		budget.bytes -= get_random_u32() % (budget.bytes + 2);
+		budget.cost -= get_random_u32() % (budget.cost + 2);
+		bytes = 1 + get_random_u32() % (round % 2 ? 66000 : 1500);
+		single = budget;
+		for (i = 0; !xiw_budget_spent(&single); i++)
+			xiw_budget_charge(&single, bytes);
+		n = xiw_budget_equal(&budget, bytes);
+		KUNIT_ASSERT_EQ(test, n, i);
+		xiw_budget_charge_equal(&budget, n, bytes);
+		KUNIT_ASSERT_EQ(test, budget.bytes, single.bytes);
+		KUNIT_ASSERT_EQ(test, budget.cost, single.cost);
+	}
 }
 
 /* A run of the engine, and whether a doorbell deferral follows */
@@ -254,6 +277,7 @@ static void budget_timers_apart(struct kunit *test)
 static struct kunit_case budget_cases[] = {
 	KUNIT_CASE(budget_bytes),
 	KUNIT_CASE(budget_cost),
+	KUNIT_CASE(budget_series),
 	KUNIT_CASE(budget_ping_pong),
 	KUNIT_CASE(budget_write_and_send),
 	KUNIT_CASE(budget_burst),
