@@ -50,6 +50,7 @@ static void oob_ep_set_policy(struct xiw_ep *ep)
 static void oob_ep_set_features(struct xiw_ep *ep, u16 features)
 {
 	ep->conn.send_imm = features & XIW_OOB_FEAT_IMM;
+	ep->conn.mixes = true;
 	ep->conn.probe = false;
 	ep->conn.fpdu_segments = ep->policy.fpdu_segments;
 	if (!ep->conn.fpdu_segments && !(features & XIW_OOB_FEAT_LONG))

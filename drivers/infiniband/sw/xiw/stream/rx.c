@@ -64,6 +64,7 @@ static bool rx_handle_probe(struct xiw_stream *s, const struct xiw_ddp_hdr *h)
 		s->conn.send_imm = true;
 	if (!s->conn.initiator)
 		s->tx.rtr = XIW_RTR_WRITE;
+	s->tx.mixes = true;
 	return true;
 }
 

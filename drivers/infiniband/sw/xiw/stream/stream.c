@@ -299,7 +299,7 @@ void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
 
 	WRITE_ONCE(s->rx.dead, true);
 	s->rx.poke_tx = true;
-	tx->msg.source = XIW_TX_NONE;
+	xiw_tx_drop_msgs(tx);
 	if (state != XIW_QPS_RTS && state != XIW_QPS_CLOSING) {
 		xiw_stream_event(s, XIW_QPE_FAULT);
 		return;

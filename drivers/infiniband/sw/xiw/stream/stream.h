@@ -48,6 +48,7 @@ struct xiw_stream;
  * @fpdu_segments: TCP segments that an FPDU of this side may fill; 0 for the
  *	number that suits a peer in software
  * @send_imm: both sides support Send with Immediate
+ * @mixes: the peer accepts FPDUs of two messages in turns
  * @probe: the RTR is a capability probe, see XIW_PROBE_STAG; @fpdu_segments and
  *	@send_imm are valid until the peer has stated its capabilities
  * @unfenced: a Responder may send before it has received an FPDU
@@ -57,6 +58,7 @@ struct xiw_conn {
 	bool initiator;
 	u32 fpdu_segments;
 	bool send_imm;
+	bool mixes;
 	bool probe;
 	bool unfenced;
 };
@@ -115,6 +117,8 @@ struct xiw_orq_entry {
 enum xiw_tx_limits {
 	XIW_TX_VECS		= 8,
 	XIW_TX_BATCH_BYTES	= XIW_TXBUF_BLOCK,
+	/* Longer messages are interrupted; see xiw_tx_sched_turn(). */
+	XIW_TX_TURN		= 256 * 1024,
 	/* Posts less than this apart are a burst; a deferral is as long. */
 	XIW_TX_BURST_NS		= 50 * 1000,
 	/* More unread data than this is left to a work item; see rx.c. */
@@ -219,8 +223,9 @@ enum xiw_tx_engine {
  * @space: room in TCP's segments and send buffer
  * @mem: lookup cache for memory that is read
  * @batch: FPDUs that TCP has not taken
- * @pages: wait of the message in progress for its pages, at @pos
- * @atomic_pages: wait of the oldest inbound request, an Atomic, at @ird_head
+ * @pages: waits for pages: of the message of the send queue that is in
+ *	progress, and of the response to the oldest inbound request; see
+ *	xiw_tx_pages()
  * @posts: burst detection
  * @pos: bytes encoded since SeqStart
  * @sent: bytes taken by TCP since SeqStart
@@ -233,7 +238,11 @@ enum xiw_tx_engine {
  * @term_sent: the Terminate was encoded; no more FPDUs follow
  * @prefer_resp: round robin: the last choice preferred a response, the next one
  *	prefers a work request
+ * @mixes: the peer accepts FPDUs of two messages in turns, see
+ *	xiw_tx_sched_park()
  * @msg: message in progress
+ * @parked: interrupted message; its queue and that of @msg are not the same
+ * @turn: @pos when the turn of the queue of @msg began
  * @msn: next MSN per queue
  * @rtr: RTR still to be sent, or answer to it, XIW_RTR_*
  * @term_len: ULPDU length of the Terminate still to be sent, 0 = none; read
@@ -253,8 +262,7 @@ struct xiw_tx {
 	struct xiw_llp_space space;
 	struct xiw_mem_cache mem;
 	struct xiw_tx_batch batch;
-	struct xiw_page_wait pages;
-	struct xiw_page_wait atomic_pages;
+	struct xiw_page_wait pages[2];
 
 	struct xiw_posts posts;
 	u64 pos;
@@ -267,8 +275,11 @@ struct xiw_tx {
 	u32 limit;
 	bool term_sent;
 	bool prefer_resp;
+	bool mixes;
 
 	struct xiw_tx_msg msg;
+	struct xiw_tx_msg parked;
+	u64 turn;
 	u32 msn[XIW_QN_COUNT];
 	u8 rtr;
 	u32 term_len;
@@ -557,5 +568,19 @@ void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
 		      const struct xiw_term_offender *off);
 void xiw_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe);
 void xiw_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr);
+
+/* The wait of a message with that source for its pages */
+static inline struct xiw_page_wait *xiw_tx_pages(struct xiw_tx *tx,
+						 enum xiw_tx_source source)
+{
+	return &tx->pages[source == XIW_TX_RESPONSE];
+}
+
+/* Forgets the messages in progress. */
+static inline void xiw_tx_drop_msgs(struct xiw_tx *tx)
+{
+	tx->msg.source = XIW_TX_NONE;
+	tx->parked.source = XIW_TX_NONE;
+}
 
 #endif /* _XIW_STREAM_H */

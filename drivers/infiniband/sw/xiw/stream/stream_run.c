@@ -326,7 +326,7 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_detach);
 void xiw_stream_forget(struct xiw_stream *s)
 {
 	if (s->tx.msg.source != XIW_TX_TERM)
-		s->tx.msg.source = XIW_TX_NONE;
+		xiw_tx_drop_msgs(&s->tx);
 	WRITE_ONCE(s->rx.dead, true);
 	s->ird_head = s->ird_tail;
 	s->orq_head = s->orq_tail;

@@ -22,7 +22,7 @@
  * to two thirds of TCP's buffer are still unsent or in flight then, so there is
  * time for the retry work to do the copying, on any CPU.
  *
- * RUNNING stays set, too, while the message in progress waits for pages of
+ * RUNNING stays set, too, while the send queue or both queues wait for pages of
  * memory on demand: the end of the page-in queues the retry work.
  */
 
@@ -474,14 +474,15 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_tx_kick);
 void xiw_tx_init(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
+	u32 i;
 
 	/* Keep posters from running the engine without a socket. */
 	atomic_set(&tx->run, XIW_TX_RUNNING);
 	xiw_posts_init(&tx->posts);
 	xiw_txbuf_init(&tx->buf, s->memcg, &s->env->tx_blocks);
-	xiw_page_wait_init(&tx->pages, s, s->memcg, xiw_stream_tx_again);
-	xiw_page_wait_init(&tx->atomic_pages, s, s->memcg,
-			   xiw_stream_tx_again);
+	for (i = 0; i < ARRAY_SIZE(tx->pages); i++)
+		xiw_page_wait_init(&tx->pages[i], s, s->memcg,
+				   xiw_stream_tx_again);
 	INIT_DELAYED_WORK(&tx->retry, tx_retry);
 	INIT_DELAYED_WORK(&tx->trim, xiw_stream_trim_fn);
 	hrtimer_setup(&tx->defer_timer, tx_end_deferral, CLOCK_MONOTONIC,
@@ -507,7 +508,8 @@ void xiw_tx_start(struct xiw_stream *s)
 	tx->pos = 0;
 	tx->sent = 0;
 	tx->rtr = s->conn.initiator ? nego->rtr_send : 0;
-	tx->msg.source = XIW_TX_NONE;
+	tx->mixes = s->conn.mixes;
+	xiw_tx_drop_msgs(tx);
 	for (qn = 0; qn < XIW_QN_COUNT; qn++)
 		tx->msn[qn] = XIW_MSN_FIRST;
 }
@@ -521,17 +523,18 @@ void xiw_tx_start(struct xiw_stream *s)
 void xiw_tx_stop(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
+	u32 i;
 
 	hrtimer_cancel(&tx->defer_timer);
 	xiw_busy_poll_cancel(s);
 	/* These queue the retry work. */
-	xiw_page_in_stop(&tx->pages);
-	xiw_page_in_stop(&tx->atomic_pages);
+	for (i = 0; i < ARRAY_SIZE(tx->pages); i++)
+		xiw_page_in_stop(&tx->pages[i]);
 	xiw_stream_cancel_delayed(s, &tx->retry);
 	xiw_tx_batch_drop(s);
 	xiw_stream_cancel_delayed(s, &tx->trim);
 	xiw_txbuf_drop(&tx->buf);
-	tx->msg.source = XIW_TX_NONE;
+	xiw_tx_drop_msgs(tx);
 }
 
 /**

@@ -148,7 +148,9 @@ static enum xiw_mem_status tx_batch_copy(struct xiw_stream *s, u32 stag,
 		xiw_mem_read(&ref, dst, len);
 		xiw_mem_put(&ref);
 	} else if (status == XIW_MEM_ABSENT) {
-		status = xiw_page_in_want(&tx->pages, tx->pos, &tx->mem, stag,
+		status = xiw_page_in_want(xiw_tx_pages(tx, tx->msg.source),
+					  xiw_tx_sched_pos(s, &tx->msg),
+					  &tx->mem, stag,
 					  access, addr, len);
 	}
 	return status;
@@ -239,7 +241,7 @@ static bool tx_batch_payload(struct xiw_stream *s, u8 *dst, u32 len)
 	else if (tx->msg.source == XIW_TX_RESPONSE)
 		status = tx_batch_gather_response(s, dst, len);
 	if (status == XIW_MEM_ABSENT)
-		xiw_page_in_start(&tx->pages);
+		xiw_page_in_start(xiw_tx_pages(tx, tx->msg.source));
 	else if (status != XIW_MEM_OK)
 		tx_batch_fail(s, status);
 	return status == XIW_MEM_OK;
@@ -473,7 +475,7 @@ static bool tx_batch_build_fpdu(struct xiw_stream *s)
  * @s: stream attached to a socket, with the last batch sent
  *
  * The batch also ends when the work budget is used up, nothing is left to send,
- * there is no memory for the next FPDU, or the message waits for pages.
+ * there is no memory for the next FPDU, or all messages wait for pages.
  */
 void xiw_tx_batch_build(struct xiw_stream *s)
 {
@@ -481,6 +483,7 @@ void xiw_tx_batch_build(struct xiw_stream *s)
 
 	s->llp->ops->space(s->llp, &tx->space);
 	xiw_tx_mpa_batch(&tx->mpa, tx->space.emss, tx->space.tail_fill);
+	xiw_tx_sched_turn(s);
 	while (!tx_batch_is_full(tx)) {
 		if (tx->msg.source == XIW_TX_NONE) {
 			/* Mostly nothing is left: skip the search. */
@@ -491,7 +494,8 @@ void xiw_tx_batch_build(struct xiw_stream *s)
 			/* Local requests may have used up the budget. */
 			continue;
 		}
-		if (!tx_batch_build_fpdu(s) && tx->msg.source != XIW_TX_NONE)
+		if (!tx_batch_build_fpdu(s) && tx->msg.source != XIW_TX_NONE &&
+		    !(xiw_tx_batch_waits(s) && xiw_tx_sched_park(s)))
 			break;
 	}
 }
@@ -527,14 +531,10 @@ static void tx_batch_sent(struct xiw_stream *s, u32 len)
 		xiw_stream_event(s, XIW_QPE_TERM_SENT);
 }
 
-/*
- * Does the message in progress wait for pages? Not a Terminate: it may have
- * replaced a message that did.
- */
-bool xiw_tx_batch_waits(const struct xiw_stream *s)
+/* Does the message in progress wait for pages? */
+bool xiw_tx_batch_waits(struct xiw_stream *s)
 {
-	return s->tx.msg.source != XIW_TX_TERM &&
-	       xiw_page_in_waits(&s->tx.pages);
+	return xiw_tx_sched_waits_for_pages(s, &s->tx.msg);
 }
 
 /**

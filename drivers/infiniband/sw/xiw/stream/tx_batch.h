@@ -10,7 +10,7 @@
 struct xiw_stream;
 
 void xiw_tx_batch_build(struct xiw_stream *s);
-bool xiw_tx_batch_waits(const struct xiw_stream *s);
+bool xiw_tx_batch_waits(struct xiw_stream *s);
 int xiw_tx_batch_send(struct xiw_stream *s);
 void xiw_tx_batch_drop(struct xiw_stream *s);
 

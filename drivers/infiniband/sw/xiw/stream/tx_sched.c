@@ -462,6 +462,7 @@ static enum xiw_mem_status tx_sched_get_word(struct xiw_stream *s,
 					     const struct xiw_atomic_req *op,
 					     struct xiw_mem_ref *ref)
 {
+	struct xiw_page_wait *pages = xiw_tx_pages(&s->tx, XIW_TX_RESPONSE);
 	enum xiw_mem_status status;
 
 	status = xiw_stream_mem_get(s, &s->tx.mem, op->stag,
@@ -469,11 +470,11 @@ static enum xiw_mem_status tx_sched_get_word(struct xiw_stream *s,
 				    sizeof(u64), ref);
 	if (status != XIW_MEM_ABSENT)
 		return status;
-	status = xiw_page_in_want(&s->tx.atomic_pages, s->ird_head, &s->tx.mem,
+	status = xiw_page_in_want(pages, (u64)s->ird_head << 32, &s->tx.mem,
 				  op->stag, IB_ACCESS_REMOTE_ATOMIC, op->to,
 				  sizeof(u64));
 	if (status == XIW_MEM_ABSENT)
-		xiw_page_in_start(&s->tx.atomic_pages);
+		xiw_page_in_start(pages);
 	return status;
 }
 
@@ -605,12 +606,123 @@ static void tx_sched_start_rtr(struct xiw_stream *s)
 	s->tx.msg.source = XIW_TX_RTR;
 }
 
+/* Does the message read memory, for which it may have to wait? */
+static bool tx_sched_has_source(const struct xiw_tx_msg *msg)
+{
+	return (msg->source == XIW_TX_SQ || msg->source == XIW_TX_RESPONSE) &&
+	       !msg->body_len;
+}
+
+/**
+ * xiw_tx_sched_pos() - get the position of a message
+ * @s: stream
+ * @msg: message in progress, or parked
+ *
+ * The position in the stream would not do for xiw_page_in_want(), as it changes
+ * while a message is parked.
+ *
+ * Return: Number of its request, and offset of its next segment.
+ */
+u64 xiw_tx_sched_pos(const struct xiw_stream *s, const struct xiw_tx_msg *msg)
+{
+	u32 number = msg->source == XIW_TX_RESPONSE ? s->ird_head
+						    : s->sq->next;
+
+	return (u64)number << 32 | msg->offset;
+}
+
+/**
+ * xiw_tx_sched_waits_for_pages() - check if a message waits for its pages
+ * @s: stream
+ * @msg: message in progress, or parked
+ *
+ * Return: true if the end of a page-in will run the engine. A request for an
+ * earlier position is obsolete: the pages came by another one.
+ */
+bool xiw_tx_sched_waits_for_pages(struct xiw_stream *s,
+				  const struct xiw_tx_msg *msg)
+{
+	struct xiw_page_wait *wait = xiw_tx_pages(&s->tx, msg->source);
+
+	return tx_sched_has_source(msg) &&
+	       wait->pos == xiw_tx_sched_pos(s, msg) && xiw_page_in_waits(wait);
+}
+
+/**
+ * xiw_tx_sched_park() - interrupt the message in progress
+ * @s: stream with a message in progress
+ *
+ * The turn of the other queue begins: its message, if that was parked before,
+ * is now in progress, else xiw_tx_sched_next() chooses one. Only receivers that
+ * are known to accept FPDUs of two incomplete messages in turns get them, which
+ * DDP does not demand of a receiver: siw does not, if both messages are tagged.
+ *
+ * Return: false if the message goes on: if it is short, if the other one waits
+ * for its pages, or if the peer gets whole messages.
+ */
+bool xiw_tx_sched_park(struct xiw_stream *s)
+{
+	struct xiw_tx *tx = &s->tx;
+
+	if (!tx->mixes || !tx_sched_has_source(&tx->msg))
+		return false;
+	if (xiw_tx_sched_waits_for_pages(s, &tx->parked))
+		return false;
+	swap(tx->msg, tx->parked);
+	tx->turn = tx->pos;
+	return true;
+}
+
+/**
+ * xiw_tx_sched_turn() - interrupt a long message
+ * @s: stream that begins a batch
+ *
+ * A message may have 4 GiB. So that a response does not delay the send queue
+ * for as long, nor the send queue responses, they take turns of XIW_TX_TURN
+ * bytes, and a batch at most.
+ */
+void xiw_tx_sched_turn(struct xiw_stream *s)
+{
+	if (s->tx.msg.source != XIW_TX_NONE &&
+	    s->tx.pos - s->tx.turn >= XIW_TX_TURN)
+		xiw_tx_sched_park(s);
+}
+
+/*
+ * Chooses the next message while one is parked: another one of the other queue
+ * until its turn is over, then the parked one, unless that waits for pages.
+ */
+static bool tx_sched_next_beside(struct xiw_stream *s)
+{
+	bool waits = xiw_tx_sched_waits_for_pages(s, &s->tx.parked);
+	struct xiw_tx *tx = &s->tx;
+
+	if (waits || tx->pos - tx->turn < XIW_TX_TURN) {
+		if (tx->parked.source == XIW_TX_RESPONSE
+			    ? tx_sched_next_wr(s) : tx_sched_next_response(s))
+			return true;
+		if (tx->term_len || tx->rtr)
+			return xiw_tx_sched_next(s);
+	}
+	if (waits || tx_sched_is_over(s))
+		return false;
+	/*
+	 * Also if local requests have used up the budget: a process that always
+	 * has some must not stop the message.
+	 */
+	tx->msg = tx->parked;
+	tx->parked.source = XIW_TX_NONE;
+	tx->turn = tx->pos;
+	return true;
+}
+
 /**
  * xiw_tx_sched_next() - choose the next message
  * @s: stream with no message in progress
  *
  * A Terminate has priority, then an RTR. Responses and work requests are chosen
- * by round robin. On true @s->tx.msg is the message.
+ * by round robin, and long ones are interrupted. On true @s->tx.msg is the
+ * message.
  *
  * Return: false if nothing can be sent now.
  */
@@ -630,6 +742,9 @@ bool xiw_tx_sched_next(struct xiw_stream *s)
 		tx_sched_start_rtr(s);
 		return true;
 	}
+	if (tx->parked.source != XIW_TX_NONE)
+		return tx_sched_next_beside(s);
+	tx->turn = tx->pos;
 	tx->prefer_resp = !tx->prefer_resp;
 	if (tx->prefer_resp ? tx_sched_next_response(s) : tx_sched_next_wr(s))
 		return true;
@@ -703,7 +818,8 @@ bool xiw_tx_sched_idle(const struct xiw_stream *s)
 	const struct xiw_tx *tx = &s->tx;
 
 	return s->sq->next == READ_ONCE(s->sq->prod) &&
-	       tx->msg.source == XIW_TX_NONE && !tx->rtr && !tx->term_len &&
+	       tx->msg.source == XIW_TX_NONE &&
+	       tx->parked.source == XIW_TX_NONE && !tx->rtr && !tx->term_len &&
 	       s->ird_head == s->ird_tail && xiw_sq_ring_empty(s->sq);
 }
 
@@ -717,7 +833,8 @@ bool xiw_tx_sched_empty(const struct xiw_stream *s)
 {
 	const struct xiw_tx *tx = &s->tx;
 
-	return tx->msg.source == XIW_TX_NONE && !tx->batch.len &&
+	return tx->msg.source == XIW_TX_NONE &&
+	       tx->parked.source == XIW_TX_NONE && !tx->batch.len &&
 	       s->ird_head == s->ird_tail && tx_sched_orq_empty(s) &&
 	       (tx->limited ? (s32)(s->sq->head - tx->limit) >= 0
 			    : s->sq->head == READ_ONCE(s->sq->prod));
@@ -729,9 +846,12 @@ bool xiw_tx_sched_empty(const struct xiw_stream *s)
  *
  * If so, the receive side will run the engine again, and no doorbell is needed.
  *
+ * The same applies to requests behind, or beside, a message that waits for its
+ * pages.
+ *
  * Return: true for requests that wait for a response, for the answer to the
- * capability probe, or for the MPA fence. The fence does not delay a FIN
- * without data before it, as the peer may never send a message.
+ * capability probe, for pages, or for the MPA fence. The fence does not delay a
+ * FIN without data before it, as the peer may never send a message.
  */
 bool xiw_tx_sched_waits(struct xiw_stream *s)
 {
@@ -739,8 +859,13 @@ bool xiw_tx_sched_waits(struct xiw_stream *s)
 	if (xiw_stream_is_fenced(s))
 		return !READ_ONCE(s->tx.fin) || !xiw_tx_sched_empty(s) ||
 		       !xiw_tx_sched_none_posted(s);
+	/* Nothing is fetched behind such a message of the send queue either. */
+	if (s->tx.parked.source == XIW_TX_SQ)
+		return true;
 	if (s->sq->next == READ_ONCE(s->sq->prod))
 		return false;
+	if (s->tx.parked.source == XIW_TX_RESPONSE)
+		return true;
 	return !tx_sched_orq_empty(s) ||
 	       tx_sched_awaits_probe(s, xiw_sq_wr(s->sq, s->sq->next));
 }

@@ -12,8 +12,14 @@
 struct xiw_ird_entry;
 struct xiw_stream;
 struct xiw_swr;
+struct xiw_tx_msg;
 
 bool xiw_tx_sched_next(struct xiw_stream *s);
+bool xiw_tx_sched_park(struct xiw_stream *s);
+void xiw_tx_sched_turn(struct xiw_stream *s);
+u64 xiw_tx_sched_pos(const struct xiw_stream *s, const struct xiw_tx_msg *msg);
+bool xiw_tx_sched_waits_for_pages(struct xiw_stream *s,
+				  const struct xiw_tx_msg *msg);
 void xiw_tx_sched_limit(struct xiw_stream *s);
 bool xiw_tx_sched_none_posted(struct xiw_stream *s);
 void xiw_tx_sched_encoded(struct xiw_stream *s);

@@ -16,12 +16,6 @@ enum {
 	RIGHTS_TERM	= 0x0102,
 };
 
-/* Do the responses of side 1 fill the pipe? */
-static bool rights_is_full(struct world *w)
-{
-	return atomic_read(&w->side[0].end.unread) >= PIPE_WINDOW;
-}
-
 /*
  * The Initiator posts Reads and an Atomic, and reads nothing, so that requests
  * wait in the queue of the Responder.
@@ -50,11 +44,7 @@ static struct world *rights_make_blocked(struct kunit *test)
 			       RIGHTS_LEN);
 	side_post_swap(test, side);
 	side_send_all(test, side);
-	for (i = 0; i < 1000 && !rights_is_full(w); i++) {
-		flush_work(&w->side[1].end.work);
-		side_wait_idle(&w->side[1]);
-	}
-	KUNIT_EXPECT_TRUE(test, rights_is_full(w));
+	KUNIT_EXPECT_TRUE(test, side_wait_full(side));
 	KUNIT_EXPECT_GE(test, w->side[1].s.ird_tail - w->side[1].s.ird_head, 2);
 	return w;
 }

@@ -25,6 +25,23 @@ void side_wait_idle(struct side *side)
 			   TIMEOUT);
 }
 
+/*
+ * Wait until the pipe to a side that reads nothing is full, as its peer sends
+ * more than that.
+ */
+bool side_wait_full(struct side *side)
+{
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		if (atomic_read(&side->end.unread) >= PIPE_WINDOW)
+			return true;
+		flush_work(&side->peer->end.work);
+		side_wait_idle(side->peer);
+	}
+	return false;
+}
+
 static bool is_filled(const u8 *p, u32 len, u32 seed)
 {
 	u32 i;
@@ -206,6 +223,7 @@ static bool side_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 	if (side->may_fault && cqe->status != IB_WC_SUCCESS)
 		return true;
 	CHECK(side, cqe->status == IB_WC_SUCCESS);
+	side->done_at_recv = side->num_done;
 	e = next_expected(side);
 	CHECK(side, e);
 	if (e)
@@ -259,6 +277,7 @@ static bool side_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 		CHECK(side, !side->flushed);
 		check_done(side, &side->ops[slot], slot);
 	}
+	side->written_at_done = s->rx.write_bytes;
 	/* Pairs with the acquire in may_post(). */
 	smp_store_release(&side->num_done, side->num_done + 1);
 	wake_up(side->changed);

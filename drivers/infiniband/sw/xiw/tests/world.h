@@ -36,7 +36,13 @@ enum {
 	OF_WRITES	= 2 * DEPTH,	/* target of the peer's Writes */
 	OF_READS	= OF_WRITES + WRITES,	/* source of the peer's Reads */
 	OF_RECV		= OF_READS + 1,
-	PARTS		= OF_RECV + 1,
+	/* Messages that are interrupted, see XIW_TX_TURN */
+	LONG_PARTS	= 14,
+	LONG		= LONG_PARTS * MESSAGE,	/* bytes */
+	OF_LONG		= OF_RECV + 1,	/* source of all of them */
+	OF_LONG_READ	= OF_LONG + LONG_PARTS,	/* sink of our Read */
+	OF_LONG_WRITE	= OF_LONG_READ + LONG_PARTS,	/* the peer's Write */
+	PARTS		= OF_LONG_WRITE + LONG_PARTS,
 };
 
 /* A request that the peer can observe; ordered as posted */
@@ -95,6 +101,9 @@ enum poller {
  * @flush_work: flushes the queue
  * @run_work: runs posted busy-poll work, concurrently with the workqueue
  * @recv_len: bytes of each receive
+ * @done_at_recv: @num_done when the last message was received
+ * @written_at_done: bytes of an incomplete RDMA Write of the peer that had
+ *	arrived when the last request completed
  * @work_lock: protects @work_posted
  * @work_posted: the stream has posted busy-poll work
  * @work_count: number of times it was posted
@@ -135,6 +144,8 @@ struct side {
 	struct work_struct flush_work;
 	struct work_struct run_work;
 	u32 recv_len;
+	u32 done_at_recv;
+	u64 written_at_done;
 	spinlock_t work_lock; /* see above */
 	bool work_posted;
 	u32 work_count;
@@ -211,12 +222,14 @@ bool world_is_well(const struct world *w);
 bool world_wait_quiet(struct world *w);
 bool world_wait_received(struct world *w);
 void side_wait_idle(struct side *side);
+bool side_wait_full(struct side *side);
 void world_post(struct world *w, u32 number);
 void side_post_local(struct kunit *test, struct side *side, u8 opcode,
 		     const struct xiw_mem *mem);
 void side_post_read(struct kunit *test, struct side *side, u8 opcode,
 		    const struct xiw_mem *mem, u32 len);
 void side_post_send(struct kunit *test, struct side *side);
+void side_post_long(struct kunit *test, struct side *side, u8 opcode);
 void side_post_swap(struct kunit *test, struct side *side);
 void side_send_all(struct kunit *test, struct side *side);
 void world_close(struct world *w);

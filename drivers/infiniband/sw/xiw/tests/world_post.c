@@ -302,6 +302,33 @@ void side_post_send(struct kunit *test, struct side *side)
 	world_post_certain(test, side, &wr);
 }
 
+/* A Read or Write of LONG bytes, which the caller compares */
+void side_post_long(struct kunit *test, struct side *side, u8 opcode)
+{
+	bool read = opcode == IB_WR_RDMA_READ;
+	struct side *peer = side->peer;
+	struct ib_sge sge = {
+		.addr = address_of(side, part(side, read ? OF_LONG_READ
+							 : OF_LONG)),
+		.length = LONG,
+		.lkey = side->mem->stag,
+	};
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.opcode = opcode,
+			.sg_list = &sge,
+			.num_sge = 1,
+		},
+		.remote_addr = address_of(peer, part(peer, read
+							     ? OF_LONG
+							     : OF_LONG_WRITE)),
+		.rkey = peer->mem->stag,
+	};
+
+	world_begin_op(side, opcode);
+	world_post_certain(test, side, &wr.wr);
+}
+
 /* A Compare and Swap that changes the peer's word */
 void side_post_swap(struct kunit *test, struct side *side)
 {
