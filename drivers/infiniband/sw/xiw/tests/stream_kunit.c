@@ -87,9 +87,9 @@ static void stream_any_emss(struct kunit *test)
 	struct how how = { .rtr = XIW_RTR_WRITE };
 	u32 i;
 
-	for (i = 0; i < 3 * ARRAY_SIZE(emss); i++) {
-		how.emss = emss[i / 3];
-		how.segments = i % 3;
+	for (i = 0; i < ARRAY_SIZE(emss); i++) {
+		how.emss = emss[i];
+		how.segments = get_random_u32_below(3);
 		how.markers = get_random_u32_below(4) == 0;
 		how.crc = get_random_u32_below(2);
 		random_number_of(test, &how, MESSAGES / 6);
