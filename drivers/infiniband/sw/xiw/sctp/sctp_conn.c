@@ -30,7 +30,10 @@
  * xiw_sctp_queue_work() - queue the work, which checks the socket
  * @c: connection
  *
- * The work has no reference: the release of the socket cancels it.
+ * The work has no reference: the release of the socket sets @closed with the
+ * lock held, and then cancels the work. So the caller holds the lock, or is a
+ * callback of SCTP or another work item, the end of which the release awaits
+ * before it cancels the work.
  *
  * Context: Any.
  */
@@ -119,12 +122,13 @@ void xiw_sctp_disown(struct xiw_sctp *c)
 	lock_map_release(&c->map);
 	spin_lock_bh(&c->lock);
 	c->owned = false;
+	/* Once the lock is free, the next owner may free the connection. */
+	if (READ_ONCE(c->pending))
+		xiw_sctp_queue_work(c);
 	/* Waiters are added with the lock held. */
 	if (waitqueue_active(&c->waiters))
 		wake_up(&c->waiters);
 	spin_unlock_bh(&c->lock);
-	if (READ_ONCE(c->pending))
-		xiw_sctp_queue_work(c);
 }
 
 /**
