@@ -113,6 +113,12 @@ static int sctp_tx_fpdus(struct xiw_sctp *c, struct bio_vec *bv,
 			smp_mb();
 			continue;
 		}
+		if (ret < 0 && done)
+			/*
+			 * Without memory for this FPDU: the acknowledgement of
+			 * the others has to run the user again.
+			 */
+			WRITE_ONCE(c->want_space, true);
 		if (ret < 0)
 			return done ?: ret;
 		done += ret;
