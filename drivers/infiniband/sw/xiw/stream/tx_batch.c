@@ -272,8 +272,11 @@ static bool tx_batch_build_term(struct xiw_stream *s)
 	if (xiw_txbuf_room(&tx->buf) < room && !tx_batch_get_room(s, 0, 0))
 		return false;
 	at = tx_batch_claim(s, room);
-	if (!at)
+	if (!at) {
+		/* Do not choose the Terminate again. */
+		tx->term_sent = true;
 		return false;
+	}
 	memcpy(at + gap + XIW_MPA_LEN_FIELD, tx->term_ulpdu, tx->term_len);
 	tx_batch_finish_fpdu(s, at, tx->term_len, gap);
 	xiw_tx_sched_encoded(s);
