@@ -283,13 +283,16 @@ static int send_some(struct pipe_end *e, const u8 *src, u32 len)
 	return len ? len : -EPIPE;
 }
 
-/* Not all bytes were accepted: announce room as soon as there is some. */
-static void promise_room(struct pipe_end *e)
+/*
+ * Not all bytes were accepted: announce room as soon as there are more than
+ * @least bytes.
+ */
+static void promise_room(struct pipe_end *e, u32 least)
 {
 	atomic_set(&e->blocked, 1);
 	/* The peer may have made room before it could see @blocked. */
 	smp_mb__after_atomic();
-	if (room(e))
+	if (room(e) > least)
 		announce(e, DUE_SPACE);
 }
 
@@ -311,7 +314,7 @@ static int pipe_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
 		bv++;
 	}
 	if (done < len && (ret >= 0 || ret == -EAGAIN))
-		promise_room(e);
+		promise_room(e, 0);
 	return done ? done : ret;
 }
 
@@ -366,7 +369,8 @@ static int pipe_send_chunks(struct xiw_llp *llp, struct bio_vec *bv,
 	}
 	kfree(buf);
 	if (ret == -EAGAIN)
-		promise_room(e);
+		/* A chunk that still does not fit would be tried for ever. */
+		promise_room(e, PIPE_WINDOW / 3);
 	return done ? done : ret;
 }
 

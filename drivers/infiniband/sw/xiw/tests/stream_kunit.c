@@ -172,14 +172,15 @@ static bool never(struct xiw_stream *s)
 /* An aborted detach loses no event. */
 static void stream_keep(struct kunit *test)
 {
-	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
+	/* With a Write it would be a probe, for which Immediates wait. */
+	const struct how how = { .segments = 1, .rtr = XIW_RTR_READ };
 	struct world *w = world_make(test, get_random_u64());
 	struct side *side = &w->side[1];
 	int i;
 
 	world_start(w, &how);
 	for (i = 0; i < 100; i++) {
-		world_post(w, 1);
+		world_post(w, i + 1);
 		KUNIT_EXPECT_FALSE(test,
 				   xiw_stream_detach_if(&side->s,
 							&side->end.llp, never));
@@ -192,7 +193,8 @@ static void stream_keep(struct kunit *test)
 /* Busy-poll work is run by a process, or expires, or ends with the stream. */
 static void stream_busy_poll(struct kunit *test)
 {
-	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
+	/* With a Write it would be a probe, for which Immediates wait. */
+	const struct how how = { .segments = 1, .rtr = XIW_RTR_READ };
 	struct world *w = world_make(test, get_random_u64());
 	struct side *side = &w->side[0];
 	struct xiw_stream *s = &side->s;
@@ -275,7 +277,8 @@ static void stream_again(struct kunit *test)
 /* After expired offers work is posted less often, until one is taken. */
 static void stream_busy_poll_expired(struct kunit *test)
 {
-	const struct how how = { .segments = 1, .rtr = XIW_RTR_WRITE };
+	/* With a Write it would be a probe, for which Immediates wait. */
+	const struct how how = { .segments = 1, .rtr = XIW_RTR_READ };
 	struct world *w = world_make(test, get_random_u64());
 	struct side *side = &w->side[0];
 	struct xiw_stream *s = &side->s;
