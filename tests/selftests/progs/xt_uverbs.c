@@ -1171,8 +1171,8 @@ static void test_huge_region(void)
 	pd = XT_PTR(ibv_alloc_pd(ctx));
 	mr = ibv_reg_mr(pd, p, len, 0);
 	/*
-	 * Contiguous pages need a shorter list. The caller looks for a warning in
-	 * the kernel's log.
+	 * Contiguous pages need a shorter list. The caller looks for a warning
+	 * in the kernel's log.
 	 */
 	XT_CHECK(mr || errno == ENOMEM, "%m");
 }

@@ -115,8 +115,8 @@ static int sctp_tx_fpdus(struct xiw_sctp *c, struct bio_vec *bv,
 		}
 		if (ret < 0 && done)
 			/*
-			 * Without memory for this FPDU: the acknowledgement of
-			 * the others has to run the user again.
+			 * Without memory for this FPDU: the user has to run
+			 * again when the others are acknowledged.
 			 */
 			WRITE_ONCE(c->want_space, true);
 		if (ret < 0)

@@ -40,7 +40,7 @@ static void turns_compare(struct world *w, int from, u32 source, u32 target)
 			       part(&w->side[!from], target), LONG));
 }
 
-/* A Send that is posted while a Read is answered. Was the Read complete first? */
+/* Was a Read complete before a Send that was posted while it was answered? */
 static bool turns_send_behind_read(struct kunit *test, bool probe)
 {
 	const struct how how = {
