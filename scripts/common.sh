@@ -488,8 +488,8 @@ slowness()
 	echo $((slow < 1 ? 1 : slow > 10 ? 10 : slow))
 }
 
-# repeated CMD...: runs CMD, whose exit status is that of run-vm; once more if the emulator
-# ended the guest.
+# repeated CMD...: runs CMD, which returns the exit status of run-vm; once more if the
+# emulator ended the guest.
 repeated()
 {
 	local rc=0

@@ -1141,8 +1141,8 @@ static void test_answers(void)
 }
 
 /*
- * A region whose list may exceed what the kernel allocates. A few pages are
- * mapped again and again.
+ * The list of the region may exceed the memory that the kernel allocates at
+ * once. A few pages are mapped again and again.
  */
 static void test_huge_region(void)
 {

@@ -223,7 +223,7 @@ void xiw_stream_limit(struct xiw_stream *s, u32 ord)
 
 /**
  * xiw_stream_settle() - wait until both engines have seen a change
- * @s: stream, attached or not, whose owner has changed @s->access
+ * @s: stream, attached or not, after a change of @s->access
  *
  * When this returns no access to memory continues that only the old value
  * permits.
