@@ -7,12 +7,10 @@
  */
 #include "fuzz.h"
 
-#include "mem/copy.h"
+#include "mem/mem.h"
 #include "proto/opcode.h"
-#include "stream/place.h"
+#include "stream/engine.h"
 #include "stream/stream.h"
-#include "stream/tx_batch.h"
-#include "stream/tx_sched.h"
 
 enum {
 	SOURCE		= 200 * 1024,	/* bytes of registered memory */

@@ -8,16 +8,12 @@
  */
 #include "fuzz.h"
 
-#include "mem/copy.h"
+#include "llp/fpdu.h"
+#include "mem/mem.h"
 #include "proto/ddp.h"
 #include "proto/opcode.h"
-#include "stream/busy_poll.h"
-#include "stream/deliver.h"
-#include "stream/rx.h"
+#include "stream/engine.h"
 #include "stream/stream.h"
-#include "stream/tx.h"
-#include "stream/tx_sched.h"
-#include "llp/rx_mpa.h"
 
 enum {
 	PAGES		= 12,		/* of a region */

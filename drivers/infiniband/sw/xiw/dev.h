@@ -13,12 +13,14 @@
 #define _XIW_DEV_H
 
 #include <linux/hashtable.h>
+#include <linux/in6.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -220,6 +222,48 @@ static inline unsigned long xiw_dev_event_delay(unsigned long next)
 
 	return time_before(now, next) ?
 	       min_t(unsigned long, next - now, XIW_EVENT_PERIOD) : 0;
+}
+
+/*
+ * Index of an address of the port, XIW_MAX_GIDS if there is none; GID 0 does
+ * not count. @port_lock is held.
+ */
+static inline u32 xiw_dev_find_gid(const struct xiw_dev *dev,
+				   const struct in6_addr *addr)
+{
+	u32 slot;
+
+	for (slot = 1; slot < XIW_MAX_GIDS; slot++)
+		if (!memcmp(&dev->gids[slot], addr, sizeof(*addr)))
+			break;
+	return slot;
+}
+
+/*
+ * Was @gid a usable address of the netdev when its addresses were last read?
+ * Process context.
+ */
+static inline bool xiw_dev_has_gid(struct xiw_dev *dev,
+				   const union ib_gid *gid)
+{
+	struct in6_addr addr;
+	bool found;
+
+	memcpy(&addr, gid, sizeof(addr));
+	spin_lock(&dev->port_lock);
+	found = xiw_dev_find_gid(dev, &addr) < XIW_MAX_GIDS;
+	spin_unlock(&dev->port_lock);
+	return found;
+}
+
+/*
+ * Reads the addresses of the netdev again, see gid.c. The device is registered,
+ * and the caller has a reference. Any context.
+ */
+static inline void xiw_dev_update_gids(struct xiw_dev *dev)
+{
+	queue_delayed_work(system_dfl_wq, &dev->gid_work,
+			   xiw_dev_event_delay(READ_ONCE(dev->gid_next)));
 }
 
 /* Copies the MPA policy for a new connection. Process context. */

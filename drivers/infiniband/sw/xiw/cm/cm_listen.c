@@ -428,7 +428,7 @@ static void listen_release(struct xiw_ep *ep)
 }
 
 /* Called for each endpoint that ends; removes a child from its listener. */
-void xiw_listen_teardown(struct xiw_ep *ep)
+static void listen_teardown(struct xiw_ep *ep)
 {
 	if (ep->listen)
 		listen_release(ep);
@@ -522,4 +522,19 @@ void xiw_listen_stop(struct xiw_ep *ep)
 	xiw_ep_raise(ep, XIW_EPE_KILL);
 	wait_for_completion(&ep->dead);
 	xiw_ep_put(ep);
+}
+
+/* Releases all resources of an endpoint that ends; it may lack any of them. */
+void xiw_cm_teardown(struct xiw_ep *ep)
+{
+	xiw_conn_detach_qp(ep);
+	/*
+	 * Both remove the endpoint from a list by the same entry. A listener
+	 * leaves the table of listeners before its socket is closed.
+	 */
+	xiw_end_teardown(ep);
+	listen_teardown(ep);
+	xiw_conn_drop_sock(ep);
+	kfree(ep->startup);
+	ep->startup = NULL;
 }

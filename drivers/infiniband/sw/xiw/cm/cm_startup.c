@@ -14,7 +14,7 @@
 #include "proto/mpa.h"
 #include "qp/ep.h"
 #include "qp/qp.h"
-#include "stream/stream_run.h"
+#include "stream/stream.h"
 
 /*
  * Startup frames

@@ -15,7 +15,7 @@
  * when the endpoint has ended, because the peer has closed or no answer was
  * given in time. See also "the Private Data of a request" in iwcm_quirks.c.
  */
-#include "iwcm.h"
+#include "cm.h"
 #include "iwcm_quirks.h"
 
 #include <linux/jiffies.h>
@@ -23,18 +23,15 @@
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
-#include "cm.h"
 #include "dev.h"
+#include "llp/fpdu.h"
 #include "llp/sock.h"
-#include "llp/tx_mpa.h"
 #include "proto/mpa.h"
 #include "proto/nego.h"
 #include "proto/term.h"
 #include "qp/ep.h"
 #include "qp/qp.h"
-#include "qp/qp_flush.h"
-#include "qp/qp_stream.h"
-#include "stream/stream_run.h"
+#include "stream/stream.h"
 
 static const struct xiw_cm_user iwcm_user;
 

@@ -3,7 +3,7 @@
  * The MPA policy of a device in /sys/class/infiniband/<device>/mpa. New values
  * apply to later connections. Values that only tests change are in debugfs.
  */
-#include "config.h"
+#include "device.h"
 
 #include <linux/debugfs.h>
 #include <linux/inet.h>

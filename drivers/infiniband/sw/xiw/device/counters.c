@@ -4,7 +4,7 @@
  * /sys/class/infiniband/<device>/ports/1/hw_counters have all of them, the
  * directory "counters" beside it has some by InfiniBand's names.
  */
-#include "counters.h"
+#include "device.h"
 
 #include <rdma/ib_sysfs.h>
 #include <rdma/ib_verbs.h>

@@ -20,22 +20,12 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "cm/cm.h"
-#include "cm/iwcm.h"
 #include "cm/iwcm_quirks.h"
-#include "config.h"
-#include "counters.h"
 #include "dev.h"
-#include "gid.h"
-#include "methods.h"
 #include "oob/oob.h"
 #include "qp/qp.h"
-#include "qp_verbs.h"
-#include "queue/mmap.h"
-#include "restrack.h"
-#include "verbs/cq.h"
-#include "verbs/mr.h"
-#include "verbs/mw.h"
-#include "verbs/srq.h"
+#include "queue/queue.h"
+#include "verbs/verbs.h"
 
 #define XIW_PORT		1
 
@@ -429,7 +419,7 @@ static int xiw_enable_driver(struct ib_device *ibdev)
 	 * From now on the notifiers find the device. Check for earlier changes.
 	 */
 	xiw_device_update_port(dev);
-	xiw_gid_update(dev);
+	xiw_dev_update_gids(dev);
 	return 0;
 }
 

@@ -24,7 +24,7 @@
  * XIW_EVENT_PERIOD. No notifier is called when an IPv6 address stops being
  * tentative, so the work item repeats while there is such an address.
  */
-#include "gid.h"
+#include "device.h"
 
 #include <linux/bitmap.h>
 #include <linux/in.h>
@@ -133,17 +133,6 @@ static void gid_look_at(struct gid_look *look,
 		gid_visit_ipv6(look);
 }
 
-/* Index of @addr, XIW_MAX_GIDS if there is none; GID 0 does not count. */
-static u32 gid_find(const struct xiw_dev *dev, const struct in6_addr *addr)
-{
-	u32 slot;
-
-	for (slot = 1; slot < XIW_MAX_GIDS; slot++)
-		if (!memcmp(&dev->gids[slot], addr, sizeof(*addr)))
-			break;
-	return slot;
-}
-
 static u32 gid_first_choice(const struct in6_addr *addr)
 {
 	if (ipv6_addr_v4mapped(addr))
@@ -179,7 +168,7 @@ static u32 gid_count(const struct xiw_dev *dev)
 
 static bool gid_see(struct gid_look *look, const struct in6_addr *addr)
 {
-	u32 slot = gid_find(look->dev, addr);
+	u32 slot = xiw_dev_find_gid(look->dev, addr);
 
 	if (slot < XIW_MAX_GIDS && !__test_and_set_bit(slot, look->seen))
 		look->unseen--;
@@ -191,7 +180,7 @@ static bool gid_fill(struct gid_look *look, const struct in6_addr *addr)
 	struct xiw_dev *dev = look->dev;
 	u32 slot;
 
-	if (gid_find(dev, addr) < XIW_MAX_GIDS)
+	if (xiw_dev_find_gid(dev, addr) < XIW_MAX_GIDS)
 		return true;
 	slot = gid_free_slot(dev, gid_first_choice(addr));
 	if (slot == XIW_MAX_GIDS) {
@@ -288,7 +277,7 @@ static void gid_work(struct work_struct *work)
 		ib_dispatch_event(&event);
 	/* While the link is down tentative addresses stay so. */
 	if (look.tentative && xiw_dev_port_active(dev))
-		xiw_gid_update(dev);
+		xiw_dev_update_gids(dev);
 	xiw_oob_reserve(dev);
 	xiw_cm_addresses_changed(dev);
 	ib_device_put(&dev->ibdev);
@@ -312,32 +301,6 @@ void xiw_gid_init(struct xiw_dev *dev)
 void xiw_gid_exit(struct xiw_dev *dev)
 {
 	cancel_delayed_work_sync(&dev->gid_work);
-}
-
-/*
- * Reads the addresses of the netdev again. The device is registered, and the
- * caller has a reference. Any context.
- */
-void xiw_gid_update(struct xiw_dev *dev)
-{
-	queue_delayed_work(system_dfl_wq, &dev->gid_work,
-			   xiw_dev_event_delay(READ_ONCE(dev->gid_next)));
-}
-
-/*
- * Was @gid a usable address of the netdev when its addresses were last read?
- * Process context.
- */
-bool xiw_gid_is_address(struct xiw_dev *dev, const union ib_gid *gid)
-{
-	struct in6_addr addr;
-	bool found;
-
-	memcpy(&addr, gid, sizeof(addr));
-	spin_lock(&dev->port_lock);
-	found = gid_find(dev, &addr) < XIW_MAX_GIDS;
-	spin_unlock(&dev->port_lock);
-	return found;
 }
 
 static bool gid_in_table(struct xiw_dev *dev, int index,
@@ -400,7 +363,7 @@ static int gid_address_changed(const struct net_device *netdev)
 					XIW_RDMA_DRIVER_ID);
 	if (!ibdev)
 		return NOTIFY_DONE;
-	xiw_gid_update(to_xdev(ibdev));
+	xiw_dev_update_gids(to_xdev(ibdev));
 	ib_device_put(ibdev);
 	return NOTIFY_OK;
 }

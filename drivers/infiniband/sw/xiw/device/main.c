@@ -15,11 +15,9 @@
 
 #include "cm/cm.h"
 #include "cm/iwcm_quirks.h"
-#include "config.h"
 #include "dev.h"
 #include "device.h"
-#include "gid.h"
-#include "mem/pager.h"
+#include "mem/odp.h"
 #include "sctp/sctp.h"
 #include "stream/stream.h"
 
@@ -126,7 +124,7 @@ static int xiw_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		xiw_device_update_port(to_xdev(ibdev));
-		xiw_gid_update(to_xdev(ibdev));
+		xiw_dev_update_gids(to_xdev(ibdev));
 		break;
 	case NETDEV_CHANGENAME:
 		xiw_device_rename(to_xdev(ibdev));

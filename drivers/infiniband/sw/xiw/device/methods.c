@@ -5,15 +5,13 @@
  * core looks up among those of the calling file; it cannot be destroyed during
  * the call. Without other attributes the core allocates and copies nothing.
  */
-#include "methods.h"
+#include "device.h"
 
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/xiw-abi.h>
 
-#include "qp_verbs.h"
-#include "verbs/cq.h"
-#include "verbs/srq.h"
+#include "verbs/verbs.h"
 
 #define UVERBS_MODULE_NAME	xiw
 #include <rdma/uverbs_named_ioctl.h>

@@ -2,7 +2,7 @@
 /*
  * The verbs of queue pairs: create, modify, query, destroy and post.
  */
-#include "qp_verbs.h"
+#include "device.h"
 
 #include <linux/memcontrol.h>
 #include <linux/random.h>
@@ -14,13 +14,8 @@
 #include "oob/oob.h"
 #include "qp/ep.h"
 #include "qp/qp.h"
-#include "qp/qp_flush.h"
-#include "qp/qp_stream.h"
-#include "stream/rx.h"
-#include "stream/stream_run.h"
-#include "stream/tx.h"
-#include "verbs/cq.h"
-#include "verbs/mw.h"
+#include "stream/stream.h"
+#include "verbs/verbs.h"
 
 enum {
 	/* 0 and 1 are special in the verbs. */

@@ -6,16 +6,14 @@
  * Values of queue pairs are read without the locks of the data path, so they
  * may be inconsistent with each other.
  */
-#include "restrack.h"
+#include "device.h"
 
 #include <net/netlink.h>
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 
 #include "qp/qp.h"
-#include "verbs/cq.h"
-#include "verbs/mr.h"
-#include "verbs/srq.h"
+#include "verbs/verbs.h"
 
 struct fact {
 	const char *name;

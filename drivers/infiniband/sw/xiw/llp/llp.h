@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Interface between streams and the lower layer protocol: a connection that
- * carries bytes in order, with one lock. sock.c implements it over TCP, and the
- * KUnit suite of streams over a pipe.
+ * The lower layer: a connection that carries bytes in order, with one lock, as
+ * streams see it. sock.c implements it over TCP, sctp/ over SCTP, and the KUnit
+ * suite of streams over a pipe. fpdu.h has the framing of MPA on top of it, and
+ * sock.h the sockets for the connection manager.
+ *
+ * Uses only memory, to place a payload, and proto/.
  *
  * The lock serialises all events of a stream. Callbacks run with it held: in
  * softirq context as a spinlock, or owned, in process context. The functions
  * below need it held in one of these two ways, unless noted otherwise.
+ *
+ * Lifetimes: the socket is closed by its endpoint, and freed with the last
+ * reference to its struct xiw_llp. TCP has references to the pages that it sends
+ * until the peer has acknowledged their bytes.
  */
 #ifndef _XIW_LLP_H
 #define _XIW_LLP_H

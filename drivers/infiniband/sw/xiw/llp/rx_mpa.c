@@ -5,7 +5,7 @@
  * its CRC was checked. All functions are called by the owner of the receive
  * side, and do not sleep unless noted otherwise.
  */
-#include "rx_mpa.h"
+#include "fpdu.h"
 
 #include <kunit/visibility.h>
 #include <linux/crc32c.h>
@@ -16,7 +16,6 @@
 #include <linux/unaligned.h>
 
 #include "mem/mem.h"
-#include "txbuf.h"
 
 /*
  * Reading a received FPDU, which may be in several pieces

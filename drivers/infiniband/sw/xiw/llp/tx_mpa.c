@@ -6,7 +6,7 @@
  * length field; xiw_tx_mpa_seal() then completes the FPDU. All functions are
  * called by the owner of the transmit side, and do not sleep.
  */
-#include "tx_mpa.h"
+#include "fpdu.h"
 
 #include <kunit/visibility.h>
 #include <linux/crc32c.h>
@@ -17,7 +17,6 @@
 #include <linux/unaligned.h>
 
 #include "proto/segment.h"
-#include "txbuf.h"
 
 /* Size up to which FPDUs are aligned: four of them fill one GSO packet. */
 #define FPDU_GOOD	16384U

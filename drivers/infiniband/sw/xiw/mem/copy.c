@@ -15,7 +15,7 @@
  * any order. In write-combined memory the barrier orders nothing: see
  * place_bytes() and xiw_mem_put(). All may be called in any context.
  */
-#include "copy.h"
+#include "mem.h"
 
 #include <asm/barrier.h>
 #include <kunit/visibility.h>

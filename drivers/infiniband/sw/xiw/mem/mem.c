@@ -15,7 +15,6 @@
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 
-#include "copy.h"
 #include "proto/rdmap.h"
 
 /* STag of all kernel memory, valid on the QPs of kernel ULPs only */

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Memory named by an STag: regions (and windows onto them), how the data
- * path accesses their bytes, and how they are revoked.
+ * Memory named by an STag: regions (and windows onto them), how the data path
+ * accesses their bytes, and how they are revoked. odp.h has regions on demand,
+ * txbuf.h the memory of a stream. Uses proto/ only.
  *
  * Lifetime and revocation. A look-up runs under RCU, takes @lock for reading
  * with bottom halves off and then checks @state; the caller copies at most one
- * segment, or a series of small ones (series.c), before it unlocks. Revocation
- * (deregistration, local or remote invalidate) takes @lock for writing and
- * changes @state. From then on no byte is read or written through the STag.
- * Revocation waits for two of these copies on each CPU, at most. The pages may
- * be unpinned at once; the structure is freed after a grace period.
+ * segment, or a series of small ones, before it unlocks. Revocation takes @lock
+ * for writing and changes @state. From then on no byte is read or written
+ * through the STag. It waits for two of these copies on each CPU, at most. The
+ * pages may be unpinned at once; the structure is freed after a grace period.
  *
- * With bottom halves off, readers of the rwlock overtake a waiting writer, and
- * on many CPUs there may always be a reader. So a writer holds a second lock,
- * the write gate, at which new readers wait. No context holds two objects for
- * reading, except those of a window and of the region on demand below it.
- *
- * The pages of a region on demand (odp.c) change while it is registered:
- * an entry of @pages is NULL while the page is absent. It changes under @lock,
- * held for writing, so all bytes checked by xiw_mem_get() stay until
- * xiw_mem_put().
+ * With bottom halves off, readers of the rwlock overtake a waiting writer. So a
+ * writer holds a second lock, the write gate, at which new readers wait. No
+ * context holds two objects for reading, except a window and its region.
  *
  * All functions but those for STags may be called in any context with
  * interrupts on. Those with a struct xiw_mem_ref are called between
@@ -29,21 +23,42 @@
 #ifndef _XIW_MEM_H
 #define _XIW_MEM_H
 
+#include <linux/compiler.h>
 #include <linux/iosys-map.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
-
-#include "copy.h"
 
 struct dma_buf;
 struct dma_buf_attachment;
 struct ib_umem;
 struct xiw_odp;
 
+/* copy.c */
+/* Size of an aligned word, which is read or written in a single access */
+#define XIW_COPY_WORD	sizeof(u64)
+
+/*
+ * Copied once: a process may change its ring, and a sender on this host a
+ * packet, while they are read. What is checked and what is used later must be
+ * the same value, so it is copied by this function, and only the copy is read.
+ * Without the barrier the compiler may read @src again in place of @dst.
+ */
+static __always_inline void xiw_copy_once(void *dst, const void *src,
+					  size_t len)
+{
+	memcpy(dst, src, len);
+	barrier_data(dst);
+}
+
+void xiw_copy_in(void *dst, const void *src, size_t len);
+void xiw_copy_out(void *dst, const void *src, size_t len);
+
+/* mem.c */
 /* Rights that a peer can be given. */
 #define XIW_MEM_REMOTE		(IB_ACCESS_REMOTE_READ | \
 				 IB_ACCESS_REMOTE_WRITE | \
@@ -75,7 +90,7 @@ enum xiw_mem_status {
 	XIW_MEM_BAD_ACCESS,	/* right missing */
 	XIW_MEM_WRAP,		/* address + length wraps 64 bits */
 	XIW_MEM_BOUNDS,		/* outside of the region */
-	XIW_MEM_ABSENT,		/* a page must be paged in first, page_in.h */
+	XIW_MEM_ABSENT,		/* a page must be paged in first, odp.h */
 };
 
 /**

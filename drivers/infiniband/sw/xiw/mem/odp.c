@@ -35,7 +35,6 @@
 #include <rdma/ib_umem_odp.h>
 
 #include "mem.h"
-#include "pager.h"
 
 /* Pages that are published or withdrawn while the region is locked */
 #define ODP_BATCH	32

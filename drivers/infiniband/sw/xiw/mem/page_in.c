@@ -11,7 +11,7 @@
  * The members of a request belong to its creator until it is queued, then to
  * the pager, and when @done is set to the creator again.
  */
-#include "page_in.h"
+#include "odp.h"
 
 #include <kunit/visibility.h>
 #include <linux/completion.h>
@@ -24,9 +24,7 @@
 #include <linux/string.h>
 #include <rdma/xiw-abi.h>
 
-#include "llp/txbuf.h"
-#include "odp.h"
-#include "pager.h"
+#include "txbuf.h"
 
 /* Delay after an error that may be transient */
 #define PAGE_IN_RETRY		(HZ / 50 + 1)

@@ -11,7 +11,7 @@
  * so unloading fails as long as a fault sleeps. It waits for one that begins
  * after unloading has begun. Jobs have references on all else that they use.
  */
-#include "pager.h"
+#include "odp.h"
 
 #include <linux/cred.h>
 #include <linux/hashtable.h>

@@ -13,10 +13,9 @@
 
 #include "cm/cm.h"
 #include "dev.h"
-#include "device/gid.h"
 #include "qp/ep.h"
 #include "qp/qp.h"
-#include "stream/stream_run.h"
+#include "stream/stream.h"
 
 /* Log why a connection is refused, and the remedy. */
 #define refuse(qp, fmt, ...) \
@@ -38,7 +37,7 @@ static int oob_check_address(const struct xiw_qp *qp,
 		return -EINVAL;
 	}
 	if (!grh->sgid_attr ||
-	    !xiw_gid_is_address(qp->dev, &grh->sgid_attr->gid)) {
+	    !xiw_dev_has_gid(qp->dev, &grh->sgid_attr->gid)) {
 		refuse(qp, "the GID of index %u is not an IP address of the interface; choose another one, see ibv_devinfo -v",
 		       grh->sgid_index);
 		return -EINVAL;

@@ -22,14 +22,12 @@
 
 #include "cm/cm.h"
 #include "dev.h"
-#include "device/gid.h"
 #include "llp/sock.h"
 #include "proto/mpa.h"
 #include "proto/oob.h"
 #include "qp/ep.h"
 #include "qp/qp.h"
-#include "qp/qp_stream.h"
-#include "stream/stream_run.h"
+#include "stream/stream.h"
 
 /* Source ports of Initiators that have run into the Responder's limits */
 #define PRIVILEGED_MIN	512
@@ -622,7 +620,7 @@ static enum xiw_ep_state oob_ep_on_listener(struct xiw_ep *ep)
 	 * The listener is marked closed now, so that xiw_oob_reserve() renews
 	 * it.
 	 */
-	xiw_gid_update(ep->dev);
+	xiw_dev_update_gids(ep->dev);
 	return next;
 }
 

@@ -26,10 +26,7 @@
 #include "llp/sock.h"
 #include "qp/ep.h"
 #include "qp/qp.h"
-#include "qp/qp_flush.h"
-#include "stream/stream_run.h"
-#include "stream/tx.h"
-#include "stream/tx_sched.h"
+#include "stream/stream.h"
 
 /*
  * Requests of a Responder

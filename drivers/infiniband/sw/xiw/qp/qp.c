@@ -8,7 +8,7 @@
 
 #include "dev.h"
 #include "ep.h"
-#include "verbs/mw.h"
+#include "verbs/verbs.h"
 
 static void qp_release(struct kref *ref)
 {

@@ -17,18 +17,13 @@
  * every post queues the flush work. Only a reset flushes without flush_lock: it
  * requires that there is no endpoint, and that the flush work has ended.
  */
-#include "qp_flush.h"
+#include "qp.h"
 
 #include <linux/jiffies.h>
 
 #include "ep.h"
 #include "llp/llp.h"
-#include "qp.h"
-#include "stream/deliver.h"
-#include "stream/rx.h"
-#include "stream/stream_run.h"
-#include "stream/tx.h"
-#include "stream/tx_sched.h"
+#include "stream/stream.h"
 
 /*
  * Retry timer

@@ -4,19 +4,14 @@
  * the effects of a state change on ULP and endpoint. For the end of a stream
  * see qp_flush.c.
  */
-#include "qp_stream.h"
+#include "qp.h"
 
 #include <linux/jiffies.h>
 
 #include "dev.h"
 #include "ep.h"
-#include "qp.h"
-#include "qp_flush.h"
-#include "stream/rx.h"
-#include "stream/stream_run.h"
-#include "verbs/cq.h"
-#include "verbs/mr.h"
-#include "verbs/mw.h"
+#include "stream/stream.h"
+#include "verbs/verbs.h"
 
 static struct xiw_qp *qp_stream_to_qp(struct xiw_stream *s)
 {

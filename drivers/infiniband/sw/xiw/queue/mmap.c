@@ -10,7 +10,7 @@
  * in private memory, so with two processes on one side, entries of one would
  * overwrite those of the other.
  */
-#include "mmap.h"
+#include "queue.h"
 
 #include <linux/log2.h>
 #include <linux/mm.h>

@@ -7,13 +7,13 @@
  * fetches from there, reading each entry once. Both end with one release
  * store of the producer index, which pairs with the acquire in xiw_sq_fetch().
  */
-#include "sq.h"
+#include "queue.h"
 
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 
-#include "mem/copy.h"
+#include "mem/mem.h"
 #include "proto/ring.h"
 
 /* Properties of opcodes */

@@ -19,7 +19,7 @@
  * process does not get the lock, or the CPU, before the work expires, the work
  * is queued.
  */
-#include "busy_poll.h"
+#include "engine.h"
 
 #include <kunit/visibility.h>
 

@@ -8,20 +8,16 @@
  * the stream.
  */
 
-#include "deliver.h"
+#include "engine.h"
 
 #include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 
-#include "llp/rx_mpa.h"
-#include "llp/txbuf.h"
-#include "place.h"
+#include "llp/fpdu.h"
 #include "proto/rdmap.h"
-#include "stream.h"
 #include "trace.h"
-#include "tx_sched.h"
 
 /*
  * Limit of an RNR wait after this side has closed the connection: the peer's

@@ -28,23 +28,17 @@
  * other contexts leave received data to the work. For work budgets see tx.c.
  */
 
-#include "rx.h"
+#include "engine.h"
 
 #include <kunit/visibility.h>
 #include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/skbuff.h>
 
-#include "busy_poll.h"
-#include "deliver.h"
+#include "llp/fpdu.h"
 #include "llp/llp.h"
-#include "llp/rx_mpa.h"
-#include "mem/copy.h"
 #include "proto/opcode.h"
-#include "series.h"
-#include "stream.h"
 #include "trace.h"
-#include "tx.h"
 
 /*
  * Capability probe: the first FPDU of the peer may announce what it supports
@@ -220,7 +214,7 @@ static bool rx_take_next(struct xiw_stream *s, struct xiw_rx_pos *p)
 	}
 	xiw_budget_charge(&rx->budget, left - p->left);
 	if (ret == XIW_DELIVER_OK && !rx->fpdu.h.last && rx_may_go_on(rx))
-		xiw_series_take(s, p);
+		xiw_place_series(s, p);
 	return more && rx_may_go_on(rx);
 }
 

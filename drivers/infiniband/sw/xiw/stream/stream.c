@@ -4,7 +4,7 @@
  * function that changes its state. Data transfer is in tx.c, rx.c and the files
  * below these, begin and end of a stream in stream_run.c.
  */
-#include "stream.h"
+#include "engine.h"
 
 #include <kunit/visibility.h>
 

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * A stream carries work requests between queue pair and peer, from the end of
- * MPA startup to the end of the connection. It belongs to a queue pair (its
- * owner), but does not depend on the verbs or the connection manager: it calls
- * its owner through struct xiw_stream_ops.
+ * MPA startup to the end of the connection. Its engines send, receive and
+ * complete (engine.h); here are their state, and what the owner may call.
  *
- * The members of @tx and @rx, and those marked so, belong to the holder of the
- * socket lock while the stream is attached. After xiw_stream_detach() they
- * belong to its caller.
+ * Uses the lower layer through struct xiw_llp_ops, memory, rings and proto/. It
+ * belongs to a queue pair (its owner), but does not depend on verbs or on the
+ * connection manager: it calls its owner through struct xiw_stream_ops.
+ *
+ * Locks: the members of @tx and @rx, and those marked so, belong to the holder
+ * of the socket lock while the stream is attached. After xiw_stream_detach()
+ * they belong to its caller. stream.lock nests in the socket lock.
  *
  * References are those of the owner. A work item of the stream holds one from
  * when it is queued until it has run; all busy-poll work together holds one.
+ *
+ * Unless noted otherwise functions are called by the owner of the side that
+ * they are about, and do not sleep.
  */
 #ifndef _XIW_STREAM_H
 #define _XIW_STREAM_H
@@ -23,20 +29,17 @@
 #include <rdma/xiw-abi.h>
 
 #include "budget.h"
+#include "llp/fpdu.h"
 #include "llp/llp.h"
-#include "llp/rx_mpa.h"
-#include "llp/tx_mpa.h"
-#include "llp/txbuf.h"
 #include "mem/mem.h"
-#include "mem/page_in.h"
+#include "mem/odp.h"
 #include "proto/ddp.h"
 #include "proto/nego.h"
 #include "proto/qpstate.h"
 #include "proto/rdmap.h"
 #include "proto/segment.h"
 #include "proto/term.h"
-#include "queue/rq.h"
-#include "queue/sq.h"
+#include "queue/queue.h"
 #include "stats.h"
 
 struct xiw_stream;
@@ -288,6 +291,27 @@ struct xiw_tx {
 	struct delayed_work retry;
 	struct delayed_work trim;
 	struct hrtimer defer_timer;
+};
+
+/**
+ * struct xiw_recv - a receive work request taken from the queue, checked
+ * @wr_id: of the work request
+ * @len: sum of the elements' lengths in bytes
+ * @num_sge: elements in use
+ * @sge: private copy of the elements
+ */
+struct xiw_recv {
+	u64 wr_id;
+	u64 len;
+	u32 num_sge;
+	struct xiw_sge sge[XIW_ABI_MAX_SGE];
+};
+
+enum xiw_rq_take {
+	XIW_RQ_TAKEN,
+	XIW_RQ_EMPTY,
+	XIW_RQ_CORRUPT,		/* the user broke its ring */
+	XIW_RQ_LIMIT,		/* taken, and the SRQ limit event is due */
 };
 
 /* The last end of the connection that the receive side has reported */
@@ -549,25 +573,50 @@ static inline bool xiw_stream_is_fenced(const struct xiw_stream *s)
 	return s->rx.first && !s->conn.initiator && !s->conn.unfenced;
 }
 
+/* stream.c */
 int xiw_stream_module_init(void);
 void xiw_stream_module_exit(void);
 void xiw_stream_queue_work(struct xiw_stream *s, struct work_struct *work);
-void xiw_stream_queue_delayed(struct xiw_stream *s, struct delayed_work *work,
-			      unsigned long delay);
-void xiw_stream_cancel_delayed(struct xiw_stream *s, struct delayed_work *work);
-void xiw_stream_tx_again(struct xiw_stream *s, unsigned long delay);
-void xiw_stream_rx_again(struct xiw_stream *s, unsigned long delay);
-void xiw_stream_trim_later(struct xiw_stream *s);
-void xiw_stream_trim_fn(struct work_struct *work);
 struct xiw_llp *xiw_stream_get_sock(struct xiw_stream *s);
 struct xiw_llp *xiw_stream_lock(struct xiw_stream *s);
 void xiw_stream_unlock(struct xiw_llp *llp);
 bool xiw_stream_step(struct xiw_stream *s, enum xiw_qp_event event);
 void xiw_stream_event(struct xiw_stream *s, enum xiw_qp_event event);
-void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
-		      const struct xiw_term_offender *off);
 void xiw_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe);
-void xiw_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr);
+
+/* stream_run.c */
+void xiw_stream_init(struct xiw_stream *s, struct ib_pd *pd);
+int xiw_stream_start(struct xiw_stream *s, struct xiw_llp *llp,
+		     const struct xiw_conn *conn);
+void xiw_stream_run(struct xiw_stream *s, struct xiw_llp *llp);
+void xiw_stream_run_busy_poll(struct xiw_stream *s);
+void xiw_stream_limit(struct xiw_stream *s, u32 ord);
+void xiw_stream_settle(struct xiw_stream *s);
+void xiw_stream_close(struct xiw_stream *s);
+void xiw_stream_forget(struct xiw_stream *s);
+bool xiw_stream_detach_if(struct xiw_stream *s, struct xiw_llp *llp,
+			  bool (*wanted)(struct xiw_stream *s));
+void xiw_stream_detach(struct xiw_stream *s, struct xiw_llp *llp);
+void xiw_stream_release(struct xiw_stream *s);
+void xiw_stream_cancel_all(struct xiw_stream *s);
+
+/* deliver.c */
+void xiw_deliver_flush(struct xiw_stream *s);
+
+/* rx.c */
+void xiw_rx_unstall_locked(struct xiw_stream *s);
+void xiw_rx_posted(struct xiw_stream *s);
+
+/* tx.c */
+bool xiw_tx_owes_term(const struct xiw_stream *s);
+void xiw_tx_reset(struct xiw_stream *s);
+void xiw_tx_run_locked(struct xiw_stream *s);
+void xiw_tx_kick(struct xiw_stream *s, bool may_sleep);
+
+/* tx_sched.c */
+bool xiw_tx_sched_unfinished(struct xiw_stream *s);
+void xiw_tx_sched_rewind(struct xiw_stream *s);
+bool xiw_tx_sched_flush(struct xiw_stream *s);
 
 /* The wait of a message with that source for its pages */
 static inline struct xiw_page_wait *xiw_tx_pages(struct xiw_tx *tx,

@@ -13,20 +13,15 @@
  *			stream may start
  * xiw_stream_cancel_all() wait for work items before the queue pair is freed
  */
-#include "stream_run.h"
+#include "engine.h"
 
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 
-#include "busy_poll.h"
+#include "llp/fpdu.h"
 #include "llp/llp.h"
-#include "llp/txbuf.h"
-#include "rx.h"
-#include "stream.h"
 #include "trace.h"
-#include "tx.h"
-#include "tx_sched.h"
 
 static void stream_run_on_data_ready(struct xiw_llp *llp, void *ctx)
 {

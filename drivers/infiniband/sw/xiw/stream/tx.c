@@ -74,18 +74,14 @@
  * the cache before it is read, and written again.
  */
 
-#include "tx.h"
+#include "engine.h"
 
 #include <kunit/visibility.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 
-#include "busy_poll.h"
 #include "llp/llp.h"
-#include "stream.h"
 #include "trace.h"
-#include "tx_batch.h"
-#include "tx_sched.h"
 
 /* Timers of doorbell deferrals; used by softirqs of this CPU only. */
 static DEFINE_PER_CPU(struct xiw_timers, tx_timers);

@@ -9,7 +9,7 @@
  * buffer. The CRC is computed over the copy.
  */
 
-#include "tx_batch.h"
+#include "engine.h"
 
 #include <linux/math.h>
 #include <linux/minmax.h>
@@ -18,10 +18,7 @@
 #include <linux/unaligned.h>
 
 #include "llp/llp.h"
-#include "place.h"
-#include "stream.h"
 #include "trace.h"
-#include "tx_sched.h"
 
 /* Limit for the bytes copied by a series of FPDUs while the memory is locked */
 #define TX_BATCH_SERIES	16384U

@@ -9,13 +9,11 @@
  * the context that stops or flushes the stream.
  */
 
-#include "tx_sched.h"
+#include "engine.h"
 
 #include <kunit/visibility.h>
 
-#include "place.h"
 #include "proto/atomic.h"
-#include "stream.h"
 
 static bool tx_sched_orq_empty(const struct xiw_stream *s)
 {

@@ -12,8 +12,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#include "llp/rx_mpa.h"
-#include "mem/copy.h"
+#include "llp/fpdu.h"
 #include "mem/mem.h"
 
 enum {

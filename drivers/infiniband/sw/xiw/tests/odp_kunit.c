@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <rdma/xiw-abi.h>
 
-#include "mem/page_in.h"
+#include "mem/odp.h"
 
 enum {
 	PAGES	= 4,

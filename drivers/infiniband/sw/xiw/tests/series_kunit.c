@@ -9,7 +9,7 @@
 #include <linux/unaligned.h>
 
 #include "proto/mpa.h"
-#include "stream/tx.h"
+#include "stream/engine.h"
 #include "world.h"
 
 enum {

@@ -7,10 +7,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "stream/busy_poll.h"
-#include "stream/stream_run.h"
-#include "stream/tx.h"
-#include "stream/tx_sched.h"
+#include "stream/engine.h"
 #include "world.h"
 
 static void random_number_of(struct kunit *test, const struct how *how,

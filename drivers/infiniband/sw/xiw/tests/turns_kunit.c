@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "stream/tx.h"
+#include "stream/engine.h"
 #include "world.h"
 
 static struct world *turns_make(struct kunit *test, const struct how *how)

@@ -7,8 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
-#include "llp/tx_mpa.h"
-#include "llp/txbuf.h"
+#include "llp/fpdu.h"
 #include "proto/segment.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <kunit/test.h>
 #include <linux/mm.h>
 
-#include "llp/txbuf.h"
+#include "llp/fpdu.h"
 
 enum {
 	TENANTS	= 3,

@@ -23,7 +23,7 @@
 #include "dev.h"
 #include "device/device.h"
 #include "verbs.h"
-#include "verbs/cq.h"
+#include "verbs/verbs.h"
 
 static void messages(struct kunit *test, const struct vt_how *how)
 {

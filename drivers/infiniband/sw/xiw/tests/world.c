@@ -7,10 +7,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "stream/deliver.h"
-#include "stream/rx.h"
-#include "stream/stream_run.h"
-#include "stream/tx_sched.h"
+#include "stream/engine.h"
 
 void world_note_wrong(struct side *side, const char *what)
 {

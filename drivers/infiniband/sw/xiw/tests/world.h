@@ -19,7 +19,7 @@
 
 #include "mem/mem.h"
 #include "pipe.h"
-#include "queue/sq.h"
+#include "queue/queue.h"
 #include "stream/stream.h"
 
 #define TIMEOUT		(60 * HZ)

@@ -4,8 +4,8 @@
  */
 #include <linux/slab.h>
 
-#include "queue/sq.h"
-#include "stream/tx.h"
+#include "queue/queue.h"
+#include "stream/engine.h"
 #include "world.h"
 
 static u32 rnd(struct side *side, u32 below)

@@ -39,7 +39,7 @@
  * the work of one stream, as the process polls on one CPU; the work of other
  * streams is queued.
  */
-#include "cq.h"
+#include "verbs.h"
 
 #include <kunit/visibility.h>
 #include <linux/build_bug.h>
@@ -53,7 +53,7 @@
 
 #include "dev.h"
 #include "proto/ring.h"
-#include "stream/stream_run.h"
+#include "stream/stream.h"
 #include "trace.h"
 
 /* Bits of xiw_cq.pending: what notify_work has to report */

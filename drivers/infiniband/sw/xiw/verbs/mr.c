@@ -6,7 +6,7 @@
  * The device uses virtual DMA: a DMA address of the core and of ULPs is a
  * kernel virtual address, for user pages as well.
  */
-#include "mr.h"
+#include "verbs.h"
 
 #include <linux/dma-buf.h>
 #include <linux/fs.h>
@@ -20,7 +20,6 @@
 
 #include "dev.h"
 #include "mem/odp.h"
-#include "mem/page_in.h"
 
 #define XIW_ACCESS_RIGHTS	(IB_ACCESS_LOCAL_WRITE | XIW_MEM_REMOTE | \
 				 IB_ACCESS_MW_BIND)

@@ -16,7 +16,7 @@
  * lock before it takes the window's, and then check @owner again; RCU keeps the
  * window in between. The QP is not freed before the list is empty.
  */
-#include "mw.h"
+#include "verbs.h"
 
 #include <linux/lockdep.h>
 #include <linux/overflow.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Memory of a stream: for encoded FPDUs, and charged to its process.
+ *
+ * Unless noted otherwise functions of a buffer are called by the owner of the
+ * transmit side, and do not sleep.
  */
 #ifndef _XIW_TXBUF_H
 #define _XIW_TXBUF_H

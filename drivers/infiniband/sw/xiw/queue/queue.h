@@ -1,17 +1,68 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Send queues: the ring in which a process posts, and the private, checked
- * copies of its work requests, which kernel ULPs post directly.
+ * Rings that a process maps, and the send queue. A ring is a struct
+ * xiw_ring_ctrl followed by entries; mmap.c owns allocation, mapping and
+ * release. sq.c copies the requests in the ring of a process once, and checks
+ * the copies; kernel ULPs post these directly. The other queues are in verbs/.
+ *
+ * Uses mem/ to copy, and proto/; the rules for indices are in proto/ring.h.
+ *
+ * Lifetime: the pages of a ring live as long as its last mapping, even if the
+ * queue is destroyed first.
  */
-#ifndef _XIW_SQ_H
-#define _XIW_SQ_H
+#ifndef _XIW_QUEUE_H
+#define _XIW_QUEUE_H
 
 #include <linux/spinlock.h>
+#include <linux/types.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/xiw-abi.h>
 
-#include "mmap.h"
+#include "queue.h"
 
+/* mmap.c */
+/**
+ * struct xiw_mmap_entry - permission to map one ring
+ * @rdma_entry: the core's part
+ * @address: vmalloc memory; freed by the mmap_free op when the last
+ *	reference to the entry is gone
+ */
+struct xiw_mmap_entry {
+	struct rdma_user_mmap_entry rdma_entry;
+	void *address;
+};
+
+/**
+ * struct xiw_queue - one ring
+ * @ctrl: control block, shared with the user if @entry is set
+ * @base: first entry
+ * @size: entries, a power of two
+ * @stride: bytes per entry
+ * @map_len: bytes in all, whole pages
+ * @entry: for user rings; owns the memory then
+ */
+struct xiw_queue {
+	struct xiw_ring_ctrl *ctrl;
+	u8 *base;
+	u32 size;
+	u32 stride;
+	u32 map_len;
+	struct xiw_mmap_entry *entry;
+};
+
+static inline void *xiw_queue_slot(const struct xiw_queue *q, u32 index)
+{
+	return q->base + (size_t)(index & (q->size - 1)) * q->stride;
+}
+
+int xiw_queue_alloc(struct xiw_queue *q, u32 entries, u32 stride,
+		    struct ib_ucontext *uctx, u64 *key);
+void xiw_queue_free(struct xiw_queue *q);
+
+int xiw_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void xiw_mmap_free(struct rdma_user_mmap_entry *rdma_entry);
+
+/* sq.c */
 /**
  * struct xiw_swr - private, checked copy of one send work request
  * @wr_id: of the work request
@@ -146,4 +197,4 @@ void xiw_sq_doorbell_mode(struct xiw_sq *sq, u32 how);
 int xiw_sq_post(struct xiw_sq *sq, const struct ib_send_wr *wr,
 		const struct ib_send_wr **bad_wr);
 
-#endif /* _XIW_SQ_H */
+#endif /* _XIW_QUEUE_H */
