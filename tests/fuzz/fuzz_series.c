@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Series of received FPDUs (series.c, rx_mpa.c) against FPDUs one by one (rx.c,
+ * Series of received FPDUs (place.c, rx_mpa.c) against FPDUs one by one (rx.c,
  * deliver.c, place.c): the same packets arrive at two streams, one of which
  * traces each FPDU and so has no series. Memory, queues, results and faults
  * have to be the same. The packets have any number of pieces, and FPDUs may be

@@ -428,8 +428,6 @@ static int xiw_enable_driver(struct ib_device *ibdev)
  * @ibdev: device that is about to be removed from all clients
  *
  * Clients wait for the results of connects, so begin to end all endpoints now.
- *
- * Context: Process context.
  */
 void xiw_disable_driver(struct ib_device *ibdev)
 {

@@ -12,8 +12,8 @@
  * below need it held in one of these two ways, unless noted otherwise.
  *
  * Lifetimes: the socket is closed by its endpoint, and freed with the last
- * reference to its struct xiw_llp. TCP has references to the pages that it sends
- * until the peer has acknowledged their bytes.
+ * reference to its struct xiw_llp. TCP has references to the pages that it
+ * sends until the peer has acknowledged their bytes.
  */
 #ifndef _XIW_LLP_H
 #define _XIW_LLP_H

@@ -2,8 +2,7 @@
 /*
  * Receive framing. An FPDU within one packet is used in place; one in pieces,
  * or with Markers, is assembled first. No part of an FPDU is delivered before
- * its CRC was checked. All functions are called by the owner of the receive
- * side, and do not sleep unless noted otherwise.
+ * its CRC was checked.
  */
 #include "fpdu.h"
 
@@ -26,8 +25,6 @@
  * @f: FPDU
  * @dst: where to
  * @len: bytes, at most what is left
- *
- * Context: As the FPDU's owner.
  */
 void xiw_fpdu_copy(struct xiw_fpdu *f, void *dst, size_t len)
 {

@@ -619,7 +619,6 @@ static void xiw_sock_redirect(struct xiw_sock *xs, const struct xiw_sock *from)
  * @parent: its listener, or NULL
  * @proto: its protocol, or NULL for TCP
  *
- * Context: Sleeps.
  * Return: The socket, or NULL without memory.
  */
 struct xiw_sock *xiw_sock_take_over(struct socket *sock,
@@ -702,7 +701,6 @@ static int xiw_sock_addr_len(const struct sockaddr_storage *addr)
  * @bound_if: index of the only interface to use, or 0
  * @v6only: an IPv6 socket that must not serve IPv4
  *
- * Context: Sleeps.
  * Return: 0 or negative errno.
  */
 int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
@@ -768,7 +766,6 @@ static int xiw_sock_set_ip_option(struct xiw_sock *xs, int name, int value)
  * The port is set as an ephemeral port range of one. TCP takes the port when
  * the socket connects, and other connections may use it as well.
  *
- * Context: Sleeps.
  * Return: 0 or negative errno.
  */
 int xiw_sock_bind_shared(struct xiw_sock *xs,
@@ -931,8 +928,6 @@ void xiw_sock_set_tos(struct xiw_sock *xs, u8 tos)
  * user timeout is the whole time, so unacknowledged data has the same effect,
  * unless the peer reports a closed window. The call has no effect on a protocol
  * other than TCP, which sets its timers when the socket is created.
- *
- * Context: Sleeps.
  */
 void xiw_sock_set_silence(struct xiw_sock *xs, u32 silence_ms)
 {

@@ -3,8 +3,7 @@
  * Transmit framing: length, padding, Markers, CRC.
  *
  * The engine encodes a segment behind the gap from xiw_tx_mpa_gap() and the
- * length field; xiw_tx_mpa_seal() then completes the FPDU. All functions are
- * called by the owner of the transmit side, and do not sleep.
+ * length field; xiw_tx_mpa_seal() then completes the FPDU.
  */
 #include "fpdu.h"
 

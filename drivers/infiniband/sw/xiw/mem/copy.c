@@ -13,7 +13,7 @@
  * other bytes, gets the values stored before: the rest of this copy, and all
  * earlier copies of the same stream. All bytes but the last become visible in
  * any order. In write-combined memory the barrier orders nothing: see
- * place_bytes() and xiw_mem_put(). All may be called in any context.
+ * place_bytes() and xiw_mem_put().
  */
 #include "mem.h"
 

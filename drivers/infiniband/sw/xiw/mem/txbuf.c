@@ -16,9 +16,6 @@
  * Blocks are an optimisation. If none can be allocated without reserves, or if
  * the share of the device or of the control group is used up, single pages are
  * used instead.
- *
- * A buffer belongs to the owner of the transmit side. Functions do not sleep,
- * unless noted otherwise.
  */
 
 /**

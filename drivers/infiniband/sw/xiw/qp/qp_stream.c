@@ -482,7 +482,6 @@ void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg)
  * @qp: queue pair
  * @ep: locked endpoint that begins to connect; each refers to the other then
  *
- * Context: Any with interrupts on.
  * Return: 0, -EINVAL if the queue pair cannot be connected, -EISCONN if it
  * has an endpoint, or is connected out of band and @ep is not, or vice versa.
  */
@@ -512,8 +511,6 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 /**
  * xiw_qp_stands() - record that the stream of a queue pair is established
  * @qp: queue pair; nothing happens unless it is connected out of band
- *
- * Context: Any with interrupts on.
  */
 void xiw_qp_stands(struct xiw_qp *qp)
 {

@@ -9,6 +9,9 @@
  *
  * Lifetime: the pages of a ring live as long as its last mapping, even if the
  * queue is destroyed first.
+ *
+ * Unless noted otherwise functions of a send queue are called by the owner of
+ * the transmit side of its stream.
  */
 #ifndef _XIW_QUEUE_H
 #define _XIW_QUEUE_H

@@ -126,8 +126,6 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_sq_destroy);
  * The full barrier pairs with the user's between storing the producer index
  * and reading the flag: either the user sees the flag or the caller, looking
  * at the ring after this, sees the entry.
- *
- * Context: Owner of the transmit side.
  */
 void xiw_sq_doorbell_mode(struct xiw_sq *sq, u32 how)
 {
@@ -253,7 +251,6 @@ static bool sq_fetch_one(const struct xiw_sq *sq, const void *slot,
  * A malformed request is copied as already failed; it ends the stream once the
  * requests before it are done.
  *
- * Context: Owner of the transmit side.
  * Return: Number of requests to be started; -EINVAL for an impossible producer
  * index: the process has corrupted its ring.
  */

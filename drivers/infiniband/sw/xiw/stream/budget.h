@@ -166,7 +166,6 @@ static inline bool xiw_posts_are_burst(const struct xiw_posts *posts)
  * doubled: an unused deferral costs a timer and delays the requests posted in
  * it. A run without requests does not count.
  *
- * Context: Socket lock held.
  * Return: true if the doorbell should be deferred.
  */
 static inline bool xiw_posts_update(struct xiw_posts *posts, bool burst,

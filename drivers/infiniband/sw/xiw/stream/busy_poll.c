@@ -71,8 +71,6 @@ static void busy_poll_post(struct xiw_stream *s, enum xiw_work work)
 /**
  * xiw_busy_poll_post_tx() - post or queue the transmit work
  * @s: stream
- *
- * Context: Socket lock held.
  */
 void xiw_busy_poll_post_tx(struct xiw_stream *s)
 {
@@ -87,8 +85,6 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_busy_poll_post_tx);
  * With Reads outstanding the work is always queued: a process would take their
  * responses one by one and post the next Reads one by one, each with a system
  * call.
- *
- * Context: Socket lock held.
  */
 void xiw_busy_poll_post_rx(struct xiw_stream *s)
 {

@@ -4,8 +4,7 @@
  * message completes a receive, queues a request for the transmit side to
  * answer, finishes an outstanding request of this side, or ends the stream.
  *
- * Called by rx.c under the socket lock, for one FPDU at a time in the order of
- * the stream.
+ * Called by rx.c for one FPDU at a time, in the order of the stream.
  */
 
 #include "engine.h"
@@ -719,8 +718,6 @@ enum xiw_deliver xiw_deliver(struct xiw_stream *s, struct xiw_fpdu *f)
 /**
  * xiw_deliver_flush() - complete the receive of an unfinished message
  * @s: stream that has ended
- *
- * Context: Owner of the receive side.
  */
 void xiw_deliver_flush(struct xiw_stream *s)
 {

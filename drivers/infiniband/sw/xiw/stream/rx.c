@@ -405,8 +405,6 @@ static bool rx_take(struct xiw_stream *s, u32 weight)
 /**
  * xiw_rx_run_locked() - process received data
  * @s: stream attached to a socket
- *
- * Context: Socket lock held; process context or softirq. Does not sleep.
  */
 void xiw_rx_run_locked(struct xiw_stream *s)
 {

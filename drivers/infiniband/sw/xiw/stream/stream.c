@@ -181,8 +181,6 @@ void xiw_stream_unlock(struct xiw_llp *llp)
 /**
  * xiw_stream_trim_later() - schedule the trim work
  * @s: stream that has allocated memory
- *
- * Context: Socket lock held.
  */
 void xiw_stream_trim_later(struct xiw_stream *s)
 {
@@ -287,8 +285,6 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_event);
  * placed. A Responder that is still fenced sends no Terminate, nor does a side
  * that has sent its FIN. Only the first fault is reported (RFC 5040 section
  * 7.1).
- *
- * Context: Socket lock held.
  */
 void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
 		      const struct xiw_term_offender *off)
@@ -339,8 +335,6 @@ static void stream_completion_lost(struct xiw_stream *s)
  * xiw_stream_recv_done() - complete the receive in progress
  * @s: stream
  * @cqe: its completion
- *
- * Context: Owner of the receive side.
  */
 void xiw_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
 {
@@ -354,8 +348,6 @@ void xiw_stream_recv_done(struct xiw_stream *s, struct xiw_cqe *cqe)
  * xiw_stream_send_done() - complete a work request
  * @s: stream
  * @wr: the request, or a copy of it
- *
- * Context: Owner of the transmit side.
  */
 void xiw_stream_send_done(struct xiw_stream *s, const struct xiw_swr *wr)
 {

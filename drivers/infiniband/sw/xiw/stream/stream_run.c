@@ -315,8 +315,6 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_stream_detach);
 /**
  * xiw_stream_forget() - drop all references to work requests
  * @s: stream that has ended
- *
- * Context: Owner of both sides.
  */
 void xiw_stream_forget(struct xiw_stream *s)
 {

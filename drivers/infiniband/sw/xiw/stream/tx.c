@@ -208,8 +208,6 @@ static bool tx_defer_doorbell(struct xiw_stream *s, bool keep)
  * xiw_tx_fin() - report that all data is in the socket, for a graceful close
  * @s: stream with nothing left to send; no effect unless it is closing, or if
  *	the report was made before
- *
- * Context: Socket lock held.
  */
 void xiw_tx_fin(struct xiw_stream *s)
 {
@@ -338,8 +336,6 @@ static void tx_run(struct xiw_stream *s, bool posted)
 /**
  * xiw_tx_run_locked() - run the engine without a new post
  * @s: stream attached to a socket
- *
- * Context: Socket lock held; process context or softirq. Does not sleep.
  */
 void xiw_tx_run_locked(struct xiw_stream *s)
 {
@@ -352,8 +348,6 @@ EXPORT_SYMBOL_IF_KUNIT(xiw_tx_run_locked);
  * @s: stream attached to a socket
  *
  * Records the time of the run, for tx_is_burst().
- *
- * Context: Socket lock held; any.
  */
 void xiw_tx_run_posted(struct xiw_stream *s)
 {
@@ -422,8 +416,6 @@ static void tx_retry(struct work_struct *work)
 /**
  * xiw_tx_space() - run the engine when a full socket has room again
  * @s: stream attached to a socket
- *
- * Context: Socket lock held; process context or softirq. Does not sleep.
  */
 void xiw_tx_space(struct xiw_stream *s)
 {
@@ -537,7 +529,6 @@ void xiw_tx_stop(struct xiw_stream *s)
  * xiw_tx_owes_term() - did a stream end before its Terminate
  * @s: stream that was detached, and not reset since
  *
- * Context: The caller owns the transmit side.
  * Return: true if there was one to send, and TCP has not taken all of it.
  */
 bool xiw_tx_owes_term(const struct xiw_stream *s)
@@ -550,8 +541,6 @@ bool xiw_tx_owes_term(const struct xiw_stream *s)
 /**
  * xiw_tx_reset() - clear the state left by the last stream
  * @s: stream that was detached and flushed
- *
- * Context: The caller owns the transmit side.
  */
 void xiw_tx_reset(struct xiw_stream *s)
 {

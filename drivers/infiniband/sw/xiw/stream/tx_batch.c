@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * FPDU batches: messages encoded as FPDUs, one after the other across work
- * requests, and sent by one call of the socket. All functions are called with
- * the socket lock held, unless noted otherwise, and do not sleep.
+ * requests, and sent by one call of the socket.
  *
  * All payload is copied into the stream's own pages, so that the data which TCP
  * holds for retransmission cannot change and the ULP may reuse a completed
@@ -575,8 +574,6 @@ int xiw_tx_batch_send(struct xiw_stream *s)
 /**
  * xiw_tx_batch_drop() - free the FPDUs that were not sent
  * @s: stream that was detached
- *
- * Context: Any. The caller owns the transmit side.
  */
 void xiw_tx_batch_drop(struct xiw_stream *s)
 {

@@ -3,10 +3,6 @@
  * Transmit scheduling: picks the next message of a stream from the send queue,
  * the inbound requests to be answered, the RTR and the Terminate, and completes
  * work requests in the order in which they were posted.
- *
- * All functions are called by the owner of the transmit side, and do not sleep.
- * While a stream is attached that is the holder of the socket lock, afterwards
- * the context that stops or flushes the stream.
  */
 
 #include "engine.h"
