@@ -196,7 +196,7 @@ static u32 cm_progress_of(const struct xiw_ep *ep)
 	return progress;
 }
 
-static void cm_start_close_timer(struct xiw_ep *ep)
+static void cm_start_timer(struct xiw_ep *ep)
 {
 	ep->progress = cm_progress_of(ep);
 	xiw_ep_set_timer(ep, ep->policy.close_ms);
@@ -208,12 +208,12 @@ static void cm_start_close_timer(struct xiw_ep *ep)
  * can feign progress by acknowledging a byte now and then. There are none
  * before the connection was established.
  */
-static bool cm_extend_close_timer(struct xiw_ep *ep)
+static bool cm_extend_timer(struct xiw_ep *ep)
 {
 	if (cm_progress_of(ep) == ep->progress || !ep->extensions)
 		return false;
 	ep->extensions--;
-	cm_start_close_timer(ep);
+	cm_start_timer(ep);
 	return true;
 }
 
@@ -222,7 +222,7 @@ static bool cm_extend_close_timer(struct xiw_ep *ep)
  */
 enum xiw_ep_state xiw_end_stalled(struct xiw_ep *ep)
 {
-	if (ep->closing && cm_extend_close_timer(ep))
+	if (ep->closing && cm_extend_timer(ep))
 		return ep->state;
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 	if (ep->qp)
@@ -241,7 +241,7 @@ enum xiw_ep_state xiw_end_shutdown(struct xiw_ep *ep)
 enum xiw_ep_state xiw_end_close_timer(struct xiw_ep *ep)
 {
 	ep->closing = true;
-	cm_start_close_timer(ep);
+	cm_start_timer(ep);
 	return ep->state;
 }
 
@@ -272,7 +272,7 @@ static bool cm_was_evicted(struct xiw_ep *ep)
 	bool ret;
 
 	spin_lock(&dev->ep_lock);
-	ret = list_empty(&ep->place.node);
+	ret = list_empty(&ep->by_peer.node);
 	spin_unlock(&dev->ep_lock);
 	return ret;
 }
@@ -287,13 +287,13 @@ static void cm_add_lingering(struct xiw_ep *ep)
 	struct xiw_peer_entry *victim;
 
 	ep->lingers = true;
-	ep->place.peer = xiw_sock_peer(ep->xs);
+	ep->by_peer.peer = xiw_sock_peer(ep->xs);
 	spin_lock(&dev->ep_lock);
-	xiw_peer_limit_add(&dev->lingering, &ep->place);
+	xiw_peer_limit_add(&dev->lingering, &ep->by_peer);
 	if (dev->lingering.count > XIW_EP_LINGERING) {
 		victim = xiw_peer_limit_worst(&dev->lingering, 0);
 		xiw_peer_limit_remove(&dev->lingering, victim);
-		xiw_ep_raise(container_of(victim, struct xiw_ep, place),
+		xiw_ep_raise(container_of(victim, struct xiw_ep, by_peer),
 			     XIW_EPE_SOCK);
 	}
 	spin_unlock(&dev->ep_lock);
@@ -309,8 +309,8 @@ void xiw_end_teardown(struct xiw_ep *ep)
 	if (!ep->lingers)
 		return;
 	spin_lock(&dev->ep_lock);
-	if (!list_empty(&ep->place.node))
-		xiw_peer_limit_remove(&dev->lingering, &ep->place);
+	if (!list_empty(&ep->by_peer.node))
+		xiw_peer_limit_remove(&dev->lingering, &ep->by_peer);
 	spin_unlock(&dev->ep_lock);
 }
 
@@ -346,13 +346,13 @@ enum xiw_ep_state xiw_end_linger_sock(struct xiw_ep *ep)
 /* The peer's FIN did not arrive in time. */
 enum xiw_ep_state xiw_end_linger_timer(struct xiw_ep *ep)
 {
-	return cm_extend_close_timer(ep) ? XIW_EPS_LINGER : xiw_end_hand_over(ep);
+	return cm_extend_timer(ep) ? XIW_EPS_LINGER : xiw_end_hand_over(ep);
 }
 
 /* After everything was reported: send the FIN, and wait for the peer's FIN. */
 enum xiw_ep_state xiw_end_linger(struct xiw_ep *ep)
 {
-	cm_start_close_timer(ep);
+	cm_start_timer(ep);
 	xiw_ep_own_sock(ep, ep->xs);
 	xiw_sock_shutdown(ep->xs);
 	if (cm_peer_closed(ep))

@@ -35,7 +35,7 @@
 
 static bool listen_same_peer(const struct xiw_ep *a, const struct xiw_ep *b)
 {
-	return ipv6_addr_equal(&a->place.peer, &b->place.peer);
+	return ipv6_addr_equal(&a->by_peer.peer, &b->by_peer.peer);
 }
 
 /*
@@ -50,13 +50,13 @@ static void listen_remove_half_open(struct xiw_ep *ep)
 	lockdep_assert_held(&listen->lock);
 
 	list_for_each_entry_continue(next, &listen->half_open.list,
-				     place.node) {
+				     by_peer.node) {
 		if (next->ready && listen_same_peer(next, ep)) {
 			xiw_ep_raise(next, XIW_EPE_SOCK);
 			break;
 		}
 	}
-	xiw_peer_limit_remove(&listen->half_open, &ep->place);
+	xiw_peer_limit_remove(&listen->half_open, &ep->by_peer);
 	if (listen->full)
 		xiw_ep_raise(listen->ep, XIW_EPE_SOCK);
 	listen->full = false;
@@ -69,7 +69,7 @@ static void listen_wake_no_room(struct xiw_ep_listen *listen)
 
 	lockdep_assert_held(&listen->lock);
 
-	list_for_each_entry(child, &listen->half_open.list, place.node) {
+	list_for_each_entry(child, &listen->half_open.list, by_peer.node) {
 		if (child->no_room) {
 			xiw_ep_raise(child, XIW_EPE_SOCK);
 			break;
@@ -96,10 +96,10 @@ bool xiw_listen_leave(struct xiw_ep *ep)
 	bool there;
 
 	spin_lock(&listen->lock);
-	there = !list_empty(&ep->place.node);
+	there = !list_empty(&ep->by_peer.node);
 	if (there) {
 		if (ep->reported) {
-			list_del_init(&ep->place.node);
+			list_del_init(&ep->by_peer.node);
 			listen->num_reported--;
 			listen_wake_no_room(listen);
 		} else {
@@ -165,8 +165,8 @@ static bool listen_waits_for_twin(struct xiw_ep *ep)
 /* Evicts a child to make room for a new one. */
 static void listen_drop_child(struct xiw_ep_listen *listen)
 {
-	struct xiw_ep *ep =
-		container_of(listen_find_victim(listen), struct xiw_ep, place);
+	struct xiw_peer_entry *victim = listen_find_victim(listen);
+	struct xiw_ep *ep = container_of(victim, struct xiw_ep, by_peer);
 
 	listen_remove_half_open(ep);
 	/* The child exists until its teardown has taken the listener's lock. */
@@ -185,7 +185,7 @@ static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 
 	xiw_ep_get(parent);
 	ep->parent = parent;
-	ep->place.peer = xiw_sock_peer(ep->xs);
+	ep->by_peer.peer = xiw_sock_peer(ep->xs);
 	spin_lock(&listen->lock);
 	if (listen->closed)
 		goto unlock;
@@ -196,7 +196,7 @@ static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 	while (listen->half_open.count >= XIW_EP_BACKLOG &&
 	       !listen_grace_left(listen))
 		listen_drop_child(listen);
-	xiw_peer_limit_add(&listen->half_open, &ep->place);
+	xiw_peer_limit_add(&listen->half_open, &ep->by_peer);
 	ret = 0;
 unlock:
 	spin_unlock(&listen->lock);
@@ -306,9 +306,9 @@ enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep)
 
 	spin_lock(&listen->lock);
 	WRITE_ONCE(listen->closed, true);
-	list_for_each_entry(child, &listen->half_open.list, place.node)
+	list_for_each_entry(child, &listen->half_open.list, by_peer.node)
 		xiw_ep_raise(child, XIW_EPE_KILL);
-	list_for_each_entry(child, &listen->reported, place.node) {
+	list_for_each_entry(child, &listen->reported, by_peer.node) {
 		/* If a child is being delivered now, its answer will fail. */
 		if (!READ_ONCE(child->delivered))
 			xiw_ep_raise(child, XIW_EPE_KILL);
@@ -331,7 +331,7 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 	int ret = -ECONNABORTED;
 
 	spin_lock(&listen->lock);
-	if (listen->closed || list_empty(&ep->place.node))
+	if (listen->closed || list_empty(&ep->by_peer.node))
 		goto unlock;
 	cm_id = ep->parent->cm_id;
 	ret = -ENOMEM;
@@ -343,7 +343,7 @@ int xiw_listen_submit(struct xiw_ep *ep, struct iw_cm_event *event)
 	listen_remove_half_open(ep);
 	ep->reported = true;
 	listen->num_reported++;
-	list_add_tail(&ep->place.node, &listen->reported);
+	list_add_tail(&ep->by_peer.node, &listen->reported);
 unlock:
 	spin_unlock(&listen->lock);
 	return ret;
@@ -370,7 +370,7 @@ bool xiw_listen_wait(struct xiw_ep *ep, u32 max)
 
 	spin_lock(&listen->lock);
 	list_for_each_entry_safe(other, next, &listen->half_open.list,
-				 place.node) {
+				 by_peer.node) {
 		if (!other->ready || other->qpn != ep->qpn ||
 		    other->privileged != ep->privileged ||
 		    !listen_same_peer(other, ep))
@@ -405,9 +405,11 @@ void xiw_listen_wake(struct xiw_dev *dev, __be16 port, u32 qpn)
 	hash_for_each_possible(dev->listeners, listen, by_port,
 			       (__force u16)port) {
 		spin_lock(&listen->lock);
-		list_for_each_entry(child, &listen->half_open.list, place.node)
+		list_for_each_entry(child, &listen->half_open.list,
+				    by_peer.node) {
 			if (child->ready && child->qpn == qpn)
 				xiw_ep_raise(child, XIW_EPE_SOCK);
+		}
 		spin_unlock(&listen->lock);
 	}
 	spin_unlock(&dev->ep_lock);

@@ -461,7 +461,7 @@ static enum xiw_ep_state iwcm_wait_for_room(struct xiw_ep *ep)
 {
 	unsigned long patience = msecs_to_jiffies(ep->policy.request_ms);
 
-	if (time_after_eq(jiffies, ep->place.since + patience))
+	if (time_after_eq(jiffies, ep->by_peer.since + patience))
 		return xiw_passive_timeout(ep);
 	xiw_ep_set_timer(ep, XIW_EP_RETRY_MS);
 	return XIW_EPS_READY;

@@ -674,15 +674,15 @@ static u32 quirks_order(struct xiw_ep *ep)
 
 	spin_lock(&listen->lock);
 	ep->ready = true;
-	list_for_each_entry(older, &listen->half_open.list, place.node) {
+	list_for_each_entry(older, &listen->half_open.list, by_peer.node) {
 		if (older == ep)
 			break;
-		if (!ipv6_addr_equal(&older->place.peer, &ep->place.peer))
+		if (!ipv6_addr_equal(&older->by_peer.peer, &ep->by_peer.peer))
 			continue;
 		if (older->ready)
 			ms = XIW_EP_ORDER_MS;
-		else if (time_before(now, older->place.since + patience))
-			ms = jiffies_to_msecs(older->place.since + patience -
+		else if (time_before(now, older->by_peer.since + patience))
+			ms = jiffies_to_msecs(older->by_peer.since + patience -
 					      now);
 		if (ms)
 			break;
@@ -850,7 +850,7 @@ int xiw_quirk_check_request(struct xiw_ep *ep)
  */
 
 /* Interval of the checks, in jiffies */
-#define XIW_QUIRK_LOOK		(HZ / 2)
+#define XIW_QUIRK_CHECK		(HZ / 2)
 
 /*
  * Does a process only wait for its core dump? The dump may take long, and files
@@ -886,7 +886,7 @@ static bool quirks_is_ending(struct pid *process)
 	return ret;
 }
 
-static void quirks_look(struct timer_list *t)
+static void quirks_check_process(struct timer_list *t)
 {
 	struct xiw_ep *ep = timer_container_of(ep, t, watch);
 	bool was = ep->ending;
@@ -894,7 +894,7 @@ static void quirks_look(struct timer_list *t)
 	ep->ending = quirks_is_ending(ep->process);
 	if (was && ep->ending)
 		xiw_ep_raise(ep, XIW_EPE_CLOSE);
-	mod_timer(&ep->watch, jiffies + XIW_QUIRK_LOOK);
+	mod_timer(&ep->watch, jiffies + XIW_QUIRK_CHECK);
 }
 
 /* Closes the connection when the calling process is killed. There is a QP. */
@@ -903,8 +903,8 @@ void xiw_quirk_watch(struct xiw_ep *ep)
 	if (ep->qp->kernel)
 		return;
 	ep->process = get_task_pid(current, PIDTYPE_TGID);
-	timer_setup(&ep->watch, quirks_look, 0);
-	mod_timer(&ep->watch, jiffies + XIW_QUIRK_LOOK);
+	timer_setup(&ep->watch, quirks_check_process, 0);
+	mod_timer(&ep->watch, jiffies + XIW_QUIRK_CHECK);
 }
 
 /* Stops checking the process: iw_cm does not wait for the endpoint now. */

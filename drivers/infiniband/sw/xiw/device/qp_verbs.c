@@ -122,7 +122,7 @@ static int qp_verbs_reserve_number(struct xiw_qp *qp)
 }
 
 /* Allocates the handle of iw_cm and the number, by which others find the QP. */
-static int qp_get_name(struct xiw_qp *qp)
+static int qp_verbs_get_name(struct xiw_qp *qp)
 {
 	int ret = xiw_iwqp_init(qp);
 
@@ -134,7 +134,7 @@ static int qp_get_name(struct xiw_qp *qp)
 	return ret;
 }
 
-static void qp_drop_name(struct xiw_qp *qp)
+static void qp_verbs_drop_name(struct xiw_qp *qp)
 {
 	xa_erase_bh(&qp->dev->qps, qp->qpn);
 	xiw_iwqp_drop(qp);
@@ -171,7 +171,7 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			goto err_sq;
 	}
 	/* The queue pair cannot be looked up yet. */
-	ret = qp_get_name(qp);
+	ret = qp_verbs_get_name(qp);
 	if (ret)
 		goto err_rq;
 	ibqp->qp_num = qp->qpn;
@@ -188,7 +188,7 @@ int xiw_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	return 0;
 
 err_num:
-	qp_drop_name(qp);
+	qp_verbs_drop_name(qp);
 err_rq:
 	if (!qp->srq)
 		xiw_rq_destroy(&qp->rq);
@@ -199,7 +199,7 @@ err_count:
 	return ret;
 }
 
-static int qp_to_init(struct xiw_qp *qp)
+static int qp_verbs_to_init(struct xiw_qp *qp)
 {
 	int ret = -EINVAL;
 
@@ -249,7 +249,7 @@ static void qp_verbs_end_oob(struct xiw_qp *qp)
 	qp_verbs_unlock_ep(qp_verbs_lock_ep(qp));
 }
 
-static int qp_to_reset(struct xiw_qp *qp)
+static int qp_verbs_to_reset(struct xiw_qp *qp)
 {
 	int ret = 0;
 
@@ -277,7 +277,7 @@ static int qp_to_reset(struct xiw_qp *qp)
 	return 0;
 }
 
-static int qp_to_closing(struct xiw_qp *qp)
+static int qp_verbs_to_closing(struct xiw_qp *qp)
 {
 	/* If nothing is left to be sent, the FIN is sent on return. */
 	struct xiw_ep *ep = qp_verbs_lock_ep(qp);
@@ -294,7 +294,7 @@ static int qp_to_closing(struct xiw_qp *qp)
  * access. Kernel ULPs drain the queues instead: an endpoint may be waiting for
  * memory that they free only after the drain.
  */
-static int qp_to_error(struct xiw_qp *qp)
+static int qp_verbs_to_error(struct xiw_qp *qp)
 {
 	if (qp->kernel) {
 		xiw_stream_event(&qp->stream, XIW_QPE_LOCAL_ERROR);
@@ -312,21 +312,21 @@ static int qp_verbs_modify_state(struct xiw_qp *qp,
 
 	switch (attr->qp_state) {
 	case IB_QPS_RESET:
-		return qp_to_reset(qp);
+		return qp_verbs_to_reset(qp);
 	case IB_QPS_RTR:
 		if (xiw_oob_names_peer(mask))
 			return xiw_oob_to_rtr(qp, attr, mask);
 		fallthrough;
 	case IB_QPS_INIT:
-		return xiw_qp_is_oob(qp) ? -EINVAL : qp_to_init(qp);
+		return xiw_qp_is_oob(qp) ? -EINVAL : qp_verbs_to_init(qp);
 	case IB_QPS_RTS:
 		if (xiw_qp_is_oob(qp))
 			return xiw_oob_to_rts(qp, attr, mask);
 		return READ_ONCE(qp->stream.state) == XIW_QPS_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
-		return xiw_qp_is_oob(qp) ? -EINVAL : qp_to_closing(qp);
+		return xiw_qp_is_oob(qp) ? -EINVAL : qp_verbs_to_closing(qp);
 	case IB_QPS_ERR:
-		return qp_to_error(qp);
+		return qp_verbs_to_error(qp);
 	default:
 		return -EINVAL;
 	}

@@ -171,12 +171,12 @@ void xiw_sock_free(struct xiw_llp *llp)
 	kfree(xs);
 }
 
-static void sock_lock(struct xiw_llp *llp)
+static void xiw_sock_lock(struct xiw_llp *llp)
 {
 	lock_sock(xiw_sock_to_sock(llp)->sk);
 }
 
-static void sock_unlock(struct xiw_llp *llp)
+static void xiw_sock_unlock(struct xiw_llp *llp)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
@@ -185,12 +185,12 @@ static void sock_unlock(struct xiw_llp *llp)
 }
 
 #ifdef XIW_HAVE_TRYLOCK_SOCK_BH
-static bool sock_trylock_bh(struct xiw_llp *llp)
+static bool xiw_sock_trylock_bh(struct xiw_llp *llp)
 {
 	return trylock_sock_bh(xiw_sock_to_sock(llp)->sk);
 }
 
-static void sock_unlock_bh(struct xiw_llp *llp)
+static void xiw_sock_unlock_bh(struct xiw_llp *llp)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
@@ -198,7 +198,7 @@ static void sock_unlock_bh(struct xiw_llp *llp)
 	unlock_sock_bh(xs->sk);
 }
 #else
-static bool sock_trylock_bh(struct xiw_llp *llp)
+static bool xiw_sock_trylock_bh(struct xiw_llp *llp)
 {
 	struct sock *sk = xiw_sock_to_sock(llp)->sk;
 
@@ -213,7 +213,7 @@ static bool sock_trylock_bh(struct xiw_llp *llp)
 	return true;
 }
 
-static void sock_unlock_bh(struct xiw_llp *llp)
+static void xiw_sock_unlock_bh(struct xiw_llp *llp)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
@@ -223,8 +223,8 @@ static void sock_unlock_bh(struct xiw_llp *llp)
 }
 #endif
 
-static void sock_set_events(struct xiw_llp *llp,
-			    const struct xiw_llp_events *events, void *ctx)
+static void xiw_sock_set_events(struct xiw_llp *llp,
+				const struct xiw_llp_events *events, void *ctx)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	struct sock *sk = xs->sk;
@@ -262,8 +262,8 @@ static int xiw_sock_charged_pages(const struct sock *sk, u32 queued)
  * old one. TCP does not notice, as the socket lock is held. This also fails if
  * TCP as a whole is at tcp_mem, which counts that memory twice during the move.
  */
-static int sock_move_memcg(struct sock *sk, struct mem_cgroup *memcg,
-			   u32 queued)
+static int xiw_sock_move_memcg(struct sock *sk, struct mem_cgroup *memcg,
+			       u32 queued)
 {
 	struct mem_cgroup *old = sk->sk_memcg;
 	int len;
@@ -288,8 +288,8 @@ static int sock_move_memcg(struct sock *sk, struct mem_cgroup *memcg,
 	return 0;
 }
 #elif !defined(XIW_HAVE_SK_MOVE_MEMCG)
-static int sock_move_memcg(struct sock *sk, struct mem_cgroup *memcg,
-			   u32 queued)
+static int xiw_sock_move_memcg(struct sock *sk, struct mem_cgroup *memcg,
+			       u32 queued)
 {
 	return 0;
 }
@@ -311,7 +311,7 @@ int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued)
 #ifdef XIW_HAVE_SK_MOVE_MEMCG
 	return sk_move_memcg(sk, memcg, queued);
 #else
-	return sock_move_memcg(sk, memcg, queued);
+	return xiw_sock_move_memcg(sk, memcg, queued);
 #endif
 }
 
@@ -325,7 +325,7 @@ struct mem_cgroup *xiw_sock_memcg(const struct sock *sk)
 #endif
 }
 
-static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
+static int xiw_sock_charge_to(struct xiw_llp *llp, struct mem_cgroup *memcg)
 {
 	struct sock *sk = xiw_sock_to_sock(llp)->sk;
 
@@ -336,7 +336,7 @@ static int sock_charge(struct xiw_llp *llp, struct mem_cgroup *memcg)
  * Record the RFS flow. Otherwise packets would be steered to the CPU on which a
  * work item happened to accept the connection.
  */
-static void sock_record_flow(const struct xiw_llp *llp)
+static void xiw_sock_record_flow(const struct xiw_llp *llp)
 {
 	sock_rps_record_flow(xiw_sock_to_sock(llp)->sk);
 }
@@ -345,14 +345,14 @@ static void sock_record_flow(const struct xiw_llp *llp)
  * False in a callback: TCP may have called it for a packet of the backlog, and
  * a nested flush would process the packets after that one out of order.
  */
-static bool sock_can_flush(const struct xiw_llp *llp)
+static bool xiw_sock_can_flush(const struct xiw_llp *llp)
 {
 	const struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
 	return sock_owned_by_user_nocheck(xs->sk) && !xs->busy;
 }
 
-static void sock_flush_backlog(struct xiw_llp *llp)
+static void xiw_sock_flush_backlog(struct xiw_llp *llp)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 
@@ -361,7 +361,7 @@ static void sock_flush_backlog(struct xiw_llp *llp)
 	xs->busy = false;
 }
 
-static bool sock_idle(const struct xiw_llp *llp)
+static bool xiw_sock_idle(const struct xiw_llp *llp)
 {
 	return tcp_rtx_and_write_queues_empty(xiw_sock_to_sock(llp)->sk);
 }
@@ -412,7 +412,7 @@ static void xiw_sock_suspend_user_timeout(struct xiw_sock *xs)
  * Intervals double at most, so those that do not fit are longer than a third of
  * the timeout. A twelfth leaves a margin.
  */
-static unsigned long sock_watch_period(const struct xiw_sock *xs)
+static unsigned long xiw_sock_watch_period(const struct xiw_sock *xs)
 {
 	return msecs_to_jiffies(xs->user_timeout / 12);
 }
@@ -423,13 +423,13 @@ static void xiw_sock_check_zero_window(struct work_struct *work)
 					   struct xiw_sock, zero_window);
 	bool more;
 
-	sock_lock(&xs->llp);
+	xiw_sock_lock(&xs->llp);
 	xiw_sock_reset_probe_timeout(xs->sk);
 	xiw_sock_suspend_user_timeout(xs);
-	more = !sock_idle(&xs->llp);
-	sock_unlock(&xs->llp);
+	more = !xiw_sock_idle(&xs->llp);
+	xiw_sock_unlock(&xs->llp);
 	if (!more || !queue_delayed_work(system_dfl_wq, &xs->zero_window,
-					 sock_watch_period(xs)))
+					 xiw_sock_watch_period(xs)))
 		xiw_llp_put(&xs->llp);
 }
 
@@ -440,7 +440,7 @@ static void xiw_sock_arm_zero_window(struct xiw_sock *xs)
 		return;
 	xiw_llp_get(&xs->llp);
 	if (!queue_delayed_work(system_dfl_wq, &xs->zero_window,
-				sock_watch_period(xs)))
+				xiw_sock_watch_period(xs)))
 		xiw_llp_put(&xs->llp);
 }
 
@@ -471,8 +471,8 @@ static const int sock_push_flags[] = {
  * if a small window of the peer keeps packets below 4 KiB. Smaller batches
  * would cost one more call each.
  */
-static int sock_send(struct xiw_llp *llp, struct bio_vec *bv, unsigned int nr,
-		     size_t len, enum xiw_llp_push push)
+static int xiw_sock_send(struct xiw_llp *llp, struct bio_vec *bv,
+			 unsigned int nr, size_t len, enum xiw_llp_push push)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	/*
@@ -510,7 +510,8 @@ static u32 xiw_sock_tail_fill(struct sock *sk, u32 emss)
 	return skb->len % emss;
 }
 
-static void sock_space(const struct xiw_llp *llp, struct xiw_llp_space *space)
+static void xiw_sock_space(const struct xiw_llp *llp,
+			   struct xiw_llp_space *space)
 {
 	struct sock *sk = xiw_sock_to_sock(llp)->sk;
 
@@ -519,7 +520,7 @@ static void sock_space(const struct xiw_llp *llp, struct xiw_llp_space *space)
 	space->sndbuf = READ_ONCE(sk->sk_sndbuf);
 }
 
-static int sock_read(struct xiw_llp *llp, sk_read_actor_t actor, void *arg)
+static int xiw_sock_read(struct xiw_llp *llp, sk_read_actor_t actor, void *arg)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	read_descriptor_t desc = { .arg.data = arg, .count = 1 };
@@ -534,7 +535,7 @@ static int sock_read(struct xiw_llp *llp, sk_read_actor_t actor, void *arg)
 	return ret;
 }
 
-static int sock_unread(struct xiw_llp *llp)
+static int xiw_sock_unread(struct xiw_llp *llp)
 {
 	return tcp_inq(xiw_sock_to_sock(llp)->sk);
 }
@@ -546,7 +547,7 @@ static int xiw_sock_lost_by(const struct xiw_sock *xs)
 	return err ? err : READ_ONCE(xs->err);
 }
 
-static enum xiw_llp_status sock_status(struct xiw_llp *llp)
+static enum xiw_llp_status xiw_sock_status(struct xiw_llp *llp)
 {
 	struct xiw_sock *xs = xiw_sock_to_sock(llp);
 	struct sock *sk = xs->sk;
@@ -571,21 +572,21 @@ static enum xiw_llp_status sock_status(struct xiw_llp *llp)
 
 static const struct xiw_llp_ops sock_llp_ops = {
 	.free = xiw_sock_free,
-	.lock = sock_lock,
-	.unlock = sock_unlock,
-	.trylock_bh = sock_trylock_bh,
-	.unlock_bh = sock_unlock_bh,
-	.set_events = sock_set_events,
-	.charge = sock_charge,
-	.record_flow = sock_record_flow,
-	.can_flush = sock_can_flush,
-	.flush_backlog = sock_flush_backlog,
-	.send = sock_send,
-	.space = sock_space,
-	.idle = sock_idle,
-	.read = sock_read,
-	.unread = sock_unread,
-	.status = sock_status,
+	.lock = xiw_sock_lock,
+	.unlock = xiw_sock_unlock,
+	.trylock_bh = xiw_sock_trylock_bh,
+	.unlock_bh = xiw_sock_unlock_bh,
+	.set_events = xiw_sock_set_events,
+	.charge = xiw_sock_charge_to,
+	.record_flow = xiw_sock_record_flow,
+	.can_flush = xiw_sock_can_flush,
+	.flush_backlog = xiw_sock_flush_backlog,
+	.send = xiw_sock_send,
+	.space = xiw_sock_space,
+	.idle = xiw_sock_idle,
+	.read = xiw_sock_read,
+	.unread = xiw_sock_unread,
+	.status = xiw_sock_status,
 };
 
 /*
@@ -1004,7 +1005,7 @@ int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len)
 	if (xs->proto)
 		return xs->proto->send_fpdu(xs, buf, len);
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
-	sock_lock(&xs->llp);
+	xiw_sock_lock(&xs->llp);
 	/*
 	 * Copy into the task's page fragment, which serves many sockets.
 	 * Otherwise TCP would allocate and keep 32 KiB for each socket.
@@ -1014,7 +1015,7 @@ int xiw_sock_send_buf(struct xiw_sock *xs, const void *buf, size_t len)
 	ret = tcp_sendmsg_locked(sk, &msg, len);
 	xiw_sk_use_task_frag(sk, false);
 	sk->sk_allocation = GFP_ATOMIC;
-	sock_unlock(&xs->llp);
+	xiw_sock_unlock(&xs->llp);
 	return ret;
 }
 
@@ -1046,10 +1047,10 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
 	struct copy_ctx copy = { .buf = buf, .room = len };
 	int ret;
 
-	sock_lock(&xs->llp);
-	ret = sock_read(&xs->llp, xiw_sock_copy_actor, &copy);
+	xiw_sock_lock(&xs->llp);
+	ret = xiw_sock_read(&xs->llp, xiw_sock_copy_actor, &copy);
 	if (!ret) {
-		switch (sock_status(&xs->llp)) {
+		switch (xiw_sock_status(&xs->llp)) {
 		case XIW_LLP_PEER_CLOSED:
 		case XIW_LLP_CLOSED:
 			break;
@@ -1060,7 +1061,7 @@ int xiw_sock_recv_buf(struct xiw_sock *xs, void *buf, size_t len)
 			ret = -EAGAIN;
 		}
 	}
-	sock_unlock(&xs->llp);
+	xiw_sock_unlock(&xs->llp);
 	return ret;
 }
 

@@ -225,7 +225,7 @@ static void page_in_add(struct xiw_page_in *req, struct xiw_mem_cache *cache,
  * segments have one absent range, so a request begins with that, and grows up
  * to XIW_ABI_MAX_SGE. False without memory, or if it has as many.
  */
-static bool page_wait_make_room(struct xiw_page_wait *wait)
+static bool page_in_make_room(struct xiw_page_wait *wait)
 {
 	struct xiw_page_in *old = wait->next;
 	struct xiw_page_in *new;
@@ -266,7 +266,7 @@ static void page_in_abandon(struct xiw_page_in *req)
 	page_in_put(req);
 }
 
-static void page_wait_clear(struct xiw_page_wait *wait)
+static void page_in_clear_wait(struct xiw_page_wait *wait)
 {
 	if (wait->req)
 		page_in_leave(wait->req);
@@ -282,8 +282,8 @@ static void page_wait_clear(struct xiw_page_wait *wait)
  * error of a shorter range applies to a longer one. A shorter range is tried,
  * and as it has the same beginning, that ends.
  */
-static int page_wait_result(const struct xiw_page_wait *wait, u32 stag,
-			    int access, u64 addr, u64 len)
+static int page_in_wait_result(const struct xiw_page_wait *wait, u32 stag,
+			       int access, u64 addr, u64 len)
 {
 	const struct xiw_page_in *req = wait->req;
 	const struct page_range *r;
@@ -320,16 +320,16 @@ enum xiw_mem_status xiw_page_in_want(struct xiw_page_wait *wait, u64 pos,
 	int err;
 
 	if (wait->pos != pos)
-		page_wait_clear(wait);
+		page_in_clear_wait(wait);
 	wait->pos = pos;
 	if (xiw_page_in_waits(wait))
 		return XIW_MEM_ABSENT;
-	err = page_wait_result(wait, stag, access, addr, len);
+	err = page_in_wait_result(wait, stag, access, addr, len);
 	if (err && !page_in_is_transient(err)) {
-		page_wait_clear(wait);
+		page_in_clear_wait(wait);
 		return err == -EPERM ? XIW_MEM_BAD_ACCESS : XIW_MEM_BOUNDS;
 	}
-	if (page_wait_make_room(wait))
+	if (page_in_make_room(wait))
 		page_in_add(wait->next, cache, stag, access, addr, len);
 	return XIW_MEM_ABSENT;
 }
@@ -391,7 +391,7 @@ void xiw_page_in_stop(struct xiw_page_wait *wait)
 		page_in_put_ranges(req);
 		page_in_put(req);
 	}
-	page_wait_clear(wait);
+	page_in_clear_wait(wait);
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_page_in_stop);
 

@@ -323,7 +323,7 @@ static int oob_check_ended(struct xiw_qp *qp)
 		xiw_qp_oob_step(qp, XIW_OOBE_MISMATCH);
 	spin_unlock_bh(&s->lock);
 	if (undo)
-		xiw_oob_undo(qp, NULL);
+		xiw_oob_roll_back(qp, NULL);
 	spin_lock_bh(&s->lock);
 	begin = !qp->ep && oob->state == XIW_OOBS_PATH_SET &&
 		oob->role != XIW_OOB_RESPONDER;

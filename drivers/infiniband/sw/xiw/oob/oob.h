@@ -61,7 +61,7 @@ void xiw_oob_device_exit(struct xiw_dev *dev);
 /* oob_qp.c */
 int xiw_oob_admit(struct xiw_qp *qp, struct xiw_ep *ep,
 		  const struct xiw_oob_request *req, struct xiw_oob_path *path);
-bool xiw_oob_undo(struct xiw_qp *qp, struct xiw_ep *ep);
+bool xiw_oob_roll_back(struct xiw_qp *qp, struct xiw_ep *ep);
 void xiw_oob_wait_init(struct xiw_qp *qp);
 void xiw_oob_wait_end(struct xiw_qp *qp);
 void xiw_oob_await_posted(struct xiw_qp *qp);

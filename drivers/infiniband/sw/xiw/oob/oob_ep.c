@@ -248,7 +248,7 @@ static enum xiw_ep_state oob_active_establish(struct xiw_ep *ep,
 	if (xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn))
 		return oob_active_retry(ep);
 	ep->tries = 0;
-	xiw_qp_stands(ep->qp);
+	xiw_qp_established(ep->qp);
 	return xiw_active_established(ep);
 }
 
@@ -386,7 +386,7 @@ oob_passive_refuse_malformed(struct xiw_ep *ep, enum xiw_oob_reason reason)
 	if (reason == XIW_OOB_BAD_VERSION)
 		ibdev_notice_ratelimited(&ep->dev->ibdev,
 					 "connection by number from %pI6c refused: its version is not %u; both hosts need an xiw of the same one\n",
-					 &ep->place.peer, XIW_OOB_VERSION);
+					 &ep->by_peer.peer, XIW_OOB_VERSION);
 	return oob_passive_refuse(ep, reason, NULL);
 }
 
@@ -397,7 +397,8 @@ oob_passive_refuse_translated(struct xiw_ep *ep,
 {
 	ibdev_notice_ratelimited(&ep->dev->ibdev,
 				 "connection by number from %pI6c refused: it is for GIDs %pI6c and %pI6c, which are not its addresses; where addresses are translated, use rdma_cm\n",
-				 &ep->place.peer, req->init.gid, req->resp.gid);
+				 &ep->by_peer.peer, req->init.gid,
+				 req->resp.gid);
 	return oob_passive_refuse(ep, XIW_OOB_NO_MATCH, req);
 }
 
@@ -425,7 +426,7 @@ static bool oob_passive_is_from(struct xiw_ep *ep,
 		ep->privileged = ntohs(xiw_sock_port_of(&names->remote)) <
 				 PROT_SOCK;
 	rdma_ip2gid((struct sockaddr *)&names->local, &local);
-	return xiw_oob_request_from(req, local.raw, ep->place.peer.s6_addr);
+	return xiw_oob_request_from(req, local.raw, ep->by_peer.peer.s6_addr);
 }
 
 /*
@@ -469,7 +470,7 @@ static enum xiw_ep_state oob_passive_admit(struct xiw_ep *ep, struct xiw_qp *qp,
 		ret = oob_passive_start(ep, req, path);
 	if (!ret)
 		return xiw_passive_replied(ep);
-	xiw_oob_undo(qp, ep);
+	xiw_oob_roll_back(qp, ep);
 	return ret == -ECONNRESET
 		       ? XIW_EPS_DEAD
 		       : oob_passive_refuse(ep, XIW_OOB_FAILED, req);
@@ -589,7 +590,7 @@ oob_ep_end_by(struct xiw_ep *ep, enum xiw_ep_state (*end)(struct xiw_ep *ep))
 	enum xiw_ep_state next;
 	u32 qpn = ep->qpn;
 
-	if (!ep->qp || !xiw_oob_undo(ep->qp, ep)) {
+	if (!ep->qp || !xiw_oob_roll_back(ep->qp, ep)) {
 		next = end(ep);
 		oob_ep_wake_next(ep, qpn);
 		return next;

@@ -256,7 +256,7 @@ void xiw_oob_wait_init(struct xiw_qp *qp)
  * Checks again under the lock: before the socket was locked, the first FPDU may
  * have arrived, or the ULP may have ended the connection.
  */
-static bool oob_qp_begin_undo(struct xiw_stream *s)
+static bool oob_qp_begin_roll_back(struct xiw_stream *s)
 {
 	struct xiw_qp *qp = container_of(s, struct xiw_qp, stream);
 	struct xiw_oob *oob = &qp->oob;
@@ -278,7 +278,7 @@ static bool oob_qp_begin_undo(struct xiw_stream *s)
  * Requests taken from the queues are put back, and the queue pair can get
  * another stream of @ep, or of another endpoint.
  */
-bool xiw_oob_undo(struct xiw_qp *qp, struct xiw_ep *ep)
+bool xiw_oob_roll_back(struct xiw_qp *qp, struct xiw_ep *ep)
 {
 	struct xiw_oob *oob = &qp->oob;
 	struct xiw_stream *s = &qp->stream;
@@ -292,7 +292,8 @@ bool xiw_oob_undo(struct xiw_qp *qp, struct xiw_ep *ep)
 	if (undo && !llp)
 		xiw_qp_oob_step(qp, XIW_OOBE_ROLL_BACK);
 	spin_unlock_bh(&s->lock);
-	if (!undo || (llp && !xiw_stream_detach_if(s, llp, oob_qp_begin_undo)))
+	if (!undo ||
+	    (llp && !xiw_stream_detach_if(s, llp, oob_qp_begin_roll_back)))
 		return false;
 	mutex_lock(&qp->flush_lock);
 	xiw_stream_forget(s);

@@ -290,7 +290,7 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev,
 	mutex_init(&ep->mutex);
 	mutex_lock_nested(&ep->mutex, listener ? 0 : SINGLE_DEPTH_NESTING);
 	ep->state = XIW_EPS_NEW;
-	INIT_LIST_HEAD(&ep->place.node);
+	INIT_LIST_HEAD(&ep->by_peer.node);
 	xiw_dev_get_policy(dev, &ep->policy);
 	/*
 	 * Assume that the peer is an adapter until the startup shows otherwise.

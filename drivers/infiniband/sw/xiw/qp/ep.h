@@ -100,7 +100,7 @@ struct xiw_ep_startup {
 
 /**
  * struct xiw_ep_listen - part of an endpoint for listeners
- * @lock: protects the members up to @reported, of the children @place,
+ * @lock: protects the members up to @reported, of the children @by_peer,
  *	@reported, @ready, @no_room and, while they wait, @qpn, and the use of
  *	the listener's cm_id by them; taken in process context
  * @closed: no request may be reported any more
@@ -217,8 +217,9 @@ struct xiw_cm_user {
  * @delivered: Responder: the ULP's handler was called; changed under the
  *	lock of xiw_dev.requests while it has the endpoint
  * @parent: Responder: listener, with a reference
- * @place: Responder: in one of the listener's lists; while lingering, in that
- *	of the device unless it was evicted, under xiw_dev.ep_lock
+ * @by_peer: the peer's address, and a place in a list: of a Responder, in one
+ *	of the listener; while lingering, in that of the device unless it was
+ *	evicted, under xiw_dev.ep_lock
  * @lingers: was added to that list of the device
  * @reported: Responder: the request was reported; selects the listener's list
  * @ready: Responder: the Request is complete, and may wait for an older one
@@ -267,7 +268,7 @@ struct xiw_ep {
 	unsigned long cookie;
 	bool delivered;
 	struct xiw_ep *parent;
-	struct xiw_peer_entry place;
+	struct xiw_peer_entry by_peer;
 	bool lingers;
 	bool reported;
 	bool ready;

@@ -215,6 +215,6 @@ void xiw_qp_await(struct xiw_qp *qp, enum xiw_oob_timer what);
 void xiw_qp_stream_init(struct xiw_qp *qp, struct mem_cgroup *memcg);
 enum ib_qp_state xiw_qp_ib_state(const struct xiw_qp *qp);
 int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep);
-void xiw_qp_stands(struct xiw_qp *qp);
+void xiw_qp_established(struct xiw_qp *qp);
 
 #endif /* _XIW_QP_H */

@@ -97,7 +97,7 @@ void xiw_qp_await(struct xiw_qp *qp, enum xiw_oob_timer what)
  * after the peer has gone until the retry time of a request expires. Once the
  * peer has gone, sq.stopped makes every post queue the flush work.
  */
-static bool qp_flush_is_spared(struct xiw_qp *qp)
+static bool qp_flush_defer_oob(struct xiw_qp *qp)
 {
 	enum xiw_oob_state state = READ_ONCE(qp->oob.state);
 	struct xiw_stream *s = &qp->stream;
@@ -195,7 +195,7 @@ static void qp_flush_now(struct xiw_qp *qp)
 		llp->ops->lock(llp);
 	state = READ_ONCE(s->state);
 	if ((state == XIW_QPS_ERROR || state == XIW_QPS_TERMINATE) &&
-	    !qp_flush_is_spared(qp)) {
+	    !qp_flush_defer_oob(qp)) {
 		qp_flush_both(qp);
 		/* A graceful close may have waited for the flushed requests. */
 		if (llp && s->llp == llp) {

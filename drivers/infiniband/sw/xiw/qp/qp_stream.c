@@ -337,7 +337,7 @@ static enum ib_event_type qp_stream_fault_event(enum xiw_reason reason)
 /*
  * Out of band: the end of the peer or of TCP is an error only for requests that
  * are still to be sent. Before the first FPDU a Responder has no established
- * stream that could end, see xiw_oob_undo().
+ * stream that could end, see xiw_oob_roll_back().
  */
 static u32 qp_stream_step_oob(struct xiw_qp *qp, enum xiw_qp_event event,
 			      u32 events)
@@ -402,7 +402,7 @@ static void qp_stream_raise_at_ep(struct xiw_stream *s, enum xiw_ep_event event)
 
 static void qp_stream_first_fpdu(struct xiw_stream *s)
 {
-	xiw_qp_stands(qp_stream_to_qp(s));
+	xiw_qp_established(qp_stream_to_qp(s));
 	qp_stream_raise_at_ep(s, XIW_EPE_FIRST_FPDU);
 }
 
@@ -509,10 +509,10 @@ int xiw_qp_attach(struct xiw_qp *qp, struct xiw_ep *ep)
 }
 
 /**
- * xiw_qp_stands() - record that the stream of a queue pair is established
+ * xiw_qp_established() - record that the stream of a queue pair is established
  * @qp: queue pair; nothing happens unless it is connected out of band
  */
-void xiw_qp_stands(struct xiw_qp *qp)
+void xiw_qp_established(struct xiw_qp *qp)
 {
 	struct xiw_oob *oob = &qp->oob;
 	bool early;

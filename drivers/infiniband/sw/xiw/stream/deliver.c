@@ -117,7 +117,7 @@ static enum xiw_deliver deliver_page_wait(struct xiw_stream *s)
 
 static enum xiw_deliver deliver_take_recv(struct xiw_stream *s)
 {
-	/* A connection that was rolled back took a receive: xiw_oob_undo(). */
+	/* Taken by a connection that xiw_oob_roll_back() has undone. */
 	if (s->rx.recv_active)
 		return XIW_DELIVER_OK;
 	switch (s->ops->take_recv(s, &s->rx.recv)) {
@@ -448,7 +448,7 @@ static enum xiw_deliver deliver_request(struct xiw_stream *s,
 	req->fault = req->atomic ? deliver_check_atomic_target(s, &req->op)
 				 : deliver_check_read_source(s, &req->read);
 	s->ird_tail++;
-	s->rx.poke_tx = true;
+	s->rx.run_tx = true;
 	if (req->fault == XIW_OK)
 		return XIW_DELIVER_OK;
 	WRITE_ONCE(s->rx.dead, true);
@@ -479,7 +479,7 @@ static void deliver_request_answered(struct xiw_stream *s,
 	struct xiw_swr *wr;
 
 	s->orq_head++;
-	s->rx.poke_tx = true;
+	s->rx.run_tx = true;
 	if (wait->internal)
 		return;
 	wr = xiw_sq_wr(s->sq, wait->index);

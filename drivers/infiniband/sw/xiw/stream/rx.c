@@ -74,7 +74,7 @@ rx_first_fpdu(struct xiw_stream *s, struct xiw_fpdu *f, enum xiw_reason reason)
 	enum xiw_nego_first what;
 
 	s->rx.first = false;
-	s->rx.poke_tx = true;
+	s->rx.run_tx = true;
 	if (s->conn.initiator)
 		return reason == XIW_OK && rx_handle_probe(s, &f->h)
 			       ? XIW_FIRST_RTR
@@ -294,7 +294,7 @@ static void rx_peer_closed(struct xiw_stream *s)
 	if (xiw_stream_is_fenced(s))
 		xiw_tx_fin(s);
 	/* This side's FIN is sent when the engine finds nothing left. */
-	s->rx.poke_tx = true;
+	s->rx.run_tx = true;
 }
 
 static void rx_connection_gone(struct xiw_stream *s, bool lost)
@@ -395,8 +395,8 @@ static bool rx_take(struct xiw_stream *s, u32 weight)
 	over = xiw_budget_spent(&rx->budget);
 	rx->deferred = over;
 	rx_check_end(s);
-	if (rx->poke_tx) {
-		rx->poke_tx = false;
+	if (rx->run_tx) {
+		rx->run_tx = false;
 		xiw_tx_run_locked(s);
 	}
 	return over;
@@ -582,7 +582,7 @@ int xiw_rx_start(struct xiw_stream *s)
 	WRITE_ONCE(rx->stalled, false);
 	rx->rnr_waits = false;
 	rx->end = XIW_RX_OPEN;
-	rx->poke_tx = false;
+	rx->run_tx = false;
 	rx->deferred = false;
 	rx->bulk_pos = 0;
 	rx->write_bytes = 0;

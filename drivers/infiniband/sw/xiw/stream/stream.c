@@ -294,7 +294,7 @@ void xiw_stream_fault(struct xiw_stream *s, enum xiw_reason reason,
 	u8 opcode = XIW_OP_UNKNOWN;
 
 	WRITE_ONCE(s->rx.dead, true);
-	s->rx.poke_tx = true;
+	s->rx.run_tx = true;
 	xiw_tx_drop_msgs(tx);
 	if (state != XIW_QPS_RTS && state != XIW_QPS_CLOSING) {
 		xiw_stream_event(s, XIW_QPE_FAULT);

@@ -329,7 +329,7 @@ enum xiw_rx_end {
  * @first: no FPDU was received yet
  * @dead: received data is dropped
  * @end: which end of the connection was reported
- * @poke_tx: run the engine after this pass
+ * @run_tx: the transmit engine is to run after this pass
  * @stalled: a Send waits for a receive (RNR wait), a Read or Atomic of the peer
  *	for memory, or a segment for its pages; read without the lock when a
  *	receive is posted
@@ -362,7 +362,7 @@ struct xiw_rx {
 	bool first;
 	bool dead;
 	enum xiw_rx_end end;
-	bool poke_tx;
+	bool run_tx;
 	bool stalled;
 	bool rnr_waits;
 	struct xiw_page_wait pages;
