@@ -117,9 +117,7 @@ copy_driver()
 		's,Documentation/\(oob\.rst\),Documentation/infiniband/xiw-\1,'
 	rm "$xiw"/compat/{supported,upstream.sed}
 	(($(version_of "$kernel") >= 7002)) || return 0
-	rm -r "$xiw/compat"
-	sed -i '/^# The newest kernel needs nothing of this\.$/,$d;' "$xiw/Makefile"
-	sed -i '${/^$/d}' "$xiw/Makefile"
+	rm -r "$xiw"/{compat,Kbuild}
 	sed -i -f "$compat/upstream.sed" "$xiw"/*.[ch] "$xiw"/*/*.[ch]
 	unifdef -m -UXIW_KERNEL_RESIZES_CQ -DXIW_HAVE_SPEED_CHANGE_EVENT \
 		"$xiw"/tests/verbs_kunit.c ||
