@@ -136,7 +136,7 @@ static const struct verbs_match_ent xiw_match_table[] = {
 };
 
 /* A sysfs attribute that only devices of xiw have */
-#define XIW_SYSFS_ATTR	"mpa/oob_port"
+#define XIW_SYSFS_ATTR	"mpa/rtr_types"
 
 /*
  * libibverbs reads the driver number by netlink, which a process may not be
