@@ -38,7 +38,7 @@ help-all: help
 #+   make dist            the committed tree as an archive with checksums, build/dist
 #+   make patches         patches for a kernel and an rdma-core tree, build/patches
 #+   make series          patch series for the mailing lists, with cover letters: core
-#+                        fixes, driver, its extensions, provider; build/series
+#+                        fixes, driver, provider; build/series
 #+   make progs           the programs of the end-to-end tests
 #+   make clean           remove build/
 #+
@@ -47,8 +47,6 @@ help-all: help
 #+                        the leak scan; takes hours
 #+   make check-core      tests of connections on a kernel with
 #+                        packaging/patches-for/linux
-#+   make check-stripped  these with the driver of "make series", and tests of its
-#+                        extensions
 #+   make check-races     tests of the data path on a kernel with KCSAN
 #+   make check-rt        these on a real-time kernel (PREEMPT_RT) with lockdep
 #+   make check-ulp       storage protocols and other RDMA applications, on the
@@ -58,8 +56,8 @@ help-all: help
 #+   make check-packaging packages, patches, series and the patched trees
 #+   make check-places    make demo and selftests where a newcomer may stand: root's home,
 #+                        a full disk, a user without packages, ...
-#+   make check-series    does each of the driver's patches compile by itself? A part of
-#+                        check-packaging
+#+   make check-series    do the series apply to Linux 7.3, and does the driver compile
+#+                        there? A part of check-packaging
 #+   make check-kernels   build for every kernel of the mirror, and test on the stock
 #+                        kernel of each series
 #+   make check-arch      arm64 and s390x (big-endian), alone and with this machine
@@ -92,6 +90,7 @@ help-all: help
 #+   XIW_SERIES           kernel series of the tests (6.12), from this distribution or
 #+                        the suite XIW_SUITE
 #+   XIW_REROLL           N: make series writes version N of the series, [PATCH vN]
+#+   XIW_ANY_SENDER       1: make series takes an identity that gets no answers
 #+   XIW_LINK_TYPE        xiw; siw and rxe run the tests on the kernel's own drivers
 #+   RDMA_CORE_SRC        an unpacked rdma-core source with the private ABI of the
 #+                        installed libibverbs; default: this distribution's, or that
@@ -152,10 +151,7 @@ check-packaging:
 	@tests/packaging/run $(or $(T),full)
 
 check-series:
-	@tests/packaging/run bisect
-
-check-stripped:
-	@T="$(T)" tests/check series
+	@tests/packaging/run driver
 
 check-ulp:
 	@T="$(T)" LEAKS="$(LEAKS)" tests/check ulp $(if $(T),,guests)
@@ -205,5 +201,5 @@ clean:
 .PHONY: all help help-all module provider progs install uninstall deb rpm dist \
 	patches series demo check check-arch check-blktests check-core check-guests \
 	check-kernels check-long check-packaging check-places check-pyverbs check-races \
-	check-rt check-series check-stripped check-ulp check-xfstests bench profile kunit \
+	check-rt check-series check-ulp check-xfstests bench profile kunit \
 	selftests fuzz vm lint clean

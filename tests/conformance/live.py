@@ -37,13 +37,6 @@ class Skip(Exception):
     """Raised if the kernel under test lacks a feature that the case needs."""
 
 
-def needs_probe():
-    """Skips the case if the driver has no capability probe, as that of "make series" without
-    its extensions."""
-    if os.environ.get("XIW_STRIPPED"):
-        raise Skip("the capability probe is an extension")
-
-
 class Refusal:
     """A context in which a function of the driver gets no memory."""
 

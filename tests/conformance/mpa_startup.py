@@ -12,7 +12,7 @@ import sys
 import time
 
 import wire
-from live import FLUSH, case, cases, main, needs_probe, segments_of_send
+from live import FLUSH, case, cases, main, segments_of_send
 
 FATAL, REQ_ERR = 1, 2
 QP_OP_ERR = 2
@@ -621,7 +621,6 @@ def any_cut(bench):
 # Covers: MPA-91
 def long_fpdus(bench):
     """a capability probe is answered by one, and the peer gets long FPDUs"""
-    needs_probe()
     def longest(rtr, answer=None):
         peer, conn, _ = bench.answered(E, 2, wire.enhanced(0x8010, 0xC010))
         peer.send(rtr)
@@ -654,7 +653,6 @@ def long_fpdus(bench):
     ("imm_other_rtr", "nor does an RTR", wire.RTR["C"], False),
 ])
 def send_imm(bench, rtr, agreed):
-    needs_probe()
     peer, conn, _ = bench.answered(E, 2, wire.enhanced(0x8010, 0xC010))
     # A Send with Immediate waits for the first FPDU, as any other request does.
     conn.post("send_imm", 8)

@@ -207,13 +207,7 @@ returns()
 
 number_port_returns()
 {
-	local claim="exclusive: the port is reserved when a device comes back"
-
-	if [[ ${XIW_STRIPPED:-} ]]; then
-		tap_skip "$claim" "connections by number are an extension"
-	else
-		tap_run "$claim" returns
-	fi
+	tap_run "exclusive: the port is reserved when a device comes back" returns
 }
 
 exclusive()

@@ -124,13 +124,6 @@ bool xt_patched(void)
 	return patched && *patched;
 }
 
-bool xt_stripped(void)
-{
-	const char *stripped = getenv("XIW_STRIPPED");
-
-	return stripped && *stripped;
-}
-
 bool xt_kernel_before(int version, int patchlevel)
 {
 	struct utsname kernel;

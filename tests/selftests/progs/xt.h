@@ -85,8 +85,6 @@ void xt_watchdog(unsigned int seconds);
 pid_t xt_fork(void);
 /* Does the kernel have the patches of packaging/patches-for/linux? */
 bool xt_patched(void);
-/* Is the driver that of "make series" without its extensions? */
-bool xt_stripped(void);
 /* Is the running kernel older than this release? */
 bool xt_kernel_before(int version, int patchlevel);
 
