@@ -13,7 +13,6 @@
  */
 #include "odp.h"
 
-#include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
@@ -24,9 +23,9 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
-#include <linux/uidgid.h>
-#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
+
+#include "tenant.h"
 
 /*
  * Limit for the faults of a user that sleep at the same time. Unbound work
@@ -41,10 +40,9 @@
 #define PAGER_USER_HASH_BITS	6
 
 /**
- * struct pager_user - the pagers of a user, or of a user namespace made by root
+ * struct pager_user - the pagers of a user
  * @node: in pager_users
- * @ns: the namespace, with a reference, or NULL
- * @uid: user, if there is no @ns
+ * @tenant: the user
  * @pagers: number of pagers; protected by pager_mutex
  * @lock: protects all that follows; taken with bottom halves off, nests inside
  *	the lock of a pager
@@ -53,8 +51,7 @@
  */
 struct pager_user {
 	struct hlist_node node;
-	struct user_namespace *ns;
-	kuid_t uid;
+	struct xiw_tenant tenant;
 	u32 pagers;
 	spinlock_t lock; /* see above */
 	u32 active;
@@ -213,20 +210,15 @@ static void pager_work(struct work_struct *work)
 	module_put(THIS_MODULE);
 }
 
-static u32 pager_user_hash(const struct pager_user *user)
-{
-	return user->ns ? hash_ptr(user->ns, 32) : __kuid_val(user->uid);
-}
-
 static struct pager_user *pager_find_user(const struct pager_user *key)
 {
 	struct pager_user *user;
 
 	lockdep_assert_held(&pager_mutex);
 
-	hash_for_each_possible(pager_users, user, node, pager_user_hash(key))
-		if (user->ns == key->ns &&
-		    (key->ns || uid_eq(user->uid, key->uid)))
+	hash_for_each_possible(pager_users, user, node,
+			       xiw_tenant_hash(&key->tenant))
+		if (xiw_tenant_equal(&user->tenant, &key->tenant))
 			return user;
 	return NULL;
 }
@@ -253,21 +245,16 @@ static void pager_add_locked(struct xiw_pager *pager, struct pager_user **user)
 	if (!old) {
 		old = *user;
 		*user = NULL;
-		hash_add(pager_users, &old->node, pager_user_hash(old));
+		hash_add(pager_users, &old->node,
+			 xiw_tenant_hash(&old->tenant));
 	}
 	old->pagers++;
 	pager->user = old;
 	hash_add(pager_table, &pager->node, (uintptr_t)pager->mm);
 }
 
-/*
- * The user that is accountable for this process: in a user namespace its owner
- * outside of it, as a user may have many IDs inside. A daemon of root makes the
- * namespaces of all containers, so these are accountable themselves.
- */
 static struct pager_user *pager_alloc_user(void)
 {
-	struct user_namespace *ns = current_user_ns();
 	struct pager_user *user;
 
 	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
@@ -275,21 +262,14 @@ static struct pager_user *pager_alloc_user(void)
 		return NULL;
 	spin_lock_init(&user->lock);
 	INIT_LIST_HEAD(&user->ready);
-	user->uid = current_uid();
-	if (ns == &init_user_ns)
-		return user;
-	while (ns->parent != &init_user_ns)
-		ns = ns->parent;
-	user->uid = ns->owner;
-	if (uid_eq(ns->owner, GLOBAL_ROOT_UID))
-		user->ns = get_user_ns(ns);
+	xiw_tenant_get(&user->tenant);
 	return user;
 }
 
 static void pager_free_user(struct pager_user *user)
 {
-	if (user && user->ns)
-		put_user_ns(user->ns);
+	if (user)
+		xiw_tenant_put(&user->tenant);
 	kfree(user);
 }
 
