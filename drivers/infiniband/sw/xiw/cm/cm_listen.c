@@ -518,11 +518,16 @@ int xiw_listen_start(struct xiw_ep *ep, struct net *net,
 	return 0;
 }
 
-/* Ends a listener, and waits until it can report no request any more. */
+/*
+ * Ends a listener: afterwards it reports no request any more, and its port is
+ * free. The caller handles KILL itself, and does not wait for the work queue,
+ * which may be busy.
+ */
 void xiw_listen_stop(struct xiw_ep *ep)
 {
 	xiw_ep_raise(ep, XIW_EPE_KILL);
-	wait_for_completion(&ep->dead);
+	xiw_ep_lock(ep);
+	xiw_ep_unlock(ep);
 	xiw_ep_put(ep);
 }
 
