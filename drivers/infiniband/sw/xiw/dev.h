@@ -115,6 +115,8 @@ enum xiw_limits {
  * @caps: XIW_CAP_* supported
  * @oob_user: functions of the endpoints of out-of-band connections
  * @cm_wq: runs the work items of endpoints
+ * @retry_wq: runs those of Initiators that are not connected out of band yet,
+ *	so that their tries do not delay other endpoints
  * @ep_lock: protects @eps, @listeners, @eps_closed and @lingering
  * @eps: all endpoints of the device, for teardown
  * @listeners: listeners by port, see struct xiw_ep_listen
@@ -129,6 +131,8 @@ enum xiw_limits {
  *	outside of the endpoints' mutexes
  * @oob_ports: listeners for out-of-band connections
  * @oob_port: TCP port for new ones, 0 to refuse them
+ * @oob_privileged: Initiators connected from a port that needs a privilege;
+ *	protected by a lock of oob_gate.c
  * @stats: event counters
  * @env: state shared by the streams
  */
@@ -172,6 +176,7 @@ struct xiw_dev {
 
 	const struct xiw_cm_user *oob_user;
 	struct workqueue_struct *cm_wq;
+	struct workqueue_struct *retry_wq;
 	spinlock_t ep_lock; /* see above */
 	struct list_head eps;
 	DECLARE_HASHTABLE(listeners, 6);
@@ -184,6 +189,7 @@ struct xiw_dev {
 	struct mutex oob_lock; /* see above */
 	struct list_head oob_ports;
 	u16 oob_port;
+	u32 oob_privileged;
 
 	struct xiw_stats __percpu *stats;
 	struct xiw_stream_env env;

@@ -20,6 +20,12 @@
 #include "qp/ep.h"
 #include "qp/qp.h"
 
+/*
+ * Work items of Initiators that run at a time: more than one, as one may wait
+ * for a mutex of a process that the scheduler has preempted.
+ */
+#define CM_RETRY_ACTIVE	32
+
 /* The state of the connection of an endpoint with a socket. */
 enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep)
 {
@@ -371,6 +377,12 @@ int xiw_cm_device_init(struct xiw_dev *dev)
 	dev->cm_wq = alloc_workqueue("xiw_cm", WQ_UNBOUND, 0);
 	if (!dev->cm_wq)
 		return -ENOMEM;
+	dev->retry_wq = alloc_workqueue("xiw_retry", WQ_UNBOUND,
+					CM_RETRY_ACTIVE);
+	if (!dev->retry_wq) {
+		destroy_workqueue(dev->cm_wq);
+		return -ENOMEM;
+	}
 	xiw_peer_limit_init(&dev->lingering);
 	hash_init(dev->listeners);
 	xa_init(&dev->requests);
@@ -427,6 +439,7 @@ void xiw_cm_device_exit(struct xiw_dev *dev)
 	xiw_cm_device_kill(dev);
 	wait_var_event(&dev->eps, cm_no_endpoints(dev));
 	/* Waits for the work items whose endpoint has just ended. */
+	destroy_workqueue(dev->retry_wq);
 	destroy_workqueue(dev->cm_wq);
 	xa_destroy(&dev->requests);
 }

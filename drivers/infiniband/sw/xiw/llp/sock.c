@@ -758,6 +758,16 @@ static int xiw_sock_set_ip_option(struct xiw_sock *xs, int name, int value)
 						    sizeof(value));
 }
 
+/*
+ * Makes a later bind to port 0 leave the choice of the port to the connect.
+ * Then the port is not exclusive: connections to other addresses may use it. 0
+ * or negative errno.
+ */
+int xiw_sock_choose_port_late(struct xiw_sock *xs)
+{
+	return xiw_sock_set_ip_option(xs, IP_BIND_ADDRESS_NO_PORT, 1);
+}
+
 /**
  * xiw_sock_bind_shared() - bind a socket to connect from a shared port
  * @xs: new socket, not to be listened on
@@ -778,7 +788,7 @@ int xiw_sock_bind_shared(struct xiw_sock *xs,
 
 	if (xs->proto)
 		return -EADDRINUSE;
-	ret = xiw_sock_set_ip_option(xs, IP_BIND_ADDRESS_NO_PORT, 1);
+	ret = xiw_sock_choose_port_late(xs);
 	if (!ret)
 		ret = xiw_sock_set_ip_option(xs, IP_LOCAL_PORT_RANGE,
 					     port << 16 | port);

@@ -116,6 +116,7 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 int xiw_sock_bind_as_kernel(struct xiw_sock *xs,
 			    const struct sockaddr_storage *addr, int bound_if,
 			    bool v6only);
+int xiw_sock_choose_port_late(struct xiw_sock *xs);
 int xiw_sock_bind_shared(struct xiw_sock *xs,
 			 const struct sockaddr_storage *addr, int bound_if);
 struct net *xiw_sock_get_net(const struct xiw_sock *xs);

@@ -9,6 +9,7 @@
 #include <linux/jiffies.h>
 #include <linux/nsproxy.h>
 #include <net/ip.h>
+#include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 
 #include "cm/cm.h"
@@ -45,13 +46,25 @@ static int oob_check_address(const struct xiw_qp *qp,
 	return 0;
 }
 
+/* Would the peer be a program of this host, and none with a device? */
+static bool oob_is_loopback(const struct xiw_qp *qp, const u8 *gid)
+{
+	struct in6_addr addr;
+
+	memcpy(&addr, gid, sizeof(addr));
+	return !(qp->dev->netdev->flags & IFF_LOOPBACK) &&
+	       (ipv6_addr_loopback(&addr) || ipv6_addr_v4mapped_loopback(&addr));
+}
+
 static int oob_check_path(const struct xiw_qp *qp,
 			  const struct xiw_oob_path *path)
 {
 	int ret = xiw_oob_path_check(path);
 
+	if (!ret && oob_is_loopback(qp, path->peer.gid))
+		ret = -EADDRNOTAVAIL;
 	if (ret == -EADDRNOTAVAIL)
-		refuse(qp, "GID %pI6c is not the address of a host",
+		refuse(qp, "GID %pI6c is not the address of a host, or a loopback address, which needs a device on lo",
 		       path->peer.gid);
 	else if (ret == -EAFNOSUPPORT)
 		refuse(qp, "GIDs %pI6c and %pI6c are not of one address family",

@@ -49,6 +49,14 @@ int xiw_oob_active_start(struct xiw_qp *qp);
 void xiw_oob_active_rts(struct xiw_ep *ep);
 void xiw_oob_device_init(struct xiw_dev *dev);
 
+/* oob_gate.c */
+int xiw_oob_gate_init(struct xiw_ep *ep);
+void xiw_oob_gate_exit(struct xiw_ep *ep);
+u32 xiw_oob_gate_enter(struct xiw_ep *ep, bool first);
+void xiw_oob_gate_charge(struct xiw_ep *ep, u64 start);
+void xiw_oob_gate_leave(struct xiw_ep *ep);
+bool xiw_oob_gate_take_privilege(struct xiw_ep *ep);
+
 /* oob_listen.c */
 void xiw_oob_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		     struct sockaddr_storage *addr);

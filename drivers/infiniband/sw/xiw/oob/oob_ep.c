@@ -16,7 +16,9 @@
 #include "oob.h"
 
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <net/sock.h>
 #include <rdma/ib_addr.h>
 
@@ -29,9 +31,15 @@
 #include "qp/qp.h"
 #include "stream/stream.h"
 
-/* Source ports of Initiators that have run into the Responder's limits */
+/*
+ * Source ports of Initiators that have run into the Responder's limits: below
+ * those that the kernel's NFS client uses by default (min_resvport).
+ */
 #define PRIVILEGED_MIN	512
-#define PRIVILEGED_COUNT (PROT_SOCK - PRIVILEGED_MIN)
+#define PRIVILEGED_COUNT (665 - PRIVILEGED_MIN)
+
+/* How long such an Initiator waits for the Reply, in milliseconds */
+#define PRIVILEGED_REPLY_MS	2000
 
 /* Requests of one host that may wait for one queue pair */
 #define WAITING_MAX	8
@@ -85,10 +93,28 @@ static int oob_active_bind_privileged(struct xiw_ep *ep)
 
 	/* Once per refusal: the ports may be too few for all retries. */
 	ep->crowded = false;
+	if (!xiw_oob_gate_take_privilege(ep))
+		return -EBUSY;
 	xiw_oob_to_addr(ep->dev, oob_of(ep)->path.own.gid, port,
 			&own);
 	return xiw_sock_bind_as_kernel(ep->xs, &own,
 				       xiw_conn_bound_if(ep, &own), false);
+}
+
+/*
+ * Binds to the address only. TCP chooses a port when the socket connects, one
+ * that other sockets may use to connect to other peers.
+ */
+static int oob_active_bind(struct xiw_ep *ep,
+			   const struct sockaddr_storage *own)
+{
+	int ret = 0;
+
+	/* A QP that is connected to itself has to know its port. */
+	if (oob_of(ep)->role != XIW_OOB_SELF)
+		ret = xiw_sock_choose_port_late(ep->xs);
+	return ret ? ret : xiw_sock_bind(ep->xs, own,
+					 xiw_conn_bound_if(ep, own), false);
 }
 
 /* A QP that is connected to itself connects to its own source port. */
@@ -101,8 +127,7 @@ static int oob_active_connect_from(struct xiw_ep *ep,
 
 	xiw_oob_to_addr(ep->dev, oob->path.peer.gid, oob->port, &peer);
 	if (!ep->crowded || oob_active_bind_privileged(ep))
-		ret = xiw_sock_bind(ep->xs, own, xiw_conn_bound_if(ep, own),
-				    false);
+		ret = oob_active_bind(ep, own);
 	if (!ret && oob->role == XIW_OOB_SELF)
 		ret = xiw_sock_local(ep->xs, &peer);
 	return ret ? ret : xiw_sock_connect(ep->xs, &peer);
@@ -129,18 +154,57 @@ static int oob_active_open_socket(struct xiw_ep *ep)
 	return ret;
 }
 
-/* Drop the connection, if there is one, and retry after a pause. */
-static enum xiw_ep_state oob_active_retry(struct xiw_ep *ep)
+/*
+ * Drop the connection, if there is one, and retry after a pause: a longer one
+ * if the cause is @local, as an error of this host lasts longer than the start
+ * of a program.
+ */
+static enum xiw_ep_state oob_active_pause(struct xiw_ep *ep, bool local)
 {
 	xiw_conn_drop_sock(ep);
+	xiw_oob_gate_leave(ep);
+	ep->wq = ep->dev->retry_wq;
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
-	xiw_ep_set_timer(ep, xiw_oob_pause_ms(++ep->tries, get_random_u32()));
+	xiw_ep_set_timer(ep, xiw_oob_pause_ms(++ep->tries, get_random_u32(),
+					      local));
 	return XIW_EPS_PAUSE;
 }
 
-/* Connect, for the first time or again. */
-static enum xiw_ep_state oob_active_try(struct xiw_ep *ep)
+static enum xiw_ep_state oob_active_retry(struct xiw_ep *ep)
 {
+	return oob_active_pause(ep, false);
+}
+
+/* 0 if a connection is under way, or the negative errno of a local error. */
+static int oob_active_connect(struct xiw_ep *ep)
+{
+	int ret;
+
+	if (!ep->startup)
+		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL_ACCOUNT);
+	if (!ep->startup)
+		return -ENOMEM;
+	ret = oob_active_open_socket(ep);
+	if (ret)
+		xiw_ep_dbg(ep, "no connection: %d\n", ret);
+	return ret;
+}
+
+/* The control group of the queue pair pays for what a work item allocates. */
+static int oob_active_connect_charged(struct xiw_ep *ep)
+{
+	struct mem_cgroup *old = set_active_memcg(ep->qp->stream.memcg);
+	int ret = oob_active_connect(ep);
+
+	set_active_memcg(old);
+	return ret;
+}
+
+/* Connect, if the limits of the user permit it now. */
+static enum xiw_ep_state oob_active_begin(struct xiw_ep *ep, bool first)
+{
+	u64 start = ktime_get_ns();
+	u32 wait;
 	int ret;
 
 	/* Out-of-band connections are disabled: posted requests fail now. */
@@ -148,17 +212,25 @@ static enum xiw_ep_state oob_active_try(struct xiw_ep *ep)
 		xiw_oob_give_up(ep->qp);
 		return XIW_EPS_PAUSE;
 	}
-	if (!ep->startup)
-		ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
-	if (!ep->startup)
-		return oob_active_retry(ep);
-	ret = oob_active_open_socket(ep);
-	if (ret) {
-		xiw_ep_dbg(ep, "no connection: %d\n", ret);
-		return oob_active_retry(ep);
+	wait = xiw_oob_gate_enter(ep, first);
+	if (wait) {
+		xiw_ep_set_timer(ep, wait);
+		return XIW_EPS_PAUSE;
 	}
-	xiw_ep_set_timer(ep, ep->policy.reply_ms);
+	ret = oob_active_connect_charged(ep);
+	if (!first)
+		xiw_oob_gate_charge(ep, start);
+	if (ret)
+		return oob_active_pause(ep, true);
+	xiw_ep_set_timer(ep, ep->gate.privileged ? PRIVILEGED_REPLY_MS
+						 : ep->policy.reply_ms);
 	return xiw_active_connecting(ep);
+}
+
+/* Connect again, in a work item. */
+static enum xiw_ep_state oob_active_try(struct xiw_ep *ep)
+{
+	return oob_active_begin(ep, false);
 }
 
 /*
@@ -173,14 +245,17 @@ int xiw_oob_active_start(struct xiw_qp *qp)
 	if (!ep)
 		return -ENOMEM;
 	oob_ep_set_policy(ep);
-	ret = xiw_ep_publish(ep);
+	ep->wq = qp->dev->retry_wq;
+	ret = xiw_oob_gate_init(ep);
+	if (!ret)
+		ret = xiw_ep_publish(ep);
 	if (!ret)
 		ret = xiw_qp_attach(qp, ep);
 	if (ret) {
 		xiw_ep_discard(ep);
 		return ret;
 	}
-	xiw_ep_arm(ep, oob_active_try(ep));
+	xiw_ep_arm(ep, oob_active_begin(ep, true));
 	return 0;
 }
 
@@ -248,6 +323,8 @@ static enum xiw_ep_state oob_active_establish(struct xiw_ep *ep,
 	if (xiw_stream_start(&ep->qp->stream, &ep->xs->llp, &ep->conn))
 		return oob_active_retry(ep);
 	ep->tries = 0;
+	ep->wq = ep->dev->cm_wq;
+	xiw_oob_gate_leave(ep);
 	xiw_qp_established(ep->qp);
 	return xiw_active_established(ep);
 }
@@ -330,6 +407,7 @@ static enum xiw_ep_state oob_active_refused(struct xiw_ep *ep,
 					 XIW_OOB_VERSION);
 	xiw_oob_give_up(ep->qp);
 	xiw_conn_drop_sock(ep);
+	xiw_oob_gate_leave(ep);
 	xiw_ep_clear_timer(ep);
 	return XIW_EPS_PAUSE;
 }
@@ -674,6 +752,7 @@ static void oob_ep_teardown(struct xiw_ep *ep)
 	xiw_conn_detach_qp(ep);
 	oob_ep_wake_next(ep, qpn);
 	xiw_cm_teardown(ep);
+	xiw_oob_gate_exit(ep);
 }
 
 static const struct xiw_cm_user oob_user = {

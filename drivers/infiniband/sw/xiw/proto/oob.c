@@ -452,12 +452,12 @@ u32 xiw_oob_receive_ms(const struct xiw_oob_claim *peer, u8 min_rnr_timer)
 	       100;
 }
 
-u32 xiw_oob_pause_ms(u32 tries, u32 random)
+u32 xiw_oob_pause_ms(u32 tries, u32 random, bool local)
 {
-	/* Doubled eight times, the pause exceeds its limit. */
-	u32 doubled = min_t(u32, max_t(u32, tries, 1) - 1, 8);
+	/* Doubled ten times, the pause exceeds both limits. */
+	u32 doubled = min_t(u32, max_t(u32, tries, 1) - 1, 10);
 	u32 ms = min_t(u32, XIW_OOB_PAUSE_MIN_MS << doubled,
-		       XIW_OOB_PAUSE_MAX_MS);
+		       local ? XIW_OOB_PAUSE_LOCAL_MS : XIW_OOB_PAUSE_MAX_MS);
 
 	return ms / 2 + random % (ms + 1);
 }

@@ -20,6 +20,7 @@
 /* Pause of an Initiator before its next try, milliseconds, section 5 */
 #define XIW_OOB_PAUSE_MIN_MS	5
 #define XIW_OOB_PAUSE_MAX_MS	1000
+#define XIW_OOB_PAUSE_LOCAL_MS	4000
 
 /*
  * One end of a connection. @gid: an IPv6 address, or an IPv4 address mapped to
@@ -343,12 +344,14 @@ u32 xiw_oob_receive_ms(const struct xiw_oob_claim *peer, u8 min_rnr_timer);
  * xiw_oob_pause_ms() - Initiator: pause before the next try
  * @tries: tries that failed since the last success or change, from 1
  * @random: new random number
+ * @local: the last one has failed without a packet to the peer
  *
  * Randomises the pause of section 5 by 50 % in both directions, so that
  * connections that failed together do not retry together.
  *
- * Return: XIW_OOB_PAUSE_MIN_MS / 2 .. XIW_OOB_PAUSE_MAX_MS * 3 / 2.
+ * Return: XIW_OOB_PAUSE_MIN_MS / 2 .. XIW_OOB_PAUSE_MAX_MS * 3 / 2; if @local
+ * ... XIW_OOB_PAUSE_LOCAL_MS * 3 / 2.
  */
-u32 xiw_oob_pause_ms(u32 tries, u32 random);
+u32 xiw_oob_pause_ms(u32 tries, u32 random, bool local);
 
 #endif /* _XIW_PROTO_OOB_H */

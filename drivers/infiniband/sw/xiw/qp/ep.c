@@ -56,7 +56,7 @@ static void ep_queue(struct xiw_ep *ep)
 	if (!ep->idle || !ep->events || ep->state == XIW_EPS_DEAD)
 		return;
 	xiw_ep_get(ep);
-	if (!queue_work(ep->dev->cm_wq, &ep->work))
+	if (!queue_work(ep->wq, &ep->work))
 		xiw_ep_put(ep);
 }
 
@@ -283,6 +283,7 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev,
 	ep->dev = dev;
 	ep->user = user;
 	INIT_LIST_HEAD(&ep->node);
+	ep->wq = dev->cm_wq;
 	INIT_WORK(&ep->work, ep_work);
 	timer_setup(&ep->timer, ep_on_timer, 0);
 	init_completion(&ep->dead);
@@ -291,6 +292,7 @@ struct xiw_ep *xiw_ep_create(struct xiw_dev *dev,
 	mutex_lock_nested(&ep->mutex, listener ? 0 : SINGLE_DEPTH_NESTING);
 	ep->state = XIW_EPS_NEW;
 	INIT_LIST_HEAD(&ep->by_peer.node);
+	INIT_LIST_HEAD(&ep->gate.node);
 	xiw_dev_get_policy(dev, &ep->policy);
 	/*
 	 * Assume that the peer is an adapter until the startup shows otherwise.

@@ -33,6 +33,7 @@
 struct pid;
 struct xiw_cm_any;
 struct xiw_ep;
+struct xiw_oob_gate;
 struct xiw_qp;
 struct xiw_sock;
 
@@ -96,6 +97,25 @@ struct xiw_ep_startup {
 	struct xiw_mpa_frame own;
 	u8 frame[XIW_MPA_FRAME_MAX];
 	u8 pdata[XIW_MPA_PD_MAX];
+};
+
+/**
+ * struct xiw_oob_try - what an Initiator has of the limits of its user, see
+ *	oob_gate.c
+ * @of: the user's, or NULL
+ * @open: the connection is one of those that are not established
+ * @node: in the list of these, unless another one replaces it
+ * @since: jiffies when it was added there
+ * @assigned: the next try has a time
+ * @privileged: the port of its socket is one that needs a privilege
+ */
+struct xiw_oob_try {
+	struct xiw_oob_gate *of;
+	bool open;
+	struct list_head node;
+	unsigned long since;
+	bool assigned;
+	bool privileged;
 };
 
 /**
@@ -183,7 +203,10 @@ struct xiw_cm_user {
  * @dev: device; may be freed once the endpoint is dead
  * @user: its user
  * @node: in xiw_dev.eps while alive
- * @work: handles events, on xiw_dev.cm_wq
+ * @wq: work queue of @work: xiw_dev.cm_wq, or xiw_dev.retry_wq before an
+ *	Initiator is connected out of band; set with @mutex held and @idle
+ *	false, as the others read it with @lock and @idle
+ * @work: handles events
  * @timer: what it is for follows from the state
  * @dead: completed when everything was released
  * @lock: protects @events and @idle; any context
@@ -225,6 +248,7 @@ struct xiw_cm_user {
  * @ready: Responder: the Request is complete, and may wait for an older one
  * @no_room: Responder: the Request waits for room in iw_cm
  * @tries: out of band, Initiator: failures since the last success
+ * @gate: out of band, Initiator: of the limits of its user
  * @crowded: out of band, Initiator: the last try failed due to a limit of the
  *	Responder, which other connections may have used up
  * @privileged: out of band, Responder: the peer's port is below 1024
@@ -237,6 +261,7 @@ struct xiw_ep {
 	struct xiw_dev *dev;
 	const struct xiw_cm_user *user;
 	struct list_head node;
+	struct workqueue_struct *wq;
 	struct work_struct work;
 	struct timer_list timer;
 	struct completion dead;
@@ -274,6 +299,7 @@ struct xiw_ep {
 	bool ready;
 	bool no_room;
 	u32 tries;
+	struct xiw_oob_try gate;
 	bool crowded;
 	bool privileged;
 	u32 peer_qpn;

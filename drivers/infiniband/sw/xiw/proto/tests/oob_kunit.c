@@ -685,12 +685,13 @@ static void oob_time_for_receives(struct kunit *test)
 }
 
 /* Any random number yields 50 % to 150 % of the pause. */
-static void oob_pause_is(struct kunit *test, u32 tries, u32 ms)
+static void oob_pause_is(struct kunit *test, u32 tries, bool local, u32 ms)
 {
-	KUNIT_EXPECT_EQ(test, xiw_oob_pause_ms(tries, 0), ms / 2);
-	KUNIT_EXPECT_EQ(test, xiw_oob_pause_ms(tries, ms), ms / 2 + ms);
-	KUNIT_EXPECT_EQ(test, xiw_oob_pause_ms(tries, ms + 1), ms / 2);
-	KUNIT_EXPECT_LE(test, xiw_oob_pause_ms(tries, U32_MAX), ms / 2 + ms);
+	KUNIT_EXPECT_EQ(test, xiw_oob_pause_ms(tries, 0, local), ms / 2);
+	KUNIT_EXPECT_EQ(test, xiw_oob_pause_ms(tries, ms, local), ms / 2 + ms);
+	KUNIT_EXPECT_EQ(test, xiw_oob_pause_ms(tries, ms + 1, local), ms / 2);
+	KUNIT_EXPECT_LE(test, xiw_oob_pause_ms(tries, U32_MAX, local),
+			ms / 2 + ms);
 }
 
 /* Covers: RDV-15 */
@@ -702,8 +703,18 @@ static void oob_pauses(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(ms); i++)
-		oob_pause_is(test, i, ms[i]);
-	oob_pause_is(test, U32_MAX, 1000);
+		oob_pause_is(test, i, false, ms[i]);
+	oob_pause_is(test, U32_MAX, false, 1000);
+}
+
+/* Covers: RDV-15 */
+static void oob_pauses_after_local_errors(struct kunit *test)
+{
+	oob_pause_is(test, 1, true, 5);
+	oob_pause_is(test, 8, true, 640);
+	oob_pause_is(test, 10, true, 2560);
+	oob_pause_is(test, 11, true, 4000);
+	oob_pause_is(test, U32_MAX, true, 4000);
 }
 
 static struct kunit_case oob_cases[] = {
@@ -726,6 +737,7 @@ static struct kunit_case oob_cases[] = {
 	KUNIT_CASE(oob_time_for_work),
 	KUNIT_CASE(oob_time_for_receives),
 	KUNIT_CASE(oob_pauses),
+	KUNIT_CASE(oob_pauses_after_local_errors),
 	{}
 };
 

@@ -1,0 +1,225 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Queue pairs of one user that connect by number, again and again: others keep their
+# ports, CPU time and connections.
+#
+# Covers: RDV-27
+# xiw-kernel: uml
+# xiw-timeout: 300
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cases.sh"
+
+MANY=4000
+
+has_gids()
+{
+	gid_index "$DEV_A" "$(gid4 "$A4")" && gid_index "$DEV_B" "$(gid4 "$B4")"
+}
+
+says()
+{
+	grep -q "$1" "$TMP/$2.log"
+}
+
+# tries COUNT PEER SPREAD: starts the queue pairs, in xb, of a user without privileges.
+tries()
+{
+	prlimit --memlock=unlimited xt_tries "$1" "$NS_B/$B4" "$2" "$3" \
+		>"$TMP/tries.log" 2>&1 </dev/null &
+	server_pid[tries]=$!
+	wait_for "$XIW_TIMEOUT" says "trying\|error" tries && says trying tries
+}
+
+# connects ADDRESS PORT: true if five programs, one after the other, can connect.
+connects()
+{
+	in_b python3 -c 'import socket, sys
+for _ in range(5):
+    socket.create_connection((sys.argv[1], int(sys.argv[2])))' "$1" "$2"
+}
+
+# ports_left: with ten local ports, twelve queue pairs name peers that are not there.
+ports_left()
+{
+	local port rc
+
+	port=$(free_port)
+	start_server tcp "$NS_A" python3 -c 'import socket, sys
+s = socket.create_server(("", int(sys.argv[1])))
+while True: s.accept()' "$port"
+	wait_listen tcp "$NS_A" "$port" &&
+	ip netns exec "$NS_B" sysctl -qw net.ipv4.ip_local_port_range="50000 50009" &&
+	tries 12 10.77.0.100 12 && wait_for 10 syns_sent 12 &&
+	connects "$A4" "$port"
+	rc=$?
+	ip netns exec "$NS_B" sysctl -qw net.ipv4.ip_local_port_range="32768 60999"
+	stop_server tcp
+	stop_server tries
+	return $rc
+}
+
+# syns: prints how many sockets of xb wait for an answer to their SYN.
+syns()
+{
+	in_b ss -Htn state syn-sent | wc -l
+}
+
+syns_sent()
+{
+	(($(syns) >= $1))
+}
+
+# 1500 is more than a user may have in progress.
+bounded_number()
+{
+	local most=0 n _
+
+	tries 1500 10.77.0.100 100 || return
+	for _ in {1..20}; do
+		n=$(syns)
+		((n <= most)) || most=$n
+		sleep 0.1
+	done
+	echo "most: $most"
+	((most > 900 && most <= 1024))
+}
+
+# The same user's next queue pair replaces the oldest one.
+gets_its_turn()
+{
+	pingpong 65534
+}
+
+pingpong()
+{
+	local port
+
+	port=$(free_port)
+	start_server pong "$NS_A" ibv_rc_pingpong -d "$DEV_A" \
+		-g "$(gid_index "$DEV_A" "$(gid4 "$A4")")" -p "$port" -n 10 &&
+	wait_listen pong "$NS_A" "$port" &&
+	in_b setpriv --reuid "$1" --clear-groups \
+		ibv_rc_pingpong -d "$DEV_B" \
+		-g "$(gid_index "$DEV_B" "$(gid4 "$B4")")" -p "$port" -n 10 "$A4" &&
+	wait_server pong
+}
+
+# rate: prints the connections that have failed on device B in a second.
+rate()
+{
+	local before
+
+	before=$(counter "$DEV_B" connections_failed)
+	sleep 3
+	echo $((($(counter "$DEV_B" connections_failed) - before) / 3))
+}
+
+# A peer that refuses at once. Once the pauses have grown to a second, each queue pair
+# would try once a second.
+bounded_rate()
+{
+	local n
+
+	tries "$MANY" 10.77.0.9 1 || return
+	sleep 3
+	n=$(rate)
+	echo "$n a second"
+	((n > 200 && n < 2500))
+}
+
+rpings()
+{
+	local src crc
+
+	run_pair "$NS_A" "$NS_B" "rping -s -a $A4 -p @PORT@ -C 3" \
+		"rping -c -a $A4 -p @PORT@ -C 3"
+	((src == 0 && crc == 0))
+}
+
+# busy: at 10.77.0.9, refuses Requests for lack of room, and does not answer those from
+# a privileged port, so that the kernel keeps that.
+busy()
+{
+	start_server busy "$NS_B" python3 -c 'import socket, struct, threading
+def serve(c, port):
+    req = b""
+    while len(req) < 24 + 72 - 4:
+        req += c.recv(100)
+    if port < 1024:
+        return
+    c.sendall(b"MPA ID Rep Frame" + bytes.fromhex("700200308080c001")
+              + b"XRDV" + bytes([2, 0, 0, 0]) + req[32:40] + bytes(8)
+              + bytes([6]) + bytes(19))
+s = socket.create_server(("10.77.0.9", 4791), backlog=4096)
+conns = []
+while True:
+    c, a = s.accept()
+    conns.append(c)
+    threading.Thread(target=serve, args=(c, a[1]), daemon=True).start()'
+	wait_listen busy "$NS_B" 4791
+}
+
+# privileged: prints the ports below 1024 that sockets of xb are connected from.
+privileged()
+{
+	in_b ss -Htn "sport < 1024" | awk '{ sub(".*:", "", $4); print $4 }' | sort -u
+}
+
+few_privileged()
+{
+	local most=0 n _
+
+	tries 60 10.77.0.9 1 || return
+	: >"$TMP/all"
+	for _ in {1..30}; do
+		privileged >"$TMP/privileged"
+		cat "$TMP/privileged" >>"$TMP/all"
+		n=$(wc -l <"$TMP/privileged")
+		((n <= most)) || most=$n
+		sleep 0.1
+	done
+	echo "most at a time: $most, highest: $(sort -n "$TMP/all" | tail -n 1)"
+	((most >= 1 && most <= 8)) && awk '$1 > 664 { exit 1 }' "$TMP/all"
+}
+
+refuses_loopback()
+{
+	! tries 1 127.0.0.1 1 && says "Cannot assign requested address" tries
+}
+
+# nowhere: prints neighbours that do not exist, so that their packets are lost.
+nowhere()
+{
+	local n
+
+	for n in {100..199}; do
+		echo "neigh add 10.77.0.$n lladdr 02:00:00:00:00:99 dev $VETH_B"
+	done
+}
+
+topo_up
+chmod 666 /dev/infiniband/uverbs*
+{
+	ip -n "$NS_B" addr add 10.77.0.9/32 dev lo &&
+	nowhere | ip -n "$NS_B" -batch -
+} || bail "set-up: addresses"
+tap_run "the addresses of the interfaces are GIDs" wait_for 20 has_gids
+objects >"$TMP/baseline"
+
+tap_run "other programs connect although all local ports are in use" ports_left
+tap_run "a user has at most 1024 connections in progress" bounded_number
+tap_run "  but its next queue pair gets its turn" gets_its_turn
+tap_run "  and that of another user" pingpong 65533
+stop_server tries
+tap_run "$MANY queue pairs try at most 2000 times a second" bounded_rate
+tap_run "  and others connect" rpings
+stop_server tries
+busy || bail "set-up: the server that has no room"
+tap_run "few privileged ports are taken, and none of the NFS client's" few_privileged
+stop_server tries
+stop_server busy
+tap_run "a loopback address is no peer" refuses_loopback
+tap_objects "nothing is left behind" "$TMP/baseline"
+tap_done
