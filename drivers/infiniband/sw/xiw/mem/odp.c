@@ -83,11 +83,11 @@ static void odp_withdraw(struct xiw_mem *mem, u32 i, u32 end)
 	lockdep_assert_held(&mem->odp->umem->umem_mutex);
 
 	while (i < end) {
-		if (!mem->pages[i]) {
-			i++;
+		if (mem->pages[i])
+			i += odp_withdraw_some(mem, i, end);
+		else if (++i % ODP_BATCH)
 			continue;
-		}
-		i += odp_withdraw_some(mem, i, end);
+		/* Also between absent pages, of which there may be millions */
 		cond_resched();
 	}
 }

@@ -243,6 +243,7 @@ enum xiw_tx_engine {
  *	prefers a work request
  * @mixes: the peer accepts FPDUs of two messages in turns, see
  *	xiw_tx_sched_park()
+ * @held: xiw_tx_sched_next() found a request that must wait
  * @msg: message in progress
  * @parked: interrupted message; its queue and that of @msg are not the same
  * @turn: @pos when the turn of the queue of @msg began
@@ -279,6 +280,7 @@ struct xiw_tx {
 	bool term_sent;
 	bool prefer_resp;
 	bool mixes;
+	bool held;
 
 	struct xiw_tx_msg msg;
 	struct xiw_tx_msg parked;

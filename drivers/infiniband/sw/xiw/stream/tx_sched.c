@@ -427,8 +427,10 @@ static bool tx_sched_next_wr(struct xiw_stream *s)
 			return false;
 		}
 		if (xiw_swr_is_local(wr)) {
-			if (!tx_sched_run_local(s, wr))
+			if (!tx_sched_run_local(s, wr)) {
+				s->tx.held = true;
 				return false;
+			}
 			/* A process may post local requests forever. */
 			xiw_budget_charge(&s->tx.budget, 0);
 			continue;
@@ -443,7 +445,11 @@ static bool tx_sched_next_wr(struct xiw_stream *s)
 			xiw_tx_sched_fail(s, wr, IB_WC_LOC_QP_OP_ERR);
 			return false;
 		}
-		if (!tx_sched_may_start(s, wr) || !tx_sched_start_wr(s, wr))
+		if (!tx_sched_may_start(s, wr)) {
+			s->tx.held = true;
+			return false;
+		}
+		if (!tx_sched_start_wr(s, wr))
 			return false;
 		sq->next++;
 		return true;
@@ -724,6 +730,7 @@ bool xiw_tx_sched_next(struct xiw_stream *s)
 {
 	struct xiw_tx *tx = &s->tx;
 
+	tx->held = false;
 	if (tx->term_sent || tx->fin_done || xiw_stream_is_fenced(s))
 		return false;
 	if (tx->term_len) {
@@ -748,6 +755,7 @@ bool xiw_tx_sched_next(struct xiw_stream *s)
 		return true;
 	return (tx->term_len || tx->rtr) && xiw_tx_sched_next(s);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_tx_sched_next);
 
 /**
  * xiw_tx_sched_encoded() - finish a message after its last FPDU was encoded
@@ -843,6 +851,10 @@ bool xiw_tx_sched_empty(const struct xiw_stream *s)
  * The same applies to requests behind, or beside, a message that waits for its
  * pages.
  *
+ * The answer is for the requests that xiw_tx_sched_next() has found. A kernel
+ * ULP may have posted another one since, which no event will start; its kick
+ * was recorded in @s->tx.run, which is checked before the engine stops.
+ *
  * Return: true for requests that wait for a response, for the answer to the
  * capability probe, for pages, or for the MPA fence. The fence does not delay a
  * FIN without data before it, as the peer may never send a message.
@@ -856,13 +868,14 @@ bool xiw_tx_sched_waits(struct xiw_stream *s)
 	/* Nothing is fetched behind such a message of the send queue either. */
 	if (s->tx.parked.source == XIW_TX_SQ)
 		return true;
-	if (s->sq->next == READ_ONCE(s->sq->prod))
+	if (!s->tx.held)
 		return false;
 	if (s->tx.parked.source == XIW_TX_RESPONSE)
 		return true;
 	return !tx_sched_orq_empty(s) ||
 	       tx_sched_awaits_probe(s, xiw_sq_wr(s->sq, s->sq->next));
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_tx_sched_waits);
 
 /* Releases the slots of all requests before @head, which are complete. */
 static void tx_sched_reclaim(struct xiw_sq *sq, u32 head)

@@ -372,6 +372,31 @@ static void stream_reg_free(struct kunit *test)
 	stream_let_go(w);
 }
 
+/*
+ * A Send that is posted when the engine has just found nothing to send does not
+ * wait for the response to a Read.
+ */
+static void stream_posted_late(struct kunit *test)
+{
+	struct world *w = stream_make_held(test);
+	struct side *side = &w->side[0];
+	struct xiw_llp *llp = &side->end.llp;
+
+	side_post_local(test, side, IB_WR_REG_MR, side->frwr[0]);
+	side_post_read(test, side, IB_WR_RDMA_READ_WITH_INV, side->frwr[0],
+		       1000);
+	side_send_all(test, side);
+	KUNIT_EXPECT_EQ(test, stream_outstanding(side), 1);
+	llp->ops->lock(llp);
+	KUNIT_EXPECT_FALSE(test, xiw_tx_sched_next(&side->s));
+	side_post_send(test, side);
+	KUNIT_EXPECT_FALSE(test, xiw_tx_sched_waits(&side->s));
+	llp->ops->unlock(llp);
+	side_send_all(test, side);
+	KUNIT_EXPECT_EQ(test, side->sq.next, side->num_posted);
+	stream_let_go(w);
+}
+
 /* A region that a Read invalidates is registered after the Read. */
 static void stream_reg_valid(struct kunit *test)
 {
@@ -494,6 +519,7 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_flow),
 	KUNIT_CASE(stream_again),
 	KUNIT_CASE(stream_reg_free),
+	KUNIT_CASE(stream_posted_late),
 	KUNIT_CASE(stream_reg_valid),
 	KUNIT_CASE(stream_reg_behind_inv),
 	KUNIT_CASE(stream_rewound),
