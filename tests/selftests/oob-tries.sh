@@ -57,7 +57,7 @@ while True: s.accept()' "$port"
 	ip netns exec "$NS_B" sysctl -qw net.ipv4.ip_local_port_range="32768 60999"
 	stop_server tcp
 	stop_server tries
-	return $rc
+	return "$rc"
 }
 
 # syns: prints how many sockets of xb wait for an answer to their SYN.
