@@ -65,6 +65,9 @@ help-all: help
 #+                        BLKTESTS=directory of a built checkout
 #+   make check-xfstests  xfstests over NFS with RDMA and with TCP;
 #+                        XFSTESTS=directory of a built checkout
+#+   make prove           prove with Frama-C that no input of a peer or process leads to
+#+                        undefined behaviour in the protocol files and the framing, and
+#+                        that proofs refuse changes which break them
 #+   make fuzz            fuzz the protocol files, RUNS=executions per target; prints
 #+                        their coverage
 #+
@@ -189,6 +192,9 @@ selftests:
 fuzz:
 	@T="$(T)" RUNS="$(RUNS)" tests/fuzz/run fuzz
 
+prove:
+	@tests/prove/run $(T)
+
 vm:
 	@tests/vm/shell "$(or $(K),stock)"
 
@@ -202,4 +208,4 @@ clean:
 	patches series demo check check-arch check-blktests check-core check-guests \
 	check-kernels check-long check-packaging check-places check-pyverbs check-races \
 	check-rt check-series check-ulp check-xfstests bench profile kunit \
-	selftests fuzz vm lint clean
+	selftests fuzz prove vm lint clean
