@@ -1124,4 +1124,3 @@ u32 xiw_sock_acked(const struct xiw_sock *xs)
 		return xs->proto->acked(xs);
 	return READ_ONCE(tcp_sk(xs->sk)->snd_una);
 }
-
