@@ -2341,6 +2341,9 @@ def device_goes(bench):
     other.addr_a = other.responder = bench.addr_b
     other.gids = pathlib.Path("/sys/class/infiniband", here.device,
                               "ports/1/gids")
+    # Otherwise 0, so that the peers of this program can listen.
+    port = pathlib.Path("/sys/class/infiniband", here.device, "mpa/oob_port")
+    port.write_text("4791")
     netdev = json.loads(subprocess.run(
         ["rdma", "-j", "link", "show", f"{here.device}/1"], check=True,
         capture_output=True).stdout)[0]["netdev"]
@@ -2370,6 +2373,7 @@ def device_goes(bench):
             peer.close()
         subprocess.run(["rdma", "link", "add", here.device, "type", "xiw",
                         "netdev", netdev], check=True, timeout=PATIENCE)
+        port.write_text("0")
 
 
 # ---- Send with Immediate, section 8 -----------------------------------------

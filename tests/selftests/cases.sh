@@ -396,7 +396,7 @@ SIDES4_SWAPPED=(-a "$NS_B/$B4" -b "$NS_A/$A4")
 # objects: prints the RDMA objects on the devices of this test, a line each.
 objects()
 {
-	rdma resource show | grep -E " ($DEV_A|$DEV_B): " | sed 's/^[0-9]*: //'
+	rdma resource show | grep -E " ($DEV_A|$DEV_B): " | sed 's/^[0-9]*: //' | sort
 }
 
 # objects_are FILE: true if exactly the objects in FILE exist.

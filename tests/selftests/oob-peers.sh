@@ -37,6 +37,8 @@ topo_up
 	ip -n "$NS_A" addr add $HIGH4/24 dev "$VETH_A" &&
 	ip -n "$NS_A" addr add $HIGH6/64 dev "$VETH_A" nodad
 } || bail "set-up: the addresses of $VETH_A"
+# The hand-made peer listens in xb, where the device would hold the port.
+policy_of "$DEV_B" oob_port 0
 tap_run "the addresses of the interface are GIDs" wait_for 20 has_gids
 objects >"$TMP/baseline"
 

@@ -95,11 +95,20 @@ for lib in nccl gloo; do
 		xt_ring $lib "$NS_A/$A6" "$DEV_A" "$NS_B/$B6" "$DEV_B"
 done
 
-# squats ADDRESS: true if another program of the host can bind oob_port at that address.
+# squats ADDRESS [PORT]: true if another program of the host can bind oob_port at that
+# address.
 squats()
 {
-	python3 -c 'import socket, sys; socket.create_server((sys.argv[1], 4791))' \
-		"$1" 2>/dev/null
+	python3 -c 'import socket, sys; socket.create_server((sys.argv[1], int(sys.argv[2])))' \
+		"$1" "${2:-4791}" 2>/dev/null
+}
+
+# responder ADDRESS: starts a Responder at an address of the host.
+responder()
+{
+	xt_tries 1 "$1" 10.1.0.1 1 >"$TMP/responder.log" 2>&1 </dev/null &
+	server_pid[responder]=$!
+	wait_for "$XIW_TIMEOUT" grep -q trying "$TMP/responder.log"
 }
 
 not_squats()
@@ -149,15 +158,17 @@ reserved()
 	ip link add rsv0 type veth peer name rsv1 &&
 	ip addr add 10.99.0.1/24 dev rsv0 && ip link set rsv0 up &&
 	rdma link add xiwR type xiw netdev rsv0 &&
-	listens_at 10.99.0.1:4791 &&
+	! listens_at 10.99.0.1:4791 &&
 	not_squats 10.99.0.1 && not_squats 0.0.0.0 &&
 	ip addr add 10.99.0.2/24 dev rsv0 &&
 	wait_for 10 not_squats 10.99.0.2 &&
 	ip addr del 10.99.0.2/24 dev rsv0 &&
 	echo 0 >"$knob" && squats 10.99.0.1 &&
-	plainly_set 700 "$knob" && listens_at 10.99.0.1:700 &&
+	plainly_set 700 "$knob" && ! squats 10.99.0.1 700 && squats 10.99.0.1 &&
 	echo 4791 >"$knob" && not_squats 10.99.0.1 &&
-	renews 10.99.0.1 &&
+	responder 10.99.0.1 && listens_at 10.99.0.1:4791 && renews 10.99.0.1 &&
+	stop_server responder
+	not_squats 10.99.0.1 &&
 	rdma link del xiwR && wait_for 10 squats 10.99.0.1 &&
 	ip link del rsv0
 }
@@ -169,10 +180,11 @@ enslaved()
 	ip link add rsv0 type veth peer name rsv1 &&
 	ip addr add 10.99.0.1/24 dev rsv0 && ip link set rsv0 up &&
 	rdma link add xiwR type xiw netdev rsv0 &&
-	wait_for 10 listens_at 10.99.0.1:4791 &&
+	responder 10.99.0.1 && listens_at 10.99.0.1:4791 &&
 	ip link add red type vrf table 77 && ip link set red up &&
 	ip link set rsv0 master red &&
 	wait_for 10 listens_at 10.99.0.1%rsv0:4791 &&
+	stop_server responder
 	rdma link del xiwR && ip link del rsv0 && ip link del red
 }
 

@@ -188,9 +188,12 @@ bridge()
 		fe80::a fe80::b "$VETH_B"
 }
 
-listens()
+# held NETDEV: true if no program can bind the port of connections by number there.
+held()
 {
-	ss -Hltn | grep -qF "[fe80::a]%$1:4791 "
+	! python3 -c 'import socket, sys
+s = socket.socket(socket.AF_INET6)
+s.bind(("fe80::a", 4791, 0, socket.if_nametoindex(sys.argv[1])))' "$1"
 }
 
 # On the host the port is reserved at each address of each device.
@@ -202,7 +205,7 @@ reserved()
 	ip link set rsv0 up && ip link set rsv1 up &&
 	rdma link add xiwR type xiw netdev rsv0 &&
 	rdma link add xiwS type xiw netdev rsv1 &&
-	wait_for 10 listens rsv0 && wait_for 10 listens rsv1 &&
+	wait_for 10 held rsv0 && wait_for 10 held rsv1 &&
 	ip link del rsv0
 }
 

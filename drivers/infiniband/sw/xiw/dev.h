@@ -268,8 +268,9 @@ static inline bool xiw_dev_has_gid(struct xiw_dev *dev,
  */
 static inline void xiw_dev_update_gids(struct xiw_dev *dev)
 {
-	queue_delayed_work(system_dfl_wq, &dev->gid_work,
-			   xiw_dev_event_delay(READ_ONCE(dev->gid_next)));
+	/* The work may be queued already, to try again much later. */
+	mod_delayed_work(system_dfl_wq, &dev->gid_work,
+			 xiw_dev_event_delay(READ_ONCE(dev->gid_next)));
 }
 
 /* Copies the MPA policy for a new connection. Process context. */

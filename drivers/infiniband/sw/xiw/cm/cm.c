@@ -38,17 +38,44 @@ enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep)
 	return status;
 }
 
+/* The index of the VRF that a device's netdev belongs to, or 0. Any context. */
+int xiw_conn_vrf(const struct xiw_dev *dev)
+{
+	struct net_device *netdev = dev->netdev;
+
+	return netif_is_l3_slave(netdev) ? l3mdev_master_ifindex(netdev) : 0;
+}
+
 /*
  * What a socket in a VRF is bound to: the netdev, or over SCTP the whole VRF,
  * as further paths may use other netdevs of it. 0 outside of a VRF.
  */
-static int cm_bound_vrf(const struct xiw_ep *ep)
+static int cm_bound_vrf(const struct xiw_dev *dev, bool sctp)
 {
-	struct net_device *netdev = ep->dev->netdev;
-
-	if (!netif_is_l3_slave(netdev))
+	if (!netif_is_l3_slave(dev->netdev))
 		return 0;
-	return ep->sctp ? l3mdev_master_ifindex(netdev) : netdev->ifindex;
+	return sctp ? xiw_conn_vrf(dev) : dev->netdev->ifindex;
+}
+
+static int cm_bound_if(const struct xiw_dev *dev,
+		       const struct sockaddr_storage *addr, bool listens,
+		       bool sctp)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	bool bound;
+	int type;
+
+	if (addr->ss_family == AF_INET) {
+		bound = in->sin_addr.s_addr == htonl(INADDR_ANY) ||
+			(listens && ipv4_is_loopback(in->sin_addr.s_addr));
+	} else {
+		type = __ipv6_addr_type(&in6->sin6_addr);
+		bound = type == IPV6_ADDR_ANY ||
+			(listens && (type & IPV6_ADDR_LOOPBACK)) ||
+			__ipv6_addr_needs_scope_id(type);
+	}
+	return bound ? dev->netdev->ifindex : cm_bound_vrf(dev, sctp);
 }
 
 /*
@@ -64,22 +91,14 @@ static int cm_bound_vrf(const struct xiw_ep *ep)
 int xiw_conn_bound_if(const struct xiw_ep *ep,
 		      const struct sockaddr_storage *addr)
 {
-	const struct net_device *netdev = ep->dev->netdev;
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in = (const void *)addr;
-	bool bound;
-	int type;
+	return cm_bound_if(ep->dev, addr, ep->listen, ep->sctp);
+}
 
-	if (addr->ss_family == AF_INET) {
-		bound = in->sin_addr.s_addr == htonl(INADDR_ANY) ||
-			(ep->listen && ipv4_is_loopback(in->sin_addr.s_addr));
-	} else {
-		type = __ipv6_addr_type(&in6->sin6_addr);
-		bound = type == IPV6_ADDR_ANY ||
-			(ep->listen && (type & IPV6_ADDR_LOOPBACK)) ||
-			__ipv6_addr_needs_scope_id(type);
-	}
-	return bound ? netdev->ifindex : cm_bound_vrf(ep);
+/* As xiw_conn_bound_if() for a listener of TCP, without an endpoint. */
+int xiw_conn_listener_if(const struct xiw_dev *dev,
+			 const struct sockaddr_storage *addr)
+{
+	return cm_bound_if(dev, addr, true, false);
 }
 
 /*

@@ -44,6 +44,9 @@ void xiw_cm_device_exit(struct xiw_dev *dev);
 enum xiw_llp_status xiw_conn_status(const struct xiw_ep *ep);
 int xiw_conn_bound_if(const struct xiw_ep *ep,
 		      const struct sockaddr_storage *addr);
+int xiw_conn_listener_if(const struct xiw_dev *dev,
+			 const struct sockaddr_storage *addr);
+int xiw_conn_vrf(const struct xiw_dev *dev);
 bool xiw_conn_may_use(const struct xiw_dev *dev, const struct net *net);
 struct net *xiw_conn_get_net(const struct xiw_dev *dev);
 void xiw_conn_detach_qp(struct xiw_ep *ep);

@@ -134,6 +134,24 @@ static long listen_grace_left(const struct xiw_ep_listen *listen)
 }
 
 /*
+ * The oldest child of an address that has more than half of the places; NULL if
+ * there is none, or room.
+ */
+static struct xiw_peer_entry *
+listen_find_flood(const struct xiw_ep_listen *listen)
+{
+	struct xiw_peer_entry *worst;
+
+	lockdep_assert_held(&listen->lock);
+
+	if (listen->half_open.count < XIW_EP_BACKLOG)
+		return NULL;
+	worst = xiw_peer_limit_worst(&listen->half_open, 0);
+	return xiw_peer_limit_of(&listen->half_open, &worst->peer) >
+	       XIW_EP_BACKLOG / 2 ? worst : NULL;
+}
+
+/*
  * True if @ep may accept one more connection from TCP for the listener @to: @ep
  * itself or its twin, see listen_admit_child(). Otherwise the timer of @ep is
  * started; if @to is @ep, the removal of a child ends the wait earlier.
@@ -415,6 +433,28 @@ void xiw_listen_wake(struct xiw_dev *dev, __be16 port, u32 qpn)
 	spin_unlock(&dev->ep_lock);
 }
 
+/*
+ * In a VRF holds the port of a listener at the VRF, too: it is bound to its
+ * netdev, and TCP regards a socket that is bound to the VRF as one of another
+ * interface, to which it would pass the same connections. That socket is
+ * refused now, or this listener if it was there before.
+ */
+static int listen_hold_vrf(struct xiw_ep *ep, struct net *net,
+			   const struct sockaddr_storage *addr, bool afonly)
+{
+	int vrf = xiw_conn_vrf(ep->dev);
+	struct xiw_hold *hold;
+
+	/* The port of connections by number is held at the VRF already. */
+	if (!vrf || ep->sctp || !ep->cm_id || ep->listen->hold)
+		return 0;
+	hold = xiw_hold_get(net, addr, vrf, afonly);
+	if (IS_ERR(hold))
+		return PTR_ERR(hold);
+	ep->listen->hold = hold;
+	return 0;
+}
+
 /* The table first: a listener without its socket is of no use to others. */
 static void listen_release(struct xiw_ep *ep)
 {
@@ -427,6 +467,9 @@ static void listen_release(struct xiw_ep *ep)
 		xiw_cm_release_any(ep);
 	kfree(listen->any);
 	listen->any = NULL;
+	if (listen->hold)
+		xiw_hold_put(listen->hold);
+	listen->hold = NULL;
 }
 
 /* Called for each endpoint that ends; removes a child from its listener. */
@@ -446,9 +489,8 @@ static void listen_teardown(struct xiw_ep *ep)
  */
 
 /*
- * Bind "as kernel" for out-of-band connections: the address of a GID may not be
- * usable yet, and the current task may be one that changes a policy.
- * oob_check_privilege() has checked that Responders may use the port.
+ * The port of out-of-band connections is held by the device.
+ * oob_check_privilege() has checked that Responders may use it.
  */
 static int listen_bind(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 		       bool afonly)
@@ -457,7 +499,7 @@ static int listen_bind(struct xiw_ep *ep, const struct sockaddr_storage *addr,
 
 	if (ep->cm_id)
 		return xiw_sock_bind(ep->xs, addr, bound_if, afonly);
-	return xiw_sock_bind_as_kernel(ep->xs, addr, bound_if, afonly);
+	return xiw_sock_bind_held(ep->xs, addr, bound_if, afonly);
 }
 
 static int listen_open_listener(struct xiw_ep *ep, struct net *net,
@@ -478,6 +520,8 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 	if (ep->sctp && xiw_cm_is_any(addr))
 		return xiw_cm_listen_any(ep, addr, afonly);
 	ret = listen_bind(ep, addr, afonly);
+	if (!ret)
+		ret = listen_hold_vrf(ep, net, addr, afonly);
 	if (ret)
 		return ret;
 	xiw_cm_add_paths(ep);

@@ -350,6 +350,8 @@ static ssize_t oob_port_store(struct device *device,
 	if (kstrtou16(buf, 0, &value))
 		return -EINVAL;
 	xiw_oob_set_port(config_to_xdev(device), value);
+	/* Tries again if another program has the port. */
+	xiw_dev_update_gids(config_to_xdev(device));
 	return count;
 }
 static DEVICE_ATTR_RW(oob_port);

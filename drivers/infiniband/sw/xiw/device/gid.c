@@ -267,6 +267,7 @@ static void gid_work(struct work_struct *work)
 		.element.port_num = 1,
 		.event = IB_EVENT_GID_CHANGE,
 	};
+	unsigned long again;
 
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
@@ -278,7 +279,9 @@ static void gid_work(struct work_struct *work)
 	/* While the link is down tentative addresses stay so. */
 	if (look.tentative && xiw_dev_port_active(dev))
 		xiw_dev_update_gids(dev);
-	xiw_oob_reserve(dev);
+	again = xiw_oob_reserve(dev);
+	if (again)
+		queue_delayed_work(system_dfl_wq, &dev->gid_work, again);
 	xiw_cm_addresses_changed(dev);
 	ib_device_put(&dev->ibdev);
 }

@@ -17,6 +17,7 @@
 #include "cm/iwcm_quirks.h"
 #include "dev.h"
 #include "device.h"
+#include "llp/sock.h"
 #include "mem/odp.h"
 #include "sctp/sctp.h"
 #include "stream/stream.h"
@@ -154,9 +155,12 @@ static int __init xiw_init(void)
 	ret = xiw_pager_module_init();
 	if (ret)
 		goto err_quirk;
-	ret = register_netdevice_notifier(&xiw_netdev_nb);
+	ret = xiw_hold_module_init();
 	if (ret)
 		goto err_pager;
+	ret = register_netdevice_notifier(&xiw_netdev_nb);
+	if (ret)
+		goto err_hold;
 	ret = xiw_gid_module_init();
 	if (ret)
 		goto err_netdev;
@@ -166,6 +170,8 @@ static int __init xiw_init(void)
 
 err_netdev:
 	unregister_netdevice_notifier(&xiw_netdev_nb);
+err_hold:
+	xiw_hold_module_exit();
 err_pager:
 	xiw_pager_module_exit();
 err_quirk:
@@ -182,6 +188,7 @@ static void __exit xiw_exit(void)
 	xiw_gid_module_exit();
 	unregister_netdevice_notifier(&xiw_netdev_nb);
 	ib_unregister_driver(XIW_RDMA_DRIVER_ID);
+	xiw_hold_module_exit();
 	xiw_pager_module_exit();
 	xiw_quirk_module_exit();
 	xiw_sctp_module_exit();

@@ -689,23 +689,23 @@ int xiw_sock_create(struct net *net, int family, struct xiw_sock **xs)
 	return 0;
 }
 
-static int xiw_sock_addr_len(const struct sockaddr_storage *addr)
+/* Length of an address of either family. */
+int xiw_sock_addr_len(const struct sockaddr_storage *addr)
 {
 	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
 					     sizeof(struct sockaddr_in);
 }
 
-/**
- * xiw_sock_bind() - bind a socket to a local address
- * @xs: new socket
- * @addr: address and port, in network order; port 0 for any
- * @bound_if: index of the only interface to use, or 0
- * @v6only: an IPv6 socket that must not serve IPv4
- *
- * Return: 0 or negative errno.
- */
-int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
-		  int bound_if, bool v6only)
+static void xiw_sock_set_reuse(struct xiw_sock *xs, u8 reuse)
+{
+	lock_sock(xs->sk);
+	xs->sk->sk_reuse = reuse;
+	release_sock(xs->sk);
+}
+
+static int xiw_sock_bind_reusing(struct xiw_sock *xs,
+				 const struct sockaddr_storage *addr,
+				 int bound_if, bool v6only, u8 reuse)
 {
 	struct sock *sk = xs->sk;
 	int ret;
@@ -722,10 +722,43 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 		if (ret)
 			return ret;
 	}
-	/* Connections of an earlier listener may linger on the port. */
-	sock_set_reuseaddr(sk);
+	xiw_sock_set_reuse(xs, reuse);
 	/* The type of the parameter depends on the kernel's age. */
 	return kernel_bind(xs->sock, (void *)addr, xiw_sock_addr_len(addr));
+}
+
+/**
+ * xiw_sock_bind() - bind a socket to a local address
+ * @xs: new socket
+ * @addr: address and port, in network order; port 0 for any
+ * @bound_if: index of the only interface to use, or 0
+ * @v6only: an IPv6 socket that must not serve IPv4
+ *
+ * Return: 0 or negative errno.
+ */
+int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
+		  int bound_if, bool v6only)
+{
+	/* Connections of an earlier listener may linger on the port. */
+	return xiw_sock_bind_reusing(xs, addr, bound_if, v6only, SK_CAN_REUSE);
+}
+
+static int xiw_sock_bind_cred(struct xiw_sock *xs,
+			      const struct sockaddr_storage *addr, int bound_if,
+			      bool v6only, u8 reuse)
+{
+	struct cred *kernel = prepare_kernel_cred(&init_task);
+	const struct cred *caller;
+	int ret;
+
+	if (!kernel)
+		return -ENOMEM;
+	ip_sock_set_freebind(xs->sk);
+	caller = override_creds(kernel);
+	ret = xiw_sock_bind_reusing(xs, addr, bound_if, v6only, reuse);
+	revert_creds(caller);
+	put_cred(kernel);
+	return ret;
 }
 
 /*
@@ -737,18 +770,27 @@ int xiw_sock_bind_as_kernel(struct xiw_sock *xs,
 			    const struct sockaddr_storage *addr, int bound_if,
 			    bool v6only)
 {
-	struct cred *kernel = prepare_kernel_cred(&init_task);
-	const struct cred *caller;
-	int ret;
+	return xiw_sock_bind_cred(xs, addr, bound_if, v6only, SK_CAN_REUSE);
+}
 
-	if (!kernel)
-		return -ENOMEM;
-	ip_sock_set_freebind(xs->sk);
-	caller = override_creds(kernel);
-	ret = xiw_sock_bind(xs, addr, bound_if, v6only);
-	revert_creds(caller);
-	put_cred(kernel);
-	return ret;
+/*
+ * Binds, as xiw_sock_bind_as_kernel(), to a port that another socket of this
+ * driver holds: so no program listens there, and the socket may listen.
+ */
+int xiw_sock_bind_held(struct xiw_sock *xs,
+		       const struct sockaddr_storage *addr, int bound_if,
+		       bool v6only)
+{
+	return xiw_sock_bind_cred(xs, addr, bound_if, v6only, SK_FORCE_REUSE);
+}
+
+/*
+ * From now on no other socket can listen at the address and port of a bound
+ * one, but by xiw_sock_bind_held().
+ */
+void xiw_sock_stop_sharing(struct xiw_sock *xs)
+{
+	xiw_sock_set_reuse(xs, SK_NO_REUSE);
 }
 
 static int xiw_sock_set_ip_option(struct xiw_sock *xs, int name, int value)

@@ -19,6 +19,8 @@
 struct mem_cgroup;
 struct net;
 struct sock;
+struct xiw_dev;
+struct xiw_hold;
 struct xiw_mpa_frame;
 struct xiw_sock;
 struct xiw_stats;
@@ -116,6 +118,11 @@ int xiw_sock_bind(struct xiw_sock *xs, const struct sockaddr_storage *addr,
 int xiw_sock_bind_as_kernel(struct xiw_sock *xs,
 			    const struct sockaddr_storage *addr, int bound_if,
 			    bool v6only);
+int xiw_sock_bind_held(struct xiw_sock *xs,
+		       const struct sockaddr_storage *addr, int bound_if,
+		       bool v6only);
+void xiw_sock_stop_sharing(struct xiw_sock *xs);
+int xiw_sock_addr_len(const struct sockaddr_storage *addr);
 int xiw_sock_choose_port_late(struct xiw_sock *xs);
 int xiw_sock_bind_shared(struct xiw_sock *xs,
 			 const struct sockaddr_storage *addr, int bound_if);
@@ -160,5 +167,15 @@ void xiw_sock_listener_event(struct sock *sk);
 int xiw_sock_charge(struct sock *sk, struct mem_cgroup *memcg, u32 queued);
 struct mem_cgroup *xiw_sock_memcg(const struct sock *sk);
 void xiw_sock_free(struct xiw_llp *llp);
+
+/* hold.c */
+int xiw_hold_module_init(void);
+void xiw_hold_module_exit(void);
+struct xiw_hold *xiw_hold_get(struct net *net,
+			      const struct sockaddr_storage *addr,
+			      int bound_if, bool v6only);
+void xiw_hold_put(struct xiw_hold *hold);
+bool xiw_hold_use(struct xiw_hold *hold, const struct xiw_dev *dev);
+void xiw_hold_unuse(struct xiw_hold *hold, const struct xiw_dev *dev);
 
 #endif /* _XIW_SOCK_H */

@@ -170,7 +170,10 @@ static int oob_start_listen(struct xiw_qp *qp, const u8 *gid, u16 port)
 	if (ret)
 		return ret;
 	ret = xiw_oob_port_get(qp, gid, port);
-	if (ret)
+	if (ret == -EADDRINUSE)
+		refuse(qp, "another program, or another device with this address, has TCP port %u of %pI6c",
+		       port, gid);
+	else if (ret)
 		refuse(qp, "TCP port %u of %pI6c cannot be listened on: %d",
 		       port, gid, ret);
 	return ret;

@@ -62,7 +62,7 @@ void xiw_oob_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,
 		     struct sockaddr_storage *addr);
 int xiw_oob_port_get(struct xiw_qp *qp, const u8 *gid, u16 port);
 void xiw_oob_port_put(struct xiw_qp *qp);
-void xiw_oob_reserve(struct xiw_dev *dev);
+unsigned long xiw_oob_reserve(struct xiw_dev *dev);
 void xiw_oob_set_port(struct xiw_dev *dev, u16 port);
 void xiw_oob_device_exit(struct xiw_dev *dev);
 

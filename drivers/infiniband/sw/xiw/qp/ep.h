@@ -33,6 +33,7 @@
 struct pid;
 struct xiw_cm_any;
 struct xiw_ep;
+struct xiw_hold;
 struct xiw_oob_gate;
 struct xiw_qp;
 struct xiw_sock;
@@ -134,6 +135,7 @@ struct xiw_oob_try {
  * @port: key in that table: port that the user listens on
  * @twin_full: nothing is accepted until the timer expires; under the mutex
  * @any: of a wildcard listener over SCTP: its addresses; under the mutex
+ * @hold: in a VRF: the port of the VRF; under the mutex
  */
 struct xiw_ep_listen {
 	spinlock_t lock; /* see above */
@@ -148,6 +150,7 @@ struct xiw_ep_listen {
 	__be16 port;
 	bool twin_full;
 	struct xiw_cm_any *any;
+	struct xiw_hold *hold;
 };
 
 /* Carries out an action of a locked endpoint, and returns the next state. */
