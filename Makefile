@@ -25,7 +25,7 @@ help-all: help
 #: make selftests      the end-to-end tests; T="name ..." chooses
 #: make kunit          the KUnit suites
 #: make lint           the static checks; L="name ..." chooses
-#: make vm             a shell in a guest with xiw loaded; K=stock, uml or debug
+#: make vm             a shell in a guest with xiw loaded; K=stock, uml, kasan or debug
 #: make bench          throughput and latency of xiw, siw and TCP, with plots
 #: make deb            Debian packages in build/deb, the module for DKMS
 
@@ -86,7 +86,7 @@ help-all: help
 #+ Variables
 #+   T="name ..."         tests to run (all). With T the selftests run without the leak
 #+                        scan; LEAKS=1 enables it
-#+   K=stock|uml|core|debug|kcsan|rt   kernel for the selftests
+#+   K=stock|uml|kasan|vtime|core|debug|kcsan|rt   kernel for the selftests
 #+   KDIR                 kernel build directory
 #+   XIW_CACHE            directory of kernels and sources (~/.cache/xiw)
 #+   XIW_ACCEL            tcg, or kvm if the machine has it

@@ -165,7 +165,7 @@ need_guest()
 			libibverbs-dev librdmacm-dev pkg-config python3)
 
 	case $1 in
-	uml | core)
+	uml | kasan | vtime | core)
 		packages+=(build-essential bc flex bison patch git unifdef) ;;
 	debug | kcsan | rt)
 		packages+=(build-essential bc flex bison libelf-dev qemu-system-x86) ;;
