@@ -14,6 +14,11 @@
  * connections in TCP's own queue for the rest of that time. So silent
  * connections cannot lock out others, and a burst of honest ones loses none.
  *
+ * TCP's queue is not fair: a flood of one address could fill it, and TCP then
+ * drops the connections of all. So once it is half full, an address that has
+ * more than half of the children gets no more: its new connections are reset,
+ * and one of its children makes room for that of any other address.
+ *
  * iw_cm has room for as many requests as the backlog of the ULP, which may be
  * few. A request without room stays half open until there is room, or until the
  * time for its Request is over.
@@ -23,6 +28,7 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include <net/sock.h>
 #include <rdma/iw_cm.h>
 
 #include "dev.h"
@@ -75,6 +81,17 @@ static void listen_wake_no_room(struct xiw_ep_listen *listen)
 			break;
 		}
 	}
+}
+
+/* The child has made progress: its grace period begins again. */
+void xiw_listen_progress(struct xiw_ep *ep)
+{
+	struct xiw_ep_listen *listen = ep->parent->listen;
+
+	spin_lock(&listen->lock);
+	if (!list_empty(&ep->by_peer.node) && !ep->reported)
+		xiw_peer_limit_renew(&listen->half_open, &ep->by_peer);
+	spin_unlock(&listen->lock);
 }
 
 /* Retries a child's request that waits for room in iw_cm. Process context. */
@@ -163,6 +180,9 @@ static bool listen_is_room(struct xiw_ep *ep, struct xiw_ep *to)
 
 	spin_lock(&listen->lock);
 	left = listen_grace_left(listen);
+	if (left && to == ep && xiw_sock_queue_fills(ep->xs) &&
+	    listen_find_flood(listen))
+		left = 0;
 	if (to == ep)
 		listen->full = left;
 	spin_unlock(&listen->lock);
@@ -181,9 +201,9 @@ static bool listen_waits_for_twin(struct xiw_ep *ep)
 }
 
 /* Evicts a child to make room for a new one. */
-static void listen_drop_child(struct xiw_ep_listen *listen)
+static void listen_drop_child(struct xiw_ep_listen *listen,
+			      struct xiw_peer_entry *victim)
 {
-	struct xiw_peer_entry *victim = listen_find_victim(listen);
 	struct xiw_ep *ep = container_of(victim, struct xiw_ep, by_peer);
 
 	listen_remove_half_open(ep);
@@ -199,21 +219,29 @@ static void listen_drop_child(struct xiw_ep_listen *listen)
 static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 {
 	struct xiw_ep_listen *listen = parent->listen;
+	struct xiw_peer_entry *flood;
 	int ret = -ECONNABORTED;
 
 	xiw_ep_get(parent);
 	ep->parent = parent;
 	ep->by_peer.peer = xiw_sock_peer(ep->xs);
+	ep->privileged = ntohs(xiw_sock_port_of(&ep->startup->names.remote)) <
+			 PROT_SOCK;
+	ep->by_peer.spared = ep->privileged;
 	spin_lock(&listen->lock);
 	if (listen->closed)
 		goto unlock;
-	/*
-	 * If all are in their grace period, nothing is evicted. Only a twin
-	 * gets a child then, and exceeds the limit until the period is over.
-	 */
 	while (listen->half_open.count >= XIW_EP_BACKLOG &&
 	       !listen_grace_left(listen))
-		listen_drop_child(listen);
+		listen_drop_child(listen, listen_find_victim(listen));
+	/*
+	 * If all are in their grace period, only a flood makes room. Without
+	 * one only a twin gets a child then, and exceeds the limit until the
+	 * period is over.
+	 */
+	flood = listen_find_flood(listen);
+	if (flood && !ipv6_addr_equal(&flood->peer, &ep->by_peer.peer))
+		listen_drop_child(listen, flood);
 	xiw_peer_limit_add(&listen->half_open, &ep->by_peer);
 	ret = 0;
 unlock:
@@ -249,6 +277,20 @@ static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs,
 	return 0;
 }
 
+/* Is a new connection one of a flood for which there is no room? */
+static bool listen_is_flood(struct xiw_ep_listen *listen,
+			    const struct xiw_sock *xs)
+{
+	struct in6_addr peer = xiw_sock_peer(xs);
+	bool ret;
+
+	spin_lock(&listen->lock);
+	ret = listen_grace_left(listen) &&
+	      xiw_peer_limit_of(&listen->half_open, &peer) > XIW_EP_BACKLOG / 2;
+	spin_unlock(&listen->lock);
+	return ret;
+}
+
 /*
  * The user of the endpoints may assign a new connection to another listener,
  * the twin of this one. The twin is known only after the accept, so even a full
@@ -261,8 +303,9 @@ static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 	struct xiw_ep_names names;
 	int ret;
 
-	if (xiw_sock_names(xs, &names.local, &names.remote)) {
-		/* The peer has reset the connection already. */
+	/* Or the peer has reset the connection already. */
+	if (listen_is_flood(ep->listen, xs) ||
+	    xiw_sock_names(xs, &names.local, &names.remote)) {
 		xiw_sock_release(xs, true);
 		xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 		return 0;

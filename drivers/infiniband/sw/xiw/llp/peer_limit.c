@@ -10,6 +10,9 @@
  * flood from one address evicts entries of that address only, and a flood from
  * many addresses of a network entries of that network only.
  *
+ * A peer may mark entries that are to be spared, such as those of its kernel:
+ * they are evicted after its others.
+ *
  * A new connection has a grace period, so the caller waits for its end before
  * it evicts the entry. But if an entry older than that has at least half the
  * count, that one is evicted instead: otherwise a flood could make the caller
@@ -72,6 +75,18 @@ void xiw_peer_limit_add(struct xiw_peer_limit *limit, struct xiw_peer_entry *m)
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_add);
 
+/*
+ * Starts the grace period of an entry in the list again. Any context, with the
+ * caller's lock held.
+ */
+void xiw_peer_limit_renew(struct xiw_peer_limit *limit,
+			  struct xiw_peer_entry *m)
+{
+	m->since = jiffies;
+	list_move_tail(&m->node, &limit->list);
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_renew);
+
 /* Removes an entry. Any context, with the caller's lock held. */
 void xiw_peer_limit_remove(struct xiw_peer_limit *limit,
 			   struct xiw_peer_entry *m)
@@ -93,8 +108,22 @@ static u32 peer_limit_count_of(const struct xiw_peer_limit *limit,
 
 	for (by = 0; by < XIW_PEER_LIMIT_BYS; by++)
 		count += limit->counts[by][m->slots[by]];
-	return count;
+	/* Less than any other entry of the same slots. */
+	return count - m->spared;
 }
+
+/*
+ * How many entries an address has, or those of its slot. Any context, with the
+ * caller's lock held.
+ */
+u32 xiw_peer_limit_of(const struct xiw_peer_limit *limit,
+		      const struct in6_addr *peer)
+{
+	u8 slot = peer_limit_slot_of(limit, peer, 128);
+
+	return limit->counts[XIW_PEER_LIMIT_ADDRESS][slot];
+}
+EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_of);
 
 /*
  * Chooses the entry to evict, but does not remove it; there is at least one. If

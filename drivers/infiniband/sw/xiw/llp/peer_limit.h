@@ -22,13 +22,15 @@ enum xiw_peer_limit_by {
  * struct xiw_peer_entry - entry of a connection
  * @node: in struct xiw_peer_limit.list, or in a list of the caller
  * @peer: the peer's address
- * @since: when it was added, in jiffies
+ * @since: when it was added, in jiffies; or later, with the place in the list
+ * @spared: other entries of the same peer are evicted before this one
  * @slots: slots of its counts
  */
 struct xiw_peer_entry {
 	struct list_head node;
 	struct in6_addr peer;
 	unsigned long since;
+	bool spared;
 	u8 slots[XIW_PEER_LIMIT_BYS];
 };
 
@@ -48,8 +50,12 @@ struct xiw_peer_limit {
 
 void xiw_peer_limit_init(struct xiw_peer_limit *limit);
 void xiw_peer_limit_add(struct xiw_peer_limit *limit, struct xiw_peer_entry *m);
+void xiw_peer_limit_renew(struct xiw_peer_limit *limit,
+			  struct xiw_peer_entry *m);
 void xiw_peer_limit_remove(struct xiw_peer_limit *limit,
 			   struct xiw_peer_entry *m);
+u32 xiw_peer_limit_of(const struct xiw_peer_limit *limit,
+		      const struct in6_addr *peer);
 struct xiw_peer_entry *xiw_peer_limit_worst(const struct xiw_peer_limit *limit,
 					    unsigned long grace);
 

@@ -861,6 +861,18 @@ int xiw_sock_listen(struct xiw_sock *xs, int backlog)
 }
 
 /*
+ * Is the queue of a listener at least half full of connections that were not
+ * accepted? Any context.
+ */
+bool xiw_sock_queue_fills(const struct xiw_sock *xs)
+{
+	const struct sock *sk = xs->sk;
+
+	return READ_ONCE(sk->sk_ack_backlog) >=
+	       READ_ONCE(sk->sk_max_ack_backlog) / 2;
+}
+
+/*
  * Starts a connection of a new or bound socket. Does not wait for the peer: 0
  * when it is under way or complete.
  */

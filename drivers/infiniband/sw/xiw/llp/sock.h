@@ -127,6 +127,7 @@ int xiw_sock_choose_port_late(struct xiw_sock *xs);
 int xiw_sock_bind_shared(struct xiw_sock *xs,
 			 const struct sockaddr_storage *addr, int bound_if);
 struct net *xiw_sock_get_net(const struct xiw_sock *xs);
+bool xiw_sock_queue_fills(const struct xiw_sock *xs);
 int xiw_sock_listen(struct xiw_sock *xs, int backlog);
 /* The outcome is reported by state_change. */
 int xiw_sock_connect(struct xiw_sock *xs, const struct sockaddr_storage *addr);

@@ -499,10 +499,6 @@ static bool oob_passive_is_from(struct xiw_ep *ep,
 	struct xiw_ep_names *names = &ep->startup->names;
 	union ib_gid local = {};
 
-	/* Constant while the Request waits: the listener compares it. */
-	if (!ep->ready)
-		ep->privileged = ntohs(xiw_sock_port_of(&names->remote)) <
-				 PROT_SOCK;
 	rdma_ip2gid((struct sockaddr *)&names->local, &local);
 	return xiw_oob_request_from(req, local.raw, ep->by_peer.peer.s6_addr);
 }
@@ -571,6 +567,7 @@ oob_passive_challenge(struct xiw_ep *ep, const struct xiw_oob_request *req)
 				     xiw_oob_reply_encode(&reply, st->pdata)))
 		return XIW_EPS_DEAD;
 	st->proves = true;
+	xiw_listen_progress(ep);
 	return XIW_EPS_REQUEST;
 }
 

@@ -154,10 +154,45 @@ static void peer_limit_grace(struct kunit *test)
 			    &same->waits[10].entry);
 }
 
+/* Of the entries of a peer those to be spared are evicted last. */
+static void peer_limit_spares(struct kunit *test)
+{
+	struct room *room = room_get(test, 1);
+	struct in6_addr peer = address(false, 1, 1);
+	u32 i;
+
+	room->waits[0].entry.spared = true;
+	for (i = 0; i < 8; i++)
+		join(room, &room->waits[i], peer);
+	for (i = 1; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, leave(room, 0)->number, i);
+	KUNIT_EXPECT_EQ(test, leave(room, 0)->number, 0);
+}
+
+/* A renewed entry is the newest one, with a grace period. */
+static void peer_limit_renews(struct kunit *test)
+{
+	struct room *room = room_get(test, 1);
+	struct in6_addr peer = address(false, 1, 1);
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		join(room, &room->waits[i], peer);
+		room->waits[i].entry.since -= GRACE;
+	}
+	xiw_peer_limit_renew(&room->limit, &room->waits[0].entry);
+	KUNIT_EXPECT_EQ(test, leave(room, GRACE)->number, 1);
+	KUNIT_EXPECT_EQ(test, leave(room, GRACE)->number, 2);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies,
+					    room->waits[0].entry.since + GRACE));
+}
+
 static struct kunit_case peer_limit_cases[] = {
 	KUNIT_CASE(peer_limit_address),
 	KUNIT_CASE(peer_limit_network),
 	KUNIT_CASE(peer_limit_grace),
+	KUNIT_CASE(peer_limit_spares),
+	KUNIT_CASE(peer_limit_renews),
 	{}
 };
 
