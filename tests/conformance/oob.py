@@ -1004,6 +1004,19 @@ def before_first(bench, then):
 
 @case
 # Covers: RDV-16
+def lost_unused(bench):
+    """an Initiator that has only sent its first FPDU tries again after a loss"""
+    qp = bench.qp("I")
+    with bench.listening() as sock:
+        for _ in range(3):
+            peer, _ = bench.answer(sock, qp)
+            peer.reset()
+        peer, _ = bench.answer(sock, qp)
+        works(peer, qp)
+
+
+@case
+# Covers: RDV-16
 def silence_first(bench):
     """the first FPDU is late: the connection is rolled back"""
     bench.policy(rtr_timeout_ms=300)

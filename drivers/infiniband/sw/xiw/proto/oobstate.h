@@ -15,7 +15,8 @@
  * @XIW_OOBS_ESTABLISHED: the stream is established; there will be no other one
  * @XIW_OOBS_PEER_GONE: the stream has ended without an error: a request that
  *	cannot be sent fails after its wait, and nothing else is flushed
- * @XIW_OOBS_BAD_PSN: the PSNs differ: the connection was never established
+ * @XIW_OOBS_VOID: the connection counts as never established: the PSNs differ,
+ *	or it was lost unused
  * @XIW_OOBS_ROLLBACK: a connection that was never established is rolled back
  * @XIW_OOBS_ROLLBACK_DEAD: as ROLLBACK, and the queue pair ends afterwards
  * @XIW_OOBS_DEAD_EARLY: everything is flushed, no stream was ever established
@@ -27,7 +28,7 @@ enum xiw_oob_state {
 	XIW_OOBS_PATH_SET,
 	XIW_OOBS_ESTABLISHED,
 	XIW_OOBS_PEER_GONE,
-	XIW_OOBS_BAD_PSN,
+	XIW_OOBS_VOID,
 	XIW_OOBS_ROLLBACK,
 	XIW_OOBS_ROLLBACK_DEAD,
 	XIW_OOBS_DEAD_EARLY,
@@ -41,6 +42,9 @@ enum xiw_oob_state {
  * @XIW_OOBE_ESTABLISH: the stream is established
  * @XIW_OOBE_FAULT: a fault of either side has ended the stream
  * @XIW_OOBE_LOSE: the peer, or TCP, has ended the stream
+ * @XIW_OOBE_LOSE_UNUSED: TCP has lost the stream of an Initiator that had sent
+ *	nothing but its first FPDU, and received nothing: the Responder may lack
+ *	even that
  * @XIW_OOBE_END: the ULP, or an expired wait, ends the queue pair
  * @XIW_OOBE_MISMATCH: the PSNs differ
  * @XIW_OOBE_ROLL_BACK: begin a rollback, if the stream was never established
@@ -53,6 +57,7 @@ enum xiw_oob_event {
 	XIW_OOBE_ESTABLISH,
 	XIW_OOBE_FAULT,
 	XIW_OOBE_LOSE,
+	XIW_OOBE_LOSE_UNUSED,
 	XIW_OOBE_END,
 	XIW_OOBE_MISMATCH,
 	XIW_OOBE_ROLL_BACK,
@@ -88,7 +93,7 @@ static inline bool xiw_oobstate_was_established(enum xiw_oob_state state)
  */
 static inline bool xiw_oobstate_is_tentative(enum xiw_oob_state state)
 {
-	return state == XIW_OOBS_PATH_SET || state == XIW_OOBS_BAD_PSN ||
+	return state == XIW_OOBS_PATH_SET || state == XIW_OOBS_VOID ||
 	       state == XIW_OOBS_ROLLBACK;
 }
 

@@ -337,7 +337,9 @@ static enum ib_event_type qp_stream_fault_event(enum xiw_reason reason)
 /*
  * Out of band: the end of the peer or of TCP is an error only for requests that
  * are still to be sent. Before the first FPDU a Responder has no established
- * stream that could end, see xiw_oob_roll_back().
+ * stream that could end, see xiw_oob_roll_back(). Its Initiator cannot know
+ * whether that has arrived, so a stream that was lost unused is rolled back,
+ * too.
  */
 static u32 qp_stream_step_oob(struct xiw_qp *qp, enum xiw_qp_event event,
 			      u32 events)
@@ -357,8 +359,15 @@ static u32 qp_stream_step_oob(struct xiw_qp *qp, enum xiw_qp_event event,
 	case XIW_QPE_FAULT_SILENT:
 		xiw_qp_oob_step(qp, XIW_OOBE_FAULT);
 		break;
-	case XIW_QPE_PEER_FIN_DIRTY:
 	case XIW_QPE_LLP_LOST:
+		/* The end of the device leaves no endpoint to try again. */
+		if (xiw_stream_is_unused(&qp->stream) &&
+		    !READ_ONCE(qp->dev->eps_closed)) {
+			xiw_qp_oob_step(qp, XIW_OOBE_LOSE_UNUSED);
+			break;
+		}
+		fallthrough;
+	case XIW_QPE_PEER_FIN_DIRTY:
 	case XIW_QPE_LLP_CLOSED:
 	case XIW_QPE_CLOSE_TIMEOUT:
 		xiw_qp_oob_step(qp, XIW_OOBE_LOSE);

@@ -249,6 +249,7 @@ enum xiw_tx_engine {
  * @turn: @pos when the turn of the queue of @msg began
  * @msn: next MSN per queue
  * @rtr: RTR still to be sent, or answer to it, XIW_RTR_*
+ * @rtr_end: @pos behind it
  * @term_len: ULPDU length of the Terminate still to be sent, 0 = none; read
  *	without the lock when the queue pair is destroyed
  * @term_ulpdu: bytes of the Terminate
@@ -287,6 +288,7 @@ struct xiw_tx {
 	u64 turn;
 	u32 msn[XIW_QN_COUNT];
 	u8 rtr;
+	u64 rtr_end;
 	u32 term_len;
 	u8 term_ulpdu[XIW_TERM_ULPDU_MAX];
 
@@ -573,6 +575,15 @@ xiw_stream_mem_get(const struct xiw_stream *s, struct xiw_mem_cache *cache,
 static inline bool xiw_stream_is_fenced(const struct xiw_stream *s)
 {
 	return s->rx.first && !s->conn.initiator && !s->conn.unfenced;
+}
+
+/*
+ * True if an Initiator has sent nothing but its RTR, and received nothing. In a
+ * stream that has ended, or with the socket lock held.
+ */
+static inline bool xiw_stream_is_unused(const struct xiw_stream *s)
+{
+	return s->conn.initiator && s->rx.first && s->tx.pos == s->tx.rtr_end;
 }
 
 /* stream.c */

@@ -494,6 +494,7 @@ void xiw_tx_start(struct xiw_stream *s)
 	tx->engine = XIW_ENGINE_IDLE;
 	tx->imm_sent = false;
 	tx->pos = 0;
+	tx->rtr_end = 0;
 	tx->sent = 0;
 	tx->rtr = s->conn.initiator ? nego->rtr_send : 0;
 	tx->mixes = s->conn.mixes;

@@ -800,6 +800,9 @@ void xiw_tx_sched_encoded(struct xiw_stream *s)
 	case XIW_TX_TERM:
 		tx->term_sent = true;
 		break;
+	case XIW_TX_RTR:
+		tx->rtr_end = tx->pos;
+		break;
 	default:
 		break;
 	}

@@ -10,25 +10,25 @@
 #include "util.h"
 
 /*
- * A letter for each state: i idle, p path set, E established, g peer gone, b
- * bad PSN, r rollback, R rollback of a dead one, d dead early, D dead.
+ * A letter for each state: i idle, p path set, E established, g peer gone, v
+ * void, r rollback, R rollback of a dead one, d dead early, D dead.
  */
-static const char letters[] = "ipEgbrRdD";
+static const char letters[] = "ipEgvrRdD";
 
 /*
- * The next state for name, establish, fault, lose, end, mismatch, roll back,
- * rolled back and stop wait.
+ * The next state for name, establish, fault, lose, lose unused, end, mismatch,
+ * roll back, rolled back and stop wait.
  */
 static const char * const want[XIW_OOBS_COUNT] = {
-	[XIW_OOBS_IDLE]			= "piiiiiiii",
-	[XIW_OOBS_PATH_SET]		= "pEppdbrpp",
-	[XIW_OOBS_ESTABLISHED]		= "EEDgDbEEE",
-	[XIW_OOBS_PEER_GONE]		= "ggggDbggE",
-	[XIW_OOBS_BAD_PSN]		= "bbbbdbrbb",
-	[XIW_OOBS_ROLLBACK]		= "rrrrRrrpr",
-	[XIW_OOBS_ROLLBACK_DEAD]	= "RRRRRRRdR",
-	[XIW_OOBS_DEAD_EARLY]		= "dDddddddd",
-	[XIW_OOBS_DEAD]			= "DDDDDDDDD",
+	[XIW_OOBS_IDLE]			= "piiiiiiiii",
+	[XIW_OOBS_PATH_SET]		= "pEpppdvrpp",
+	[XIW_OOBS_ESTABLISHED]		= "EEDgvDvEEE",
+	[XIW_OOBS_PEER_GONE]		= "gggggDvggE",
+	[XIW_OOBS_VOID]			= "vvvvvdvrvv",
+	[XIW_OOBS_ROLLBACK]		= "rrrrrRrrpr",
+	[XIW_OOBS_ROLLBACK_DEAD]	= "RRRRRRRRdR",
+	[XIW_OOBS_DEAD_EARLY]		= "dDdddddddd",
+	[XIW_OOBS_DEAD]			= "DDDDDDDDDD",
 };
 
 /* Covers: RDV-16 RDV-19 */
@@ -59,7 +59,7 @@ static void oobstate_predicates(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, xiw_oobstate_was_established(s),
 				!!strchr("EgD", letters[s]));
 		KUNIT_EXPECT_EQ(test, xiw_oobstate_is_tentative(s),
-				!!strchr("pbr", letters[s]));
+				!!strchr("pvr", letters[s]));
 	}
 }
 
