@@ -222,6 +222,22 @@ server_first()
 	return "$rc"
 }
 
+# An administrator ends the socket that listens (ss -K).
+listens_again()
+{
+	local port
+
+	port=$(free_port)
+	start_server rping "$NS_A" rping -s -P -a "$A4" -p "$port" &&
+	wait_listen rping "$NS_A" "$port" &&
+	in_a ss -HKltn "sport = :$port" | grep -q . &&
+	wait_for 10 listening "$NS_A" "$port" &&
+	in_b rping -c -a "$A4" -p "$port" -C 3
+	local rc=$?
+	ends rping
+	return "$rc"
+}
+
 topo_up
 tap_run "the address is a GID" wait_for 20 has_gid
 objects >"$TMP/baseline"
@@ -232,6 +248,8 @@ tap_run "the port is not free while the address is away" away
 tap_run "  nor while the link is down, over IPv6" link_down
 tap_run "a port that another program had is taken when that ends" before
 tap_run "two devices with one address share the port" same_address
+tap_run "a listener of rdma_cm that an administrator has ended listens again" \
+	listens_again
 tap_run "in a VRF, no program takes the port at the VRF or at the interface" enters_vrf
 tap_run "  nor that of a listener of rdma_cm" rdma_cm_in_vrf "$A4"
 tap_run "  nor of one with the wildcard address" rdma_cm_in_vrf 0.0.0.0

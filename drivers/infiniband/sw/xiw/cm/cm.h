@@ -66,6 +66,7 @@ void xiw_end_teardown(struct xiw_ep *ep);
 
 /* cm_listen.c */
 enum xiw_ep_state xiw_listen_children(struct xiw_ep *ep);
+enum xiw_ep_state xiw_listen_reopen(struct xiw_ep *ep);
 enum xiw_ep_state xiw_listen_kill(struct xiw_ep *ep);
 void xiw_listen_progress(struct xiw_ep *ep);
 void xiw_listen_has_room(struct xiw_ep *ep);

@@ -571,6 +571,33 @@ static int listen_open_listener(struct xiw_ep *ep, struct net *net,
 	return xiw_sock_listen(xs, XIW_EP_BACKLOG);
 }
 
+/*
+ * Opens the socket of a listener of iw_cm again, which an administrator has
+ * ended (ss -K). If that fails, tries again after a second.
+ */
+enum xiw_ep_state xiw_listen_reopen(struct xiw_ep *ep)
+{
+	const struct sockaddr_storage *addr = &ep->cm_id->m_local_addr;
+	struct net *net = xiw_sock_get_net(ep->xs);
+	struct xiw_sock *old = ep->xs;
+	int ret;
+
+	ep->xs = NULL;
+	ret = listen_open_listener(ep, net, addr, ep->cm_id->afonly);
+	if (ret) {
+		ibdev_notice_ratelimited(&ep->dev->ibdev,
+					 "the listener at %pISpc was ended, and cannot listen again: %d\n",
+					 addr, ret);
+		xiw_conn_drop_sock(ep);
+		ep->xs = old;
+		xiw_ep_set_timer(ep, MSEC_PER_SEC);
+	} else {
+		xiw_sock_release(old, true);
+	}
+	put_net(net);
+	return XIW_EPS_LISTEN;
+}
+
 /**
  * xiw_listen_start() - begin to listen
  * @ep: new endpoint of a listener, locked

@@ -657,6 +657,14 @@ int xiw_cm_destroy_listen(struct iw_cm_id *cm_id)
 	return 0;
 }
 
+/* Over SCTP, an administrator cannot end a listener. */
+static enum xiw_ep_state iwcm_on_listener(struct xiw_ep *ep)
+{
+	if (!ep->sctp && xiw_conn_status(ep) == XIW_LLP_LOST)
+		return xiw_listen_reopen(ep);
+	return xiw_listen_children(ep);
+}
+
 static void iwcm_teardown(struct xiw_ep *ep)
 {
 	/* Accept and reject must not find the endpoint any more. */
@@ -669,7 +677,7 @@ static void iwcm_teardown(struct xiw_ep *ep)
 
 static const xiw_ep_act iwcm_acts[XIW_EPA_COUNT] = {
 	[XIW_EPA_DIE]		= xiw_end_die,
-	[XIW_EPA_ACCEPT]	= xiw_listen_children,
+	[XIW_EPA_ACCEPT]	= iwcm_on_listener,
 	[XIW_EPA_UNLISTEN]	= xiw_listen_kill,
 	[XIW_EPA_CONNECTING]	= xiw_active_connecting,
 	[XIW_EPA_REPLY]		= xiw_active_reply,
