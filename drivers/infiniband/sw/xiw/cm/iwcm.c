@@ -311,8 +311,9 @@ static enum xiw_ep_state iwcm_peer_closed(struct xiw_ep *ep, int status)
 {
 	struct net *net;
 
-	if (ep->policy.rev < 2 || !ep->policy.fallback || ep->startup->have ||
-	    status != -ECONNRESET)
+	/* Revision 1 is older than connections over SCTP. */
+	if (ep->policy.rev < 2 || !ep->policy.fallback || ep->sctp ||
+	    ep->startup->have || status != -ECONNRESET)
 		return iwcm_fail(ep, status);
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_MPA_FALLBACK);
 	ep->policy.rev = 1;

@@ -192,6 +192,12 @@ static void sctp_sync(struct xiw_sctp *c)
 
 	lock_sock(sk);
 	asoc = xiw_sctp_asoc(sk);
+	/*
+	 * SCTP keeps an association that the peer has ended until it is
+	 * accepted.
+	 */
+	if (asoc && asoc->state == SCTP_STATE_CLOSED)
+		asoc = NULL;
 	xiw_sctp_set_mulpdu(c, asoc);
 	if (asoc) {
 		if (asoc->state >= SCTP_STATE_ESTABLISHED && !c->up)
