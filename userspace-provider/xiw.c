@@ -57,6 +57,7 @@ static const struct verbs_context_ops xiw_context_ops = {
 	.query_srq		= xiw_query_srq,
 	.reg_dmabuf_mr		= xiw_reg_dmabuf_mr,
 	.reg_mr			= xiw_reg_mr,
+	XIW_OPS_REG_MR_EX
 	.req_notify_cq		= xiw_req_notify_cq,
 	.rereg_mr		= xiw_rereg_mr,
 	.resize_cq		= xiw_resize_cq,
