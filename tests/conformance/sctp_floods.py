@@ -11,6 +11,7 @@ import os
 import pathlib
 import resource
 import socket
+import subprocess
 import sys
 import time
 
@@ -18,7 +19,7 @@ import live
 import sctp_peers
 from live import PATIENCE, case, main
 from sctp_peers import SEGMENT, TERMINATE
-from sctp_sessions import PASSIVE, PLAIN, Bench, Peer
+from sctp_sessions import NETDEV, PASSIVE, PLAIN, Bench, Peer
 
 # Drop the cases that the import of sctp_sessions has registered.
 live.CASES.clear()
@@ -112,6 +113,46 @@ def half_open(bench):
     # A slow kernel is still associating some of them.
     wait_for_sockets(bench, before + HALF_OPEN + 1)
     peer.finished()
+
+
+@contextlib.contextmanager
+def slowly():
+    """A context in which the peer sends 1 MB/s."""
+    qdisc = ["dev", NETDEV, "root", "netem", "rate", "8mbit", "limit", "10000"]
+    subprocess.run(["tc", "qdisc", "add", *qdisc], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["tc", "qdisc", "del", *qdisc[:3]], check=True)
+
+
+def received(bench):
+    """Bytes of memory of all associations of the device's host."""
+    table = pathlib.Path(f"/proc/{bench.target.proc.pid}/net/sctp/assocs")
+    head, *rows = (line.split() for line in table.read_text().splitlines())
+    column = head.index("RX_QUEUE")
+    return sum(int(row[column]) for row in rows)
+
+
+@case
+def incomplete(bench):
+    """before the accept an association holds 64 KiB at most; more ends the session"""
+    bench.policy(request_timeout_ms=120000)
+    with slowly():
+        peer = Peer(sctp_peers.new_socket(family=bench.family))
+        bench.peers.append(peer)
+        peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 400000)
+        peer.sock.connect((bench.addr_a, PASSIVE))
+        peer.sock.send(bytes(200000))
+        most = held = 0
+        end = time.monotonic() + PATIENCE
+        # A few hundred bytes are a notification.
+        while most < 10000 or held:
+            held = received(bench)
+            most = max(most, held)
+            assert time.monotonic() < end, f"{held} of {most} bytes are kept"
+    print(f"# at most {most} bytes of memory")
+    assert most < 100000, f"{most} bytes of memory"
 
 
 @case

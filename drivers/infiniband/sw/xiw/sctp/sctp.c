@@ -446,6 +446,8 @@ static void sctp_init(struct xiw_sock *xs, bool accepted)
 	INIT_DELAYED_WORK(&c->retry, sctp_retry);
 	init_waitqueue_func_entry(&c->room, sctp_on_room);
 	add_wait_queue(sk_sleep(xs->sk), &c->room);
+	if (accepted)
+		xiw_sctp_set_rcvbuf(xs->sk, false);
 }
 
 /*

@@ -164,6 +164,31 @@ void xiw_sctp_unlock_bh(struct xiw_sctp *c)
 }
 
 /*
+ * Receive buffer until the ULP accepts: no control group is charged for it, and
+ * an Initiate is all that a peer may send. The window announced to the peer is
+ * that of XIW_SCTP_RCVBUF, as it also ends the slow start of the peer.
+ */
+#define SCTP_CONN_RCVBUF_EARLY	(64 * 1024)
+
+/**
+ * xiw_sctp_set_rcvbuf() - limit the memory of received chunks
+ * @sk: socket of an accepted association
+ * @accepted: the ULP has accepted it
+ *
+ * At the limit SCTP delivers the beginning of an incomplete message, which ends
+ * the session.
+ *
+ * Context: Process context, without the socket lock.
+ */
+void xiw_sctp_set_rcvbuf(struct sock *sk, bool accepted)
+{
+	lock_sock(sk);
+	WRITE_ONCE(sk->sk_rcvbuf,
+		   accepted ? XIW_SCTP_RCVBUF : SCTP_CONN_RCVBUF_EARLY);
+	release_sock(sk);
+}
+
+/*
  * Failures
  */
 

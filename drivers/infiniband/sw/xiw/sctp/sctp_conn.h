@@ -16,6 +16,9 @@
 #include "llp/sock.h"
 #include "proto/session.h"
 
+/* Set before there is an association: half of it becomes the receive window. */
+#define XIW_SCTP_RCVBUF		(1024 * 1024)
+
 /**
  * struct xiw_sctp - an SCTP socket
  * @xs: socket
@@ -132,5 +135,6 @@ void xiw_sctp_unlock_bh(struct xiw_sctp *c);
 void xiw_sctp_queue_work(struct xiw_sctp *c);
 void xiw_sctp_queue_retry(struct xiw_sctp *c);
 void xiw_sctp_lose(struct xiw_sctp *c, int err);
+void xiw_sctp_set_rcvbuf(struct sock *sk, bool accepted);
 
 #endif /* _XIW_SCTP_CONN_H */

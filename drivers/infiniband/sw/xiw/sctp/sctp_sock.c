@@ -10,8 +10,6 @@
 #include "proto/nego.h"
 #include "sctp_conn.h"
 
-/* Set before there is an association: half of it becomes the receive window. */
-#define SCTP_RCVBUF		(1024 * 1024)
 #define SCTP_SNDBUF		(512 * 1024)
 
 /* RFC 5043 section 10: limit of unacknowledged chunks, by the send buffer */
@@ -135,7 +133,7 @@ static void sctp_set_buffers(struct sock *sk)
 	lock_sock(sk);
 	sk->sk_userlocks |= SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK;
 	WRITE_ONCE(sk->sk_sndbuf, SCTP_SNDBUF);
-	WRITE_ONCE(sk->sk_rcvbuf, SCTP_RCVBUF);
+	WRITE_ONCE(sk->sk_rcvbuf, XIW_SCTP_RCVBUF);
 	release_sock(sk);
 }
 

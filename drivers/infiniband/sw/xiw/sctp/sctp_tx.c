@@ -244,6 +244,8 @@ int xiw_sctp_send_frame(struct xiw_sctp *c, const struct xiw_mpa_frame *frame,
 
 	if (!buf)
 		return -ENOMEM;
+	if (!frame->reject)
+		xiw_sctp_set_rcvbuf(c->xs.sk, true);
 	ret = xiw_session_encode(&c->session, buf, XIW_SESSION_MSG_MAX, frame,
 				 pdata);
 	if (ret >= 0)
