@@ -19,6 +19,7 @@
 #include "device.h"
 #include "llp/sock.h"
 #include "mem/odp.h"
+#include "oob/oob.h"
 #include "sctp/sctp.h"
 #include "stream/stream.h"
 
@@ -188,6 +189,7 @@ static void __exit xiw_exit(void)
 	xiw_gid_module_exit();
 	unregister_netdevice_notifier(&xiw_netdev_nb);
 	ib_unregister_driver(XIW_RDMA_DRIVER_ID);
+	xiw_oob_gate_module_exit();
 	xiw_hold_module_exit();
 	xiw_pager_module_exit();
 	xiw_quirk_module_exit();

@@ -56,6 +56,7 @@ u32 xiw_oob_gate_enter(struct xiw_ep *ep, bool first);
 void xiw_oob_gate_charge(struct xiw_ep *ep, u64 start);
 void xiw_oob_gate_leave(struct xiw_ep *ep);
 bool xiw_oob_gate_take_privilege(struct xiw_ep *ep);
+void xiw_oob_gate_module_exit(void);
 
 /* oob_listen.c */
 void xiw_oob_to_addr(const struct xiw_dev *dev, const u8 *gid, u16 port,

@@ -17,6 +17,12 @@
  * early gets the next free time, so all of them try in order. After a
  * pause a user may make several hundred tries at once.
  *
+ * An Initiator that ends before its time gives that back. Otherwise a process
+ * that begins and ends Initiators in a loop could delay the others of its user
+ * without limit. What tries have cost delays them by GATE_DEBT at most: a try
+ * that waits for memory takes time, too. The time of a user without endpoints
+ * is kept until it limits nothing any more.
+ *
  * At most GATE_OPEN connections of a user are not established at a time. If
  * there are as many, a new try replaces the oldest one that is older than
  * GATE_KEEP, and waits for that otherwise. So peers that do not answer delay
@@ -27,6 +33,7 @@
  */
 #include "oob.h"
 
+#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/math64.h>
@@ -35,6 +42,7 @@
 #include <linux/spinlock.h>
 #include <linux/time64.h>
 #include <linux/timekeeping.h>
+#include <linux/workqueue.h>
 
 #include "dev.h"
 #include "qp/ep.h"
@@ -53,6 +61,8 @@
 #define GATE_COST_MAX		(100 * NSEC_PER_MSEC)
 /* Tries at once, as the time that they cost */
 #define GATE_BURST		(250 * NSEC_PER_MSEC)
+/* How far the cost of past tries delays others of the user */
+#define GATE_DEBT		(10ULL * NSEC_PER_SEC)
 
 /* Connections from a port that needs a privilege: of a user, of a device */
 #define GATE_PRIVILEGED		8
@@ -62,7 +72,7 @@
  * struct xiw_oob_gate - the Initiators of a user; protected by gate_lock
  * @node: on gate_list
  * @tenant: the user
- * @refs: number of its endpoints
+ * @refs: number of its endpoints; without any, gate_expire() frees it
  * @next: time of the next try, in nanoseconds
  * @num_open: number of connections that are not established
  * @open: those of them that may be replaced, oldest first
@@ -78,8 +88,11 @@ struct xiw_oob_gate {
 	u32 privileged;
 };
 
+static void gate_expire(struct work_struct *work);
+
 static DEFINE_SPINLOCK(gate_lock);
 static LIST_HEAD(gate_list);
+static DECLARE_DELAYED_WORK(gate_expire_work, gate_expire);
 
 static struct xiw_oob_gate *gate_find_locked(const struct xiw_oob_gate *key)
 {
@@ -98,6 +111,63 @@ static void gate_free(struct xiw_oob_gate *gate)
 	if (gate)
 		xiw_tenant_put(&gate->tenant);
 	kfree(gate);
+}
+
+/* The time of a user, within its limits at @now. */
+static void gate_clamp_locked(struct xiw_oob_gate *gate, u64 now)
+{
+	lockdep_assert_held(&gate_lock);
+
+	gate->next = clamp_t(u64, gate->next, now - GATE_BURST,
+			     now + GATE_DEBT +
+				     (u64)gate->refs * GATE_COST_MIN);
+}
+
+/* Moves the gates without endpoints that equal a new one to @over. */
+static void gate_pick_expired(struct list_head *over)
+{
+	u64 now = ktime_get_ns();
+	struct xiw_oob_gate *gate;
+	struct xiw_oob_gate *next;
+	bool more = false;
+
+	spin_lock(&gate_lock);
+	list_for_each_entry_safe(gate, next, &gate_list, node) {
+		if (gate->refs)
+			continue;
+		gate_clamp_locked(gate, now);
+		if (gate->next > now - GATE_BURST)
+			more = true;
+		else
+			list_move(&gate->node, over);
+	}
+	if (more)
+		schedule_delayed_work(&gate_expire_work, HZ);
+	spin_unlock(&gate_lock);
+}
+
+static void gate_free_list(struct list_head *over)
+{
+	struct xiw_oob_gate *gate;
+	struct xiw_oob_gate *next;
+
+	list_for_each_entry_safe(gate, next, over, node)
+		gate_free(gate);
+}
+
+static void gate_expire(struct work_struct *work)
+{
+	LIST_HEAD(over);
+
+	gate_pick_expired(&over);
+	gate_free_list(&over);
+}
+
+/* No endpoint is left. */
+void xiw_oob_gate_module_exit(void)
+{
+	cancel_delayed_work_sync(&gate_expire_work);
+	gate_free_list(&gate_list);
 }
 
 /*
@@ -126,6 +196,7 @@ int xiw_oob_gate_init(struct xiw_ep *ep)
 	gate_free(new);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_oob_gate_init);
 
 static void gate_leave_locked(struct xiw_ep *ep)
 {
@@ -164,14 +235,14 @@ void xiw_oob_gate_exit(struct xiw_ep *ep)
 	spin_lock(&gate_lock);
 	gate_leave_locked(ep);
 	gate_drop_privilege_locked(ep);
+	if (ep->gate.assigned)
+		gate->next -= GATE_COST_MIN;
 	ep->gate.of = NULL;
-	if (--gate->refs)
-		gate = NULL;
-	else
-		list_del(&gate->node);
+	if (!--gate->refs)
+		schedule_delayed_work(&gate_expire_work, HZ);
 	spin_unlock(&gate_lock);
-	gate_free(gate);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_oob_gate_exit);
 
 /*
  * Milliseconds until the time of @ep, 0 if that is now. A time that was
@@ -185,7 +256,7 @@ static u32 gate_await_time_locked(struct xiw_ep *ep, u64 now)
 	lockdep_assert_held(&gate_lock);
 
 	if (!ep->gate.assigned) {
-		gate->next = max_t(u64, gate->next, now - GATE_BURST);
+		gate_clamp_locked(gate, now);
 		if (gate->next > now)
 			wait = gate->next - now;
 		gate->next += GATE_COST_MIN;
@@ -243,6 +314,7 @@ u32 xiw_oob_gate_enter(struct xiw_ep *ep, bool first)
 	spin_unlock(&gate_lock);
 	return wait;
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_oob_gate_enter);
 
 /* Adds the cost of a try that began at @start, of ktime_get_ns(). */
 void xiw_oob_gate_charge(struct xiw_ep *ep, u64 start)
@@ -268,6 +340,7 @@ void xiw_oob_gate_leave(struct xiw_ep *ep)
 		gate_drop_privilege_locked(ep);
 	spin_unlock(&gate_lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_oob_gate_leave);
 
 /*
  * May a try use a port that needs a privilege? Then xiw_oob_gate_leave() gives
