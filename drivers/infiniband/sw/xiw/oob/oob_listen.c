@@ -335,9 +335,9 @@ static bool oob_reserve_one(struct xiw_dev *dev, const u8 *gid, u16 port)
 	list_move_tail(&p->node, &dev->oob_ports);
 	ret = oob_port_refresh(dev, p);
 	if (ret == -EADDRINUSE && !p->logged)
-		ibdev_notice(&dev->ibdev,
-			     "TCP port %u of %pI6c is another program's, which Initiators by number would take for this host's\n",
-			     port, gid);
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "TCP port %u of %pI6c is another program's, which Initiators by number would take for this host's\n",
+					 port, gid);
 	p->logged = ret == -EADDRINUSE;
 	return !ret;
 }
