@@ -17,7 +17,8 @@
  * TCP's queue is not fair: a flood of one address could fill it, and TCP then
  * drops the connections of all. So once it is half full, an address that has
  * more than half of the children gets no more: its new connections are reset,
- * and one of its children makes room for that of any other address.
+ * and one of its children makes room for that of any other address, or for one
+ * from a privileged port.
  *
  * iw_cm has room for as many requests as the backlog of the ULP, which may be
  * few. A request without room stays half open until there is room, or until the
@@ -212,6 +213,11 @@ static void listen_drop_child(struct xiw_ep_listen *listen,
 	xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_TIMEOUT);
 }
 
+static bool listen_is_privileged(const struct xiw_ep_names *names)
+{
+	return ntohs(xiw_sock_port_of(&names->remote)) < PROT_SOCK;
+}
+
 /*
  * Makes @ep a child of the listener @parent. A twin is not locked here and may
  * have ended: then -ECONNABORTED.
@@ -225,8 +231,7 @@ static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 	xiw_ep_get(parent);
 	ep->parent = parent;
 	ep->by_peer.peer = xiw_sock_peer(ep->xs);
-	ep->privileged = ntohs(xiw_sock_port_of(&ep->startup->names.remote)) <
-			 PROT_SOCK;
+	ep->privileged = listen_is_privileged(&ep->startup->names);
 	ep->by_peer.spared = ep->privileged;
 	spin_lock(&listen->lock);
 	if (listen->closed)
@@ -240,7 +245,8 @@ static int listen_join(struct xiw_ep *ep, struct xiw_ep *parent)
 	 * period is over.
 	 */
 	flood = listen_find_flood(listen);
-	if (flood && !ipv6_addr_equal(&flood->peer, &ep->by_peer.peer))
+	if (flood && (ep->privileged || !ipv6_addr_equal(&flood->peer,
+							 &ep->by_peer.peer)))
 		listen_drop_child(listen, flood);
 	xiw_peer_limit_add(&listen->half_open, &ep->by_peer);
 	ret = 0;
@@ -277,13 +283,19 @@ static int listen_add_child(struct xiw_ep *parent, struct xiw_sock *xs,
 	return 0;
 }
 
-/* Is a new connection one of a flood for which there is no room? */
+/*
+ * Is a new connection one of a flood for which there is no room? Those from
+ * privileged ports take the place of others of their address.
+ */
 static bool listen_is_flood(struct xiw_ep_listen *listen,
-			    const struct xiw_sock *xs)
+			    const struct xiw_sock *xs,
+			    const struct xiw_ep_names *names)
 {
 	struct in6_addr peer = xiw_sock_peer(xs);
 	bool ret;
 
+	if (listen_is_privileged(names))
+		return false;
 	spin_lock(&listen->lock);
 	ret = listen_grace_left(listen) &&
 	      xiw_peer_limit_of(&listen->half_open, &peer) > XIW_EP_BACKLOG / 2;
@@ -303,9 +315,9 @@ static int listen_admit_child(struct xiw_ep *ep, struct xiw_sock *xs)
 	struct xiw_ep_names names;
 	int ret;
 
-	/* Or the peer has reset the connection already. */
-	if (listen_is_flood(ep->listen, xs) ||
-	    xiw_sock_names(xs, &names.local, &names.remote)) {
+	/* The peer may have reset the connection already. */
+	if (xiw_sock_names(xs, &names.local, &names.remote) ||
+	    listen_is_flood(ep->listen, xs, &names)) {
 		xiw_sock_release(xs, true);
 		xiw_stat_inc(ep->dev->stats, XIW_STAT_CONN_FAILED);
 		return 0;

@@ -11,7 +11,7 @@
  * many addresses of a network entries of that network only.
  *
  * A peer may mark entries that are to be spared, such as those of its kernel:
- * they are evicted after its others.
+ * they are evicted after its others, also if these are younger.
  *
  * A new connection has a grace period, so the caller waits for its end before
  * it evicts the entry. But if an entry older than that has at least half the
@@ -55,8 +55,8 @@ void xiw_peer_limit_init(struct xiw_peer_limit *limit)
 EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_init);
 
 /*
- * Adds an entry in no list, with its @peer set. Any context, with the caller's
- * lock held.
+ * Adds an entry in no list, with its @peer and @spared set. Any context, with
+ * the caller's lock held.
  */
 void xiw_peer_limit_add(struct xiw_peer_limit *limit, struct xiw_peer_entry *m)
 {
@@ -69,6 +69,7 @@ void xiw_peer_limit_add(struct xiw_peer_limit *limit, struct xiw_peer_entry *m)
 		peer_limit_slot_of(limit, &m->peer, net);
 	for (by = 0; by < XIW_PEER_LIMIT_BYS; by++)
 		limit->counts[by][m->slots[by]]++;
+	limit->spared[m->slots[XIW_PEER_LIMIT_ADDRESS]] += m->spared;
 	m->since = jiffies;
 	list_add_tail(&m->node, &limit->list);
 	limit->count++;
@@ -97,6 +98,7 @@ void xiw_peer_limit_remove(struct xiw_peer_limit *limit,
 	limit->count--;
 	for (by = 0; by < XIW_PEER_LIMIT_BYS; by++)
 		limit->counts[by][m->slots[by]]--;
+	limit->spared[m->slots[XIW_PEER_LIMIT_ADDRESS]] -= m->spared;
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_remove);
 
@@ -110,6 +112,16 @@ static u32 peer_limit_count_of(const struct xiw_peer_limit *limit,
 		count += limit->counts[by][m->slots[by]];
 	/* Less than any other entry of the same slots. */
 	return count - m->spared;
+}
+
+/* Does the address of an entry to be spared have others? */
+static bool peer_limit_spares(const struct xiw_peer_limit *limit,
+			      const struct xiw_peer_entry *m)
+{
+	u8 slot = m->slots[XIW_PEER_LIMIT_ADDRESS];
+
+	return m->spared && limit->spared[slot] <
+			    limit->counts[XIW_PEER_LIMIT_ADDRESS][slot];
 }
 
 /*
@@ -141,18 +153,18 @@ struct xiw_peer_entry *xiw_peer_limit_worst(const struct xiw_peer_limit *limit,
 	u32 most = 0;
 	u32 count;
 
-	/* Entries with an expired grace period precede the others. */
 	list_for_each_entry(m, &limit->list, node) {
 		count = peer_limit_count_of(limit, m);
 		if (count > most) {
 			most = count;
 			first = m;
 		}
-		if (!time_before(now, m->since + grace)) {
-			most_aged = most;
-			aged = first;
+		if (count > most_aged && !peer_limit_spares(limit, m) &&
+		    !time_before(now, m->since + grace)) {
+			most_aged = count;
+			aged = m;
 		}
 	}
-	return most_aged >= most / 2 ? aged : first;
+	return aged && most_aged >= most / 2 ? aged : first;
 }
 EXPORT_SYMBOL_IF_KUNIT(xiw_peer_limit_worst);

@@ -23,7 +23,8 @@ enum xiw_peer_limit_by {
  * @node: in struct xiw_peer_limit.list, or in a list of the caller
  * @peer: the peer's address
  * @since: when it was added, in jiffies; or later, with the place in the list
- * @spared: other entries of the same peer are evicted before this one
+ * @spared: other entries of the same peer are evicted before this one; constant
+ *	while it is in the list
  * @slots: slots of its counts
  */
 struct xiw_peer_entry {
@@ -40,12 +41,14 @@ struct xiw_peer_entry {
  * @count: number of entries
  * @seed: secret of the hash
  * @counts: number of entries per slot, of addresses and of networks
+ * @spared: number of entries to be spared per slot of an address
  */
 struct xiw_peer_limit {
 	struct list_head list;
 	u32 count;
 	u32 seed;
 	u16 counts[XIW_PEER_LIMIT_BYS][XIW_PEER_LIMIT_SLOTS];
+	u16 spared[XIW_PEER_LIMIT_SLOTS];
 };
 
 void xiw_peer_limit_init(struct xiw_peer_limit *limit);

@@ -169,6 +169,26 @@ static void peer_limit_spares(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, leave(room, 0)->number, 0);
 }
 
+/*
+ * The old entry to be spared is not evicted in place of a new one of its peer,
+ * but in place of one of another peer.
+ */
+static void peer_limit_spares_old(struct kunit *test)
+{
+	struct room *room = room_get(test, 1);
+	struct in6_addr peer = address(false, 1, 1);
+	u32 i;
+
+	room->waits[0].entry.spared = true;
+	for (i = 0; i < ROOM; i++)
+		join(room, &room->waits[i], peer);
+	room->waits[0].entry.since -= GRACE;
+	for (i = 1; i < ROOM; i++)
+		KUNIT_EXPECT_EQ(test, leave(room, GRACE)->number, i);
+	join(room, &room->waits[1], address(false, 2, 2));
+	KUNIT_EXPECT_EQ(test, leave(room, GRACE)->number, 0);
+}
+
 /* A renewed entry is the newest one, with a grace period. */
 static void peer_limit_renews(struct kunit *test)
 {
@@ -192,6 +212,7 @@ static struct kunit_case peer_limit_cases[] = {
 	KUNIT_CASE(peer_limit_network),
 	KUNIT_CASE(peer_limit_grace),
 	KUNIT_CASE(peer_limit_spares),
+	KUNIT_CASE(peer_limit_spares_old),
 	KUNIT_CASE(peer_limit_renews),
 	{}
 };
