@@ -62,20 +62,6 @@ static struct xiw_hold *hold_find(const struct xiw_hold *key)
 	return NULL;
 }
 
-/*
- * Connections of an earlier listener may linger on the port, and share it. So
- * the socket shares it when it is bound, but not afterwards.
- */
-static int hold_bind(struct xiw_hold *hold)
-{
-	int ret = xiw_sock_bind_as_kernel(hold->xs, &hold->addr, hold->bound_if,
-					  hold->v6only);
-
-	if (!ret)
-		xiw_sock_stop_sharing(hold->xs);
-	return ret;
-}
-
 static struct xiw_hold *hold_create(const struct xiw_hold *key)
 {
 	struct xiw_hold *hold = kmemdup(key, sizeof(*key), GFP_KERNEL);
@@ -86,7 +72,8 @@ static struct xiw_hold *hold_create(const struct xiw_hold *key)
 	ret = xiw_sock_create(hold->net, hold->addr.ss_family, &hold->xs);
 	if (ret)
 		goto free;
-	ret = hold_bind(hold);
+	ret = xiw_sock_bind_alone(hold->xs, &hold->addr, hold->bound_if,
+				  hold->v6only);
 	if (ret)
 		goto release;
 	list_add(&hold->node, &hold_list);

@@ -785,12 +785,24 @@ int xiw_sock_bind_held(struct xiw_sock *xs,
 }
 
 /*
- * From now on no other socket can listen at the address and port of a bound
- * one, but by xiw_sock_bind_held().
+ * Binds, as xiw_sock_bind_as_kernel(), so that no other socket can listen at
+ * the address and port, but by xiw_sock_bind_held(). Connections of an earlier
+ * listener may linger on the port, and share it. Then this socket shares it,
+ * too, while it is bound: a program that was bound to the port before could
+ * listen in that moment.
  */
-void xiw_sock_stop_sharing(struct xiw_sock *xs)
+int xiw_sock_bind_alone(struct xiw_sock *xs,
+			const struct sockaddr_storage *addr, int bound_if,
+			bool v6only)
 {
-	xiw_sock_set_reuse(xs, SK_NO_REUSE);
+	int ret = xiw_sock_bind_cred(xs, addr, bound_if, v6only, SK_NO_REUSE);
+
+	if (ret != -EADDRINUSE)
+		return ret;
+	ret = xiw_sock_bind_as_kernel(xs, addr, bound_if, v6only);
+	if (!ret)
+		xiw_sock_set_reuse(xs, SK_NO_REUSE);
+	return ret;
 }
 
 static int xiw_sock_set_ip_option(struct xiw_sock *xs, int name, int value)

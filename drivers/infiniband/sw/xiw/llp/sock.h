@@ -121,7 +121,9 @@ int xiw_sock_bind_as_kernel(struct xiw_sock *xs,
 int xiw_sock_bind_held(struct xiw_sock *xs,
 		       const struct sockaddr_storage *addr, int bound_if,
 		       bool v6only);
-void xiw_sock_stop_sharing(struct xiw_sock *xs);
+int xiw_sock_bind_alone(struct xiw_sock *xs,
+			const struct sockaddr_storage *addr, int bound_if,
+			bool v6only);
 int xiw_sock_addr_len(const struct sockaddr_storage *addr);
 int xiw_sock_choose_port_late(struct xiw_sock *xs);
 int xiw_sock_bind_shared(struct xiw_sock *xs,
