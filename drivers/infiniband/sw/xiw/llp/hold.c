@@ -14,6 +14,7 @@
 #include "sock.h"
 
 #include <linux/err.h>
+#include <linux/in6.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -26,7 +27,7 @@
  * @node: on hold_list until the end of the namespace
  * @refs: references
  * @net: namespace, without a reference
- * @addr: address and port; zeroed behind them
+ * @addr: address and port; zeroed behind them, and without a scope
  * @bound_if: index of the netdev that the socket is bound to, or 0
  * @v6only: an IPv6 socket that does not hold the port of IPv4
  * @xs: socket, NULL after the end of the namespace
@@ -102,9 +103,13 @@ struct xiw_hold *xiw_hold_get(struct net *net,
 	struct xiw_hold key = {
 		.net = net, .bound_if = bound_if, .v6only = v6only,
 	};
+	struct sockaddr_in6 *in6 = (void *)&key.addr;
 	struct xiw_hold *hold;
 
 	memcpy(&key.addr, addr, xiw_sock_addr_len(addr));
+	/* A scope would replace @bound_if, which may be a VRF of the scope. */
+	if (in6->sin6_family == AF_INET6 && bound_if)
+		in6->sin6_scope_id = 0;
 	mutex_lock(&hold_mutex);
 	hold = hold_find(&key) ?: hold_create(&key);
 	if (!IS_ERR(hold))
