@@ -15,7 +15,7 @@ PORT=4791
 
 # A program ADDRESS PORT OPTION...: fails if it cannot listen there. Options: reuse (the
 # address), free (it need not be there), keep (the port, until it is killed), bind (do not
-# listen), or a netdev.
+# listen), or a netdev. A link-local address needs its zone, or a netdev.
 SQUATS='import socket, sys, time
 address, port, *options = sys.argv[1:]
 family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -28,7 +28,7 @@ for o in options:
     elif o not in ("keep", "bind"):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, o.encode())
 try:
-    s.bind((address, int(port)))
+    s.bind(socket.getaddrinfo(address, int(port), family, socket.SOCK_STREAM)[0][4])
     if "bind" not in options:
         s.listen()
 except OSError as e:
@@ -46,10 +46,18 @@ squats()
 	in_ns "$1" "${SQUATTER[@]}" "${@:2}"
 }
 
-# taken NS ADDRESS PORT [NETDEV]: true if no such program can listen there, in any way.
+# in_use ...: true if such a program cannot, because another socket has the port.
+in_use()
+{
+	squats "$@" >"$TMP/squats.log" 2>&1 && return 1
+	grep "Address already in use" "$TMP/squats.log"
+}
+
+# taken NS ADDRESS PORT [NETDEV]: true if no such program can listen there, in any way;
+# the address may be away.
 taken()
 {
-	! squats "$@" && ! squats "$@" reuse && ! squats "$@" free && ! squats "$@" free reuse
+	in_use "$@" free && in_use "$@" free reuse && ! squats "$@" && ! squats "$@" reuse
 }
 
 # squatter NAME NS ADDRESS PORT OPTION...: starts a program that squats and keeps the port.
@@ -64,14 +72,16 @@ says()
 	grep -q "$1" "$TMP/$2.log"
 }
 
-# responder SIDE: starts a Responder at SIDE, whose peer does not exist.
+# responder SIDE [DEVICE [NAME]]: starts a Responder at SIDE, whose peer does not exist.
 responder()
 {
-	xt_tries 1 "$1" 10.1.0.1 1 >"$TMP/tries.log" 2>&1 </dev/null &
-	server_pid[tries]=$!
-	wait_for "$XIW_TIMEOUT" says "trying\|error" tries
-	cat "$TMP/tries.log"
-	says trying tries
+	local name=${3-tries}
+
+	xt_tries 1 "$1" 10.1.0.1 1 "${@:2:1}" >"$TMP/$name.log" 2>&1 </dev/null &
+	server_pid[$name]=$!
+	wait_for "$XIW_TIMEOUT" says "trying\|error" "$name"
+	cat "$TMP/$name.log"
+	says trying "$name"
 }
 
 open_port()
@@ -88,9 +98,10 @@ closed_port()
 opens()
 {
 	closed_port "$1" && taken "$1" "$2" "$PORT" && taken "$1" 0.0.0.0 "$PORT" &&
-	responder "$1/$2" && open_port "$1" && taken "$1" "$2" "$PORT" &&
-	stop_server tries
-	wait_for 10 closed_port "$1" && taken "$1" "$2" "$PORT"
+	responder "$1/$2" && open_port "$1" && taken "$1" "$2" "$PORT"
+	local rc=$?
+	ends tries
+	((rc == 0)) && wait_for 10 closed_port "$1" && taken "$1" "$2" "$PORT"
 }
 
 # ends NAME: stops a server, if it was started.
@@ -176,13 +187,29 @@ before()
 	((rc == 0)) && wait_for 20 taken "$NS_A" "$A4" "$PORT"
 }
 
+# Only one of two devices with the address has Responders there at a time.
+one_at_a_time()
+{
+	responder "$NS_A/$A4" "$DEV_A" &&
+	! responder "$NS_A/$A4" xiwS second && says "Address already in use" second
+	local rc=$?
+	ends second
+	ends tries
+	((rc == 0)) && wait_for 10 closed_port "$NS_A" &&
+	responder "$NS_A/$A4" xiwS second
+	rc=$?
+	ends second
+	return "$rc"
+}
+
 same_address()
 {
 	ip -n "$NS_A" link add same type veth peer name emas &&
 	ip -n "$NS_A" addr add "$A4/32" dev same &&
 	ip -n "$NS_A" link set same up && ip -n "$NS_A" link set emas up &&
 	log_mark && link_add "$NS_A" xiwS same && wait_for 10 port_active xiwS &&
-	! log_since | grep "another program's" && taken "$NS_A" "$A4" "$PORT"
+	! log_since | grep "another program's" && taken "$NS_A" "$A4" "$PORT" &&
+	one_at_a_time
 	local rc=$?
 	ip -n "$NS_A" link del same
 	((rc == 0)) && taken "$NS_A" "$A4" "$PORT"
@@ -195,6 +222,27 @@ enters_vrf()
 	wait_for 10 taken "$NS_A" "$A4" "$PORT" red &&
 	wait_for 10 taken "$NS_A" "$A4" "$PORT" "$VETH_A" &&
 	wait_for 10 port_active "$DEV_A"
+}
+
+# own: prints the link-local address of the interface.
+own()
+{
+	ip -n "$NS_A" -6 -o addr show dev "$VETH_A" scope link -tentative |
+		sed -n 's,.* inet6 \(fe80::[^/ ]*\)/.*,\1,p' | head -n 1
+}
+
+has_own()
+{
+	[[ -n $(own) ]]
+}
+
+link_local_in_vrf()
+{
+	local own
+
+	wait_for 20 has_own && own=$(own) &&
+	wait_for 10 taken "$NS_A" "$own%$VETH_A" "$PORT" &&
+	wait_for 10 taken "$NS_A" "$own" "$PORT" red
 }
 
 # A port of rdma_cm that is listened on at an interface of the VRF.
@@ -253,6 +301,7 @@ tap_run "a listener of rdma_cm that an administrator has ended listens again" \
 tap_run "in a VRF, no program takes the port at the VRF or at the interface" enters_vrf
 tap_run "  nor that of a listener of rdma_cm" rdma_cm_in_vrf "$A4"
 tap_run "  nor of one with the wildcard address" rdma_cm_in_vrf 0.0.0.0
+tap_run "  nor that of connections by number at a link-local address" link_local_in_vrf
 tap_run "  and a program that was there first keeps its own" server_first
 ip -n "$NS_A" link del red
 tap_run "outside of the VRF the port is held again" \
