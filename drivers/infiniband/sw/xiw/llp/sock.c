@@ -25,6 +25,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/memcontrol.h>
+#include <linux/random.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
@@ -822,6 +823,16 @@ int xiw_sock_choose_port_late(struct xiw_sock *xs)
 	return xiw_sock_set_ip_option(xs, IP_BIND_ADDRESS_NO_PORT, 1);
 }
 
+/* A random port of those for connections. Any context. */
+u16 xiw_sock_draw_port(const struct xiw_sock *xs)
+{
+	int low;
+	int high;
+
+	inet_get_local_port_range(sock_net(xs->sk), &low, &high);
+	return low + get_random_u32() % (high - low + 1);
+}
+
 /**
  * xiw_sock_bind_shared() - bind a socket to connect from a shared port
  * @xs: new socket, not to be listened on
@@ -831,7 +842,7 @@ int xiw_sock_choose_port_late(struct xiw_sock *xs)
  * The port is set as an ephemeral port range of one. TCP takes the port when
  * the socket connects, and other connections may use it as well.
  *
- * Return: 0 or negative errno.
+ * Return: 0 or negative errno, -ENOPROTOOPT before Linux 6.3.
  */
 int xiw_sock_bind_shared(struct xiw_sock *xs,
 			 const struct sockaddr_storage *addr, int bound_if)

@@ -126,6 +126,7 @@ int xiw_sock_bind_alone(struct xiw_sock *xs,
 			bool v6only);
 int xiw_sock_addr_len(const struct sockaddr_storage *addr);
 int xiw_sock_choose_port_late(struct xiw_sock *xs);
+u16 xiw_sock_draw_port(const struct xiw_sock *xs);
 int xiw_sock_bind_shared(struct xiw_sock *xs,
 			 const struct sockaddr_storage *addr, int bound_if);
 struct net *xiw_sock_get_net(const struct xiw_sock *xs);

@@ -102,24 +102,38 @@ static int oob_active_bind_privileged(struct xiw_ep *ep)
 }
 
 /*
+ * A QP that is connected to itself connects to its own source port, which is
+ * drawn at random, and set in @own. Connections to other peers may use it as
+ * well; before Linux 6.3 they may not.
+ */
+static int oob_active_bind_self(struct xiw_ep *ep, struct sockaddr_storage *own)
+{
+	int bound_if = xiw_conn_bound_if(ep, own);
+	int ret;
+
+	xiw_sock_set_port(own, htons(xiw_sock_draw_port(ep->xs)));
+	ret = xiw_sock_bind_shared(ep->xs, own, bound_if);
+	return ret != -ENOPROTOOPT ? ret : xiw_sock_bind(ep->xs, own, bound_if,
+							 false);
+}
+
+/*
  * Binds to the address only. TCP chooses a port when the socket connects, one
  * that other sockets may use to connect to other peers.
  */
-static int oob_active_bind(struct xiw_ep *ep,
-			   const struct sockaddr_storage *own)
+static int oob_active_bind(struct xiw_ep *ep, struct sockaddr_storage *own)
 {
-	int ret = 0;
+	int ret;
 
-	/* A QP that is connected to itself has to know its port. */
-	if (oob_of(ep)->role != XIW_OOB_SELF)
-		ret = xiw_sock_choose_port_late(ep->xs);
+	if (oob_of(ep)->role == XIW_OOB_SELF)
+		return oob_active_bind_self(ep, own);
+	ret = xiw_sock_choose_port_late(ep->xs);
 	return ret ? ret : xiw_sock_bind(ep->xs, own,
 					 xiw_conn_bound_if(ep, own), false);
 }
 
-/* A QP that is connected to itself connects to its own source port. */
 static int oob_active_connect_from(struct xiw_ep *ep,
-				   const struct sockaddr_storage *own)
+				   struct sockaddr_storage *own)
 {
 	const struct xiw_oob *oob = oob_of(ep);
 	struct sockaddr_storage peer;
@@ -128,8 +142,8 @@ static int oob_active_connect_from(struct xiw_ep *ep,
 	xiw_oob_to_addr(ep->dev, oob->path.peer.gid, oob->port, &peer);
 	if (!ep->crowded || oob_active_bind_privileged(ep))
 		ret = oob_active_bind(ep, own);
-	if (!ret && oob->role == XIW_OOB_SELF)
-		ret = xiw_sock_local(ep->xs, &peer);
+	if (oob->role == XIW_OOB_SELF)
+		xiw_sock_set_port(&peer, xiw_sock_port_of(own));
 	return ret ? ret : xiw_sock_connect(ep->xs, &peer);
 }
 
