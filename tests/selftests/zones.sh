@@ -188,12 +188,17 @@ bridge()
 		fe80::a fe80::b "$VETH_B"
 }
 
-# held NETDEV: true if no program can bind the port of connections by number there.
+# held NETDEV: true if no program can bind the port of connections by number there,
+# because another socket has it.
 held()
 {
-	! python3 -c 'import socket, sys
+	python3 -c 'import errno, socket, sys
 s = socket.socket(socket.AF_INET6)
-s.bind(("fe80::a", 4791, 0, socket.if_nametoindex(sys.argv[1])))' "$1"
+try:
+    s.bind(("fe80::a", 4791, 0, socket.if_nametoindex(sys.argv[1])))
+except OSError as e:
+    sys.exit(e.errno != errno.EADDRINUSE)
+sys.exit(1)' "$1"
 }
 
 # On the host the port is reserved at each address of each device.
