@@ -166,9 +166,10 @@ reserved()
 	echo 0 >"$knob" && squats 10.99.0.1 &&
 	plainly_set 700 "$knob" && ! squats 10.99.0.1 700 && squats 10.99.0.1 &&
 	echo 4791 >"$knob" && not_squats 10.99.0.1 &&
-	responder 10.99.0.1 && listens_at 10.99.0.1:4791 && renews 10.99.0.1 &&
-	stop_server responder
-	not_squats 10.99.0.1 &&
+	responder 10.99.0.1 && listens_at 10.99.0.1:4791 && renews 10.99.0.1
+	local rc=$?
+	[[ ! -v server_pid[responder] ]] || stop_server responder
+	((rc == 0)) && not_squats 10.99.0.1 &&
 	rdma link del xiwR && wait_for 10 squats 10.99.0.1 &&
 	ip link del rsv0
 }
@@ -183,9 +184,10 @@ enslaved()
 	responder 10.99.0.1 && listens_at 10.99.0.1:4791 &&
 	ip link add red type vrf table 77 && ip link set red up &&
 	ip link set rsv0 master red &&
-	wait_for 10 listens_at 10.99.0.1%rsv0:4791 &&
-	stop_server responder
-	rdma link del xiwR && ip link del rsv0 && ip link del red
+	wait_for 10 listens_at 10.99.0.1%rsv0:4791
+	local rc=$?
+	[[ ! -v server_pid[responder] ]] || stop_server responder
+	rdma link del xiwR && ip link del rsv0 && ip link del red && return "$rc"
 }
 
 listens_at()
