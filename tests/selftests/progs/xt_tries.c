@@ -6,10 +6,10 @@
  *	xt_tries COUNT SIDE PEER SPREAD [again|DEVICE]
  *
  * Makes COUNT queue pairs on the device of SIDE, or on DEVICE, and names each a
- * peer: the first one PEER, the next one the address behind it, SPREAD addresses
- * in turn; or itself if SPREAD is 0. Prints "trying", and waits until it is
- * killed. "again" resets and names them until then, and prints "round" after
- * each round. If no peer can be named, prints the error and fails.
+ * peer: the first one PEER, the next one the address behind it, SPREAD
+ * addresses in turn; or itself if SPREAD is 0. Prints "trying", and waits until
+ * it is killed. "again" resets and names them until then, and prints "round"
+ * after each round. If no peer can be named, prints the error and fails.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -53,7 +53,8 @@ static bool oob_is_loopback(const struct xiw_qp *qp, const u8 *gid)
 
 	memcpy(&addr, gid, sizeof(addr));
 	return !(qp->dev->netdev->flags & IFF_LOOPBACK) &&
-	       (ipv6_addr_loopback(&addr) || ipv6_addr_v4mapped_loopback(&addr));
+	       (ipv6_addr_loopback(&addr) ||
+		ipv6_addr_v4mapped_loopback(&addr));
 }
 
 static int oob_check_path(const struct xiw_qp *qp,

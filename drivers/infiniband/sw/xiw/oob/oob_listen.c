@@ -11,9 +11,9 @@
  *
  * A port is held in the network namespace of the netdev, also while its address
  * is away: any program may bind to an address that is not there (IP_FREEBIND).
- * Of former addresses the latest OOB_FORMER are held. In a VRF it is held twice,
- * at the netdev and at the VRF: TCP passes connections to a socket bound to
- * either. If another program has a port, the device tries again every
+ * Of former addresses the latest OOB_FORMER are held. In a VRF it is held
+ * twice, at the netdev and at the VRF: TCP passes connections to a socket bound
+ * to either. If another program has a port, the device tries again every
  * OOB_RETRY.
  *
  * The hold does not pin the namespace. A listener does, for as long as a

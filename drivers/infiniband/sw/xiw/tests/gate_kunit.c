@@ -32,7 +32,7 @@ static void gate_end(struct kunit *test, struct xiw_ep *ep)
 	kunit_kfree(test, ep);
 }
 
-/* Milliseconds until a new Initiator may try; one that may has failed at once. */
+/* Milliseconds until a new Initiator may try; one that may fails at once. */
 static u32 gate_ask(struct kunit *test)
 {
 	struct xiw_ep *ep = gate_begin(test);
