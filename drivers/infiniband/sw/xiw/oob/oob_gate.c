@@ -327,6 +327,7 @@ void xiw_oob_gate_charge(struct xiw_ep *ep, u64 start)
 				     GATE_COST_MIN;
 	spin_unlock(&gate_lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(xiw_oob_gate_charge);
 
 /*
  * The connection of a locked endpoint is established, or has failed: then it
