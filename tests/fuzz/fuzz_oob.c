@@ -246,6 +246,7 @@ static void times(struct fuzz_in *in)
 		    (min_t(u32, retry, 7) + 1);
 	u32 got = xiw_oob_wait_ms(timeout, retry);
 	u32 alone = xiw_oob_retry_ms(timeout, retry);
+	bool local = fuzz_u8(in) & 1;
 
 	CHECK(got >= 5000 && got <= 600000);
 	if (!timeout || timeout > 31)
@@ -258,10 +259,11 @@ static void times(struct fuzz_in *in)
 	CHECK(!timeout || timeout > 31 || ms > 5000 ||
 	      (alone >= ms - 0.001 && alone < ms + 2));
 
-	got = xiw_oob_pause_ms(tries, fuzz_edge(in));
-	CHECK(got >= 2 && got <= 1500);
+	got = xiw_oob_pause_ms(tries, fuzz_edge(in), local);
+	CHECK(got >= 2 && got <= (local ? XIW_OOB_PAUSE_LOCAL_MS :
+					  XIW_OOB_PAUSE_MAX_MS) * 3 / 2);
 	CHECK(tries == U32_MAX ||
-	      xiw_oob_pause_ms(tries + 1, 0) * 3 + 4 >= got);
+	      xiw_oob_pause_ms(tries + 1, 0, local) * 3 + 4 >= got);
 
 	peer.rnr_retry = retry & 7;
 	got = xiw_oob_receive_ms(&peer, timeout);
