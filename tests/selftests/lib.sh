@@ -189,17 +189,23 @@ cgroup_up()
 	mkdir "$CGROUP" && [[ -e $CGROUP/memory.stat ]]
 }
 
-# wait_for SECONDS CMD...: repeats CMD until it succeeds; false after that time, which is
-# longer on a slow machine.
-wait_for()
+# happens_within SECONDS CMD...: repeats CMD until it succeeds; false after that time, on a
+# slow machine as well: for claims that an event does not happen so soon.
+happens_within()
 {
-	local end=$((SECONDS + $1 * SLOW))
+	local end=$((SECONDS + $1))
 
 	shift
 	until "$@" >/dev/null 2>&1; do
 		((SECONDS < end)) || return 1
 		sleep 0.05
 	done
+}
+
+# wait_for SECONDS CMD...: the same, but for a time that is longer on a slow machine.
+wait_for()
+{
+	happens_within $(($1 * SLOW)) "${@:2}"
 }
 
 # ---- namespaces ---------------------------------------------------------
@@ -517,6 +523,8 @@ start_server()
 	local name=$1 ns=$2
 
 	shift 2
+	# Else a caller might read the log of a former server.
+	: >"$TMP/$name.log"
 	netns-run "$ns" $((XIW_TIMEOUT * SLOW)) "$@" >"$TMP/$name.log" 2>&1 </dev/null &
 	server_pid[$name]=$!
 }

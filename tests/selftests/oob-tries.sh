@@ -27,6 +27,8 @@ says()
 # privileges. The lesser address is that of the Initiator.
 tries()
 {
+	# Else the log of the last ones might be read.
+	: >"$TMP/tries.log"
 	prlimit --memlock=unlimited xt_tries "$1" "$NS_A/$A4" "${@:2}" \
 		>"$TMP/tries.log" 2>&1 </dev/null &
 	server_pid[tries]=$!
