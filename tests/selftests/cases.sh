@@ -4,6 +4,12 @@
 # Functions of the tests in addition to lib.sh (source that first): claims made
 # by the programs of progs/, and the counts of kernel objects.
 
+# have_gids: true if the IPv4 addresses of both sides are GIDs.
+have_gids()
+{
+	gid_index "$DEV_A" "$(gid4 "$A4")" && gid_index "$DEV_B" "$(gid4 "$B4")"
+}
+
 # cases [-p PREFIX] PROGRAM ARGS...: runs the program. Each case of it becomes a claim
 # with a name that begins with PREFIX; a case without a result is a failed
 # claim. The passive side is xa and the active side xb; -a and -b change that.

@@ -34,12 +34,7 @@ idle_up()
 	) <"$TMP/stdin" >"$TMP/idle.log" 2>&1 &
 	idle=$!
 	exec {stdin}>"$TMP/stdin"
-	wait_for 120 grep -q ready "$TMP/idle.log"
-}
-
-idle_says()
-{
-	grep -q "$1" "$TMP/idle.log"
+	wait_for 120 server_says ready idle
 }
 
 # burst CMD...: makes each connection send its data, and waits until CMD succeeds.
@@ -74,7 +69,7 @@ paying()
 {
 	memory_of kernel
 	((now <= busy)) || busy=$now
-	idle_says written
+	server_says written idle
 }
 
 # returned BYTES: true if at most BYTES more are charged than before the burst.
@@ -125,7 +120,7 @@ netem "$NS_A" "$VETH_A" delay 20ms limit 100000
 netem "$NS_B" "$VETH_B" delay 20ms limit 100000
 
 tap_run "a connection" idle_up 1 -k "$BULK"
-blocks_of burst idle_says written
+blocks_of burst server_says written idle
 tap_note "$((BULK / BLOCK)) blocks of data, $blocks from the allocator"
 tap_run "the connection has sent in blocks" test "$blocks" -gt 0
 tap_run "the connection used its blocks again" \
@@ -139,7 +134,7 @@ quiet=$now busy=$now
 tap_run "each connection has its burst" burst paying
 tap_run "the control group of the connections was charged for a burst" \
 	test "$((busy - quiet))" -ge "$BLOCK"
-tap_run "the connections go on, a message a second" wait_for 30 idle_says alive
+tap_run "the connections go on, a message a second" wait_for 30 server_says alive idle
 tap_run "the connections have no more than 64 KiB each" \
 	wait_for 30 returned "$((COUNT << 16))"
 tap_note "control group: $quiet bytes, $busy, $now"

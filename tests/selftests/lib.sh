@@ -516,17 +516,28 @@ notified_on()
 
 # ---- servers and pairs --------------------------------------------------
 
-# start_server NAME NS CMD...: runs CMD in the background, with its output in
-# $TMP/NAME.log.
+# start_here NAME CMD...: runs CMD in the background, with its output in $TMP/NAME.log.
+start_here()
+{
+	local name=$1
+
+	shift
+	# Else a caller might read the log of a former one.
+	: >"$TMP/$name.log"
+	"$@" >"$TMP/$name.log" 2>&1 </dev/null &
+	server_pid[$name]=$!
+}
+
+# start_server NAME NS CMD...: the same in a namespace, for a limited time.
 start_server()
 {
-	local name=$1 ns=$2
+	start_here "$1" netns-run "$2" $((XIW_TIMEOUT * SLOW)) "${@:3}"
+}
 
-	shift 2
-	# Else a caller might read the log of a former server.
-	: >"$TMP/$name.log"
-	netns-run "$ns" $((XIW_TIMEOUT * SLOW)) "$@" >"$TMP/$name.log" 2>&1 </dev/null &
-	server_pid[$name]=$!
+# server_says PATTERN NAME: true if the output of such a program has that.
+server_says()
+{
+	grep -q "$1" "$TMP/$2.log"
 }
 
 # Runs in a shell of its own in the namespace, so that waiting takes little CPU

@@ -12,50 +12,37 @@
 
 ROUNDS=3
 
-has_gids()
-{
-	gid_index "$DEV_A" "$(gid4 "$A4")" && gid_index "$DEV_B" "$(gid4 "$B4")"
-}
-
 # anyhow SECONDS: starts xt_anyhow in the background, without a wrapper, so that the test
-# can kill the process.
+# can kill the process, and waits until it runs.
 anyhow()
 {
-	xt_anyhow "$NS_A/$A4" "$NS_B/$B4" "$1" >"$TMP/anyhow.log" 2>&1 \
-		</dev/null &
-	anyhow=$!
-}
-
-runs()
-{
-	grep -q running "$TMP/anyhow.log"
+	start_here anyhow xt_anyhow "$NS_A/$A4" "$NS_B/$B4" "$1"
+	wait_for 30 server_says running anyhow
 }
 
 killed()
 {
-	anyhow 60
-	wait_for 30 runs || return
+	anyhow 60 || return
 	sleep "0.$((RANDOM % 10))"
-	kill -9 "$anyhow"
-	wait "$anyhow"
+	kill -9 "${server_pid[anyhow]}"
+	wait_server anyhow
 	(($? == 137))
 }
 
 devices_go()
 {
-	anyhow 60
-	wait_for 30 runs || return
+	anyhow 60 || return
 	sleep "0.$((RANDOM % 10))"
 	timeout 60 rdma link del "$DEV_A" && timeout 60 rdma link del "$DEV_B" ||
 		return
-	kill -9 "$anyhow"
-	wait "$anyhow"
+	kill -9 "${server_pid[anyhow]}"
+	wait_server anyhow
 	links_up
-	wait_for 20 has_gids
+	wait_for 20 have_gids
 }
 
 topo_up
-tap_run "the addresses of the interfaces are GIDs" wait_for 20 has_gids
+tap_run "the addresses of the interfaces are GIDs" wait_for 20 have_gids
 objects >"$TMP/baseline"
 tap_run "random calls for 20 s, and then a connection" \
 	xt_anyhow "$NS_A/$A4" "$NS_B/$B4" 20

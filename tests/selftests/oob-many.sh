@@ -12,11 +12,6 @@
 MANY=500
 KILLS=2
 
-has_gids()
-{
-	gid_index "$DEV_A" "$(gid4 "$A4")" && gid_index "$DEV_B" "$(gid4 "$B4")"
-}
-
 many()
 {
 	exec xt_many number "$MANY" "$1" "$NS_A/$A4" "$NS_B/$B4"
@@ -50,7 +45,7 @@ killed()
 }
 
 topo_up
-tap_run "the addresses of the interfaces are GIDs" wait_for 20 has_gids
+tap_run "the addresses of the interfaces are GIDs" wait_for 20 have_gids
 objects >"$TMP/baseline"
 tap_run "$MANY connections at once, with a message each way" at_once
 tap_note "make, connect, tear down, in ms: $(cut -d' ' -f 2- "$TMP/many.log")"

@@ -64,24 +64,18 @@ taken()
 squatter()
 {
 	start_server "$1" "$2" "${SQUATTER[@]}" "${@:3}" keep
-	wait_for 20 says squats "$1"
+	wait_for 20 server_says squats "$1"
 }
 
-says()
-{
-	grep -q "$1" "$TMP/$2.log"
-}
-
-# responder SIDE [DEVICE [NAME]]: starts a Responder at SIDE, whose peer does not exist.
+# responder SIDE [DEVICE [NAME]]: starts a Responder at SIDE for a peer that does not exist.
 responder()
 {
 	local name=${3-tries}
 
-	xt_tries 1 "$1" 10.1.0.1 1 "${@:2:1}" >"$TMP/$name.log" 2>&1 </dev/null &
-	server_pid[$name]=$!
-	wait_for "$XIW_TIMEOUT" says "trying\|error" "$name"
+	start_here "$name" xt_tries 1 "$1" 10.1.0.1 1 "${@:2:1}"
+	wait_for "$XIW_TIMEOUT" server_says "trying\|error" "$name"
 	cat "$TMP/$name.log"
-	says trying "$name"
+	server_says trying "$name"
 }
 
 open_port()
@@ -180,7 +174,7 @@ before()
 	rdma link del "$DEV_A" && squatter before "$NS_A" "$A4" "$PORT" || return
 	log_mark
 	added && wait_for 10 logged &&
-	! responder "$NS_A/$A4" && says "Address already in use" tries
+	! responder "$NS_A/$A4" && server_says "Address already in use" tries
 	local rc=$?
 	ends tries
 	ends before
@@ -191,7 +185,7 @@ before()
 one_at_a_time()
 {
 	responder "$NS_A/$A4" "$DEV_A" &&
-	! responder "$NS_A/$A4" xiwS second && says "Address already in use" second
+	! responder "$NS_A/$A4" xiwS second && server_says "Address already in use" second
 	local rc=$?
 	ends second
 	ends tries

@@ -13,26 +13,13 @@
 
 MANY=4000
 
-has_gids()
-{
-	gid_index "$DEV_A" "$(gid4 "$A4")" && gid_index "$DEV_B" "$(gid4 "$B4")"
-}
-
-says()
-{
-	grep -q "$1" "$TMP/$2.log"
-}
-
 # tries COUNT PEER SPREAD [again]: starts the queue pairs, in xa, of a user without
 # privileges. The lesser address is that of the Initiator.
 tries()
 {
-	# Else the log of the last ones might be read.
-	: >"$TMP/tries.log"
-	prlimit --memlock=unlimited xt_tries "$1" "$NS_A/$A4" "${@:2}" \
-		>"$TMP/tries.log" 2>&1 </dev/null &
-	server_pid[tries]=$!
-	wait_for "$XIW_TIMEOUT" says "trying\|error" tries && says trying tries
+	start_here tries prlimit --memlock=unlimited \
+		xt_tries "$1" "$NS_A/$A4" "${@:2}"
+	wait_for "$XIW_TIMEOUT" server_says "trying\|error" tries && server_says trying tries
 }
 
 # connects ADDRESS PORT: true if five programs, one after the other, can connect.
@@ -96,12 +83,7 @@ bounded_number()
 	((most > 900 && most <= 1024))
 }
 
-# The same user's next queue pair replaces the oldest one.
-gets_its_turn()
-{
-	pingpong 65534
-}
-
+# pingpong USER: true if an Initiator of the user can connect.
 pingpong()
 {
 	local port
@@ -116,24 +98,32 @@ pingpong()
 	wait_server pong
 }
 
-# rate: prints the connections that have failed on device B in a second.
+# failed COUNT: so many connections have failed on device A.
+failed()
+{
+	(($(counter "$DEV_A" connections_failed) >= $1))
+}
+
+# rate: prints the connections that fail on device A in a second, measured for three.
 rate()
 {
-	local before
+	local before begin=${EPOCHREALTIME/.}
 
 	before=$(counter "$DEV_A" connections_failed)
 	sleep 3
-	echo $((($(counter "$DEV_A" connections_failed) - before) / 3))
+	echo $((($(counter "$DEV_A" connections_failed) - before) * 1000000 /
+		(${EPOCHREALTIME/.} - begin)))
 }
 
 # A peer that refuses at once. Once the pauses have grown to a second, each queue pair
-# would try once a second.
+# would try once a second. The first tries of all, in their process, are not limited, nor
+# is the burst behind them.
 bounded_rate()
 {
 	local n
 
-	tries "$MANY" 10.77.0.9 1 || return
-	sleep 3
+	n=$(counter "$DEV_A" connections_failed)
+	tries "$MANY" 10.77.0.9 1 && wait_for 60 failed $((n + 2 * MANY)) || return
 	n=$(rate)
 	echo "$n a second"
 	((n > 200 && n < 2500))
@@ -227,7 +217,7 @@ few_privileged()
 
 refuses_loopback()
 {
-	! tries 1 127.0.0.1 1 && says "Cannot assign requested address" tries
+	! tries 1 127.0.0.1 1 && server_says "Cannot assign requested address" tries
 }
 
 # nowhere: prints neighbours that do not exist, so that their packets are lost.
@@ -246,7 +236,7 @@ chmod 666 /dev/infiniband/uverbs*
 	ip -n "$NS_A" addr add 10.77.0.9/32 dev lo &&
 	nowhere | ip -n "$NS_A" -batch -
 } || bail "set-up: addresses"
-tap_run "the addresses of the interfaces are GIDs" wait_for 20 has_gids
+tap_run "the addresses of the interfaces are GIDs" wait_for 20 have_gids
 objects >"$TMP/baseline"
 
 tap_run "other programs connect although all local ports are in use" \
@@ -255,7 +245,8 @@ tap_run "other programs connect although all local ports are in use" \
 tap_run "  also by queue pairs that are connected to themselves" \
 	ports_left 12 "$A4" 0 selves 5
 tap_run "a user has at most 1024 connections in progress" bounded_number
-tap_run "  but its next queue pair gets its turn" gets_its_turn
+# It replaces the oldest one.
+tap_run "  but its next queue pair gets its turn" pingpong 65534
 tap_run "  and that of another user" pingpong 65533
 stop_server tries
 tap_run "$MANY queue pairs try at most 2000 times a second" bounded_rate

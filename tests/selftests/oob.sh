@@ -106,10 +106,8 @@ squats()
 # responder ADDRESS: starts a Responder at an address of the host.
 responder()
 {
-	: >"$TMP/responder.log"
-	xt_tries 1 "$1" 10.1.0.1 1 >"$TMP/responder.log" 2>&1 </dev/null &
-	server_pid[responder]=$!
-	wait_for "$XIW_TIMEOUT" grep -q trying "$TMP/responder.log"
+	start_here responder xt_tries 1 "$1" 10.1.0.1 1
+	wait_for "$XIW_TIMEOUT" server_says trying responder
 }
 
 not_squats()
