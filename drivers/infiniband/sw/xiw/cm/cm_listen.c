@@ -151,10 +151,16 @@ static long listen_grace_left(const struct xiw_ep_listen *listen)
 		     0);
 }
 
-/*
- * The oldest child of an address that has more than half of the places; NULL if
- * there is none, or room.
- */
+/* Has an address more than half of the places? */
+static bool listen_is_flooded_by(const struct xiw_ep_listen *listen,
+				 const struct in6_addr *peer)
+{
+	lockdep_assert_held(&listen->lock);
+
+	return xiw_peer_limit_of(&listen->half_open, peer) > XIW_EP_BACKLOG / 2;
+}
+
+/* The oldest child of such an address; NULL if there is none, or room. */
 static struct xiw_peer_entry *
 listen_find_flood(const struct xiw_ep_listen *listen)
 {
@@ -165,8 +171,7 @@ listen_find_flood(const struct xiw_ep_listen *listen)
 	if (listen->half_open.count < XIW_EP_BACKLOG)
 		return NULL;
 	worst = xiw_peer_limit_worst(&listen->half_open, 0);
-	return xiw_peer_limit_of(&listen->half_open, &worst->peer) >
-	       XIW_EP_BACKLOG / 2 ? worst : NULL;
+	return listen_is_flooded_by(listen, &worst->peer) ? worst : NULL;
 }
 
 /*
@@ -297,8 +302,7 @@ static bool listen_is_flood(struct xiw_ep_listen *listen,
 	if (listen_is_privileged(names))
 		return false;
 	spin_lock(&listen->lock);
-	ret = listen_grace_left(listen) &&
-	      xiw_peer_limit_of(&listen->half_open, &peer) > XIW_EP_BACKLOG / 2;
+	ret = listen_grace_left(listen) && listen_is_flooded_by(listen, &peer);
 	spin_unlock(&listen->lock);
 	return ret;
 }
