@@ -183,15 +183,20 @@ static void encode_first_fpdu(void)
 	xiw_nego_first_fpdu(&nego, any_u32, &h, any_bytes(XIW_READ_REQ_LEN));
 }
 
-static void encode_rdmap(void)
+static struct xiw_read_req encode_any_read(void)
 {
-	struct xiw_read_req read = {
+	return (struct xiw_read_req){
 		.sink_stag = any_u32,
 		.sink_to = any_u64,
 		.size = any_u32,
 		.src_stag = any_u32,
 		.src_to = any_u64,
 	};
+}
+
+static void encode_rdmap(void)
+{
+	struct xiw_read_req read = encode_any_read();
 	struct xiw_atomic_req atomic = {
 		.aop = any_u8,
 		.id = any_u32,
@@ -234,13 +239,7 @@ static void encode_term(const struct xiw_read_req *read)
 
 static void encode_terms(void)
 {
-	struct xiw_read_req read = {
-		.sink_stag = any_u32,
-		.sink_to = any_u64,
-		.size = any_u32,
-		.src_stag = any_u32,
-		.src_to = any_u64,
-	};
+	struct xiw_read_req read = encode_any_read();
 
 	encode_term(NULL);
 	encode_term(&read);
