@@ -77,7 +77,7 @@ static void gate_gives_back(struct kunit *test)
 	KUNIT_EXPECT_LE(test, gate_ask(test), wait + 1);
 }
 
-/* A user whose last Initiator has ended has not got a new burst of tries. */
+/* The end of a user's last Initiator does not permit a new burst of tries. */
 static void gate_remembers(struct kunit *test)
 {
 	u64 begin;
